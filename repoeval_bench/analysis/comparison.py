@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -102,6 +102,12 @@ def compare(
         rng=lambda: np.random.default_rng(seed),
     )
     return Comparisons(_comparisons(scores, differences, columns, question))
+
+
+def pairs_with(reference: str, comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """The pairs that a run is in, by its name, each as the other run minus this one."""
+    turned = (each.reversed() if each.treatment == reference else each for each in comparisons)
+    return [each for each in turned if each.baseline == reference]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,24 +8,20 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.arms import BASELINE, SIZES, Arm, sample_of, sized
 from repoeval_bench.analysis.choosing import choose
-from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_option
+from repoeval_bench.analysis.comparison import compare, pairs_with
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import count_nws
-from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
-from repoeval_bench.dataset.build.sampling import some_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import evaluate_all
-from repoeval_bench.runs.parts import RESULTS, left_out_for_language, make_embedder, shared_vectors, silent
+from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
 from repoeval_bench.runs.planning import asked_of, select
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
@@ -38,44 +34,25 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Candidate, Choice, Comparison
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Embedder
-    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.runs.jobs import RunJobs
     from repoeval_bench.runs.planning import Corpora
     from repoeval_bench.runs.view import RunView
 
-SIZES = (500, 1000, 2000)
-"""Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
-
-BASELINE = "fixed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
-    """A chunker as it was named, at a size in nws (None where it has none), and its full spec at that size."""
-
-    name: str
-    size: int | None
-    spec: str
-
-    @property
-    def label(self) -> str:
-        """`ast at 1,000`, or the chunker alone where it has no size."""
-        return self.name if self.size is None else f"{self.name} at {self.size:,}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one protocol and retriever say: the choice, the chosen arm, and its gain over `fixed` of the same size.
+    """What one protocol and retriever say: the choice, the chosen arm, and its lead over each other one.
 
-    `gain` is None where the best is `fixed` itself, or no such run is there. `arms` is run id -> arm. `tokens_per_nws`
-    is how many tokens of the rule `code` (docs/packs.md) the code has for each non-whitespace character.
+    `arms` is run id -> arm, `leads` the run id of each arm but the best -> the best minus it, of the comparison of all
+    pairs. `tokens_per_nws` is how many tokens of the rule `code` (docs/packs.md) the code has for each non-whitespace
+    character.
     """
 
     protocol: str
     retriever: str
     choice: Choice
     arms: Mapping[str, Arm]
-    gain: Comparison | None
+    leads: Mapping[str, Comparison]
     n_queries: int
     tokens_per_nws: float
 
@@ -88,6 +65,17 @@ class Answer:
     def best(self) -> Arm:
         """The arm with the highest mean."""
         return self.arms[self.choice.best.run_id]
+
+    @property
+    def gain(self) -> Comparison | None:
+        """The lead over `fixed` of the same size; None where the best is `fixed`, or no such run is there."""
+        fixed = (run_id for run_id, arm in self.arms.items() if (arm.name, arm.size) == (BASELINE, self.best.size))
+        return self.leads.get(next(fixed, ""))
+
+    @property
+    def behind(self) -> list[Candidate]:
+        """The candidates that the best is shown to be better than, the nearest first."""
+        return [each for each in self.choice.candidates[1:] if self.leads[each.run_id].is_shown]
 
     def arm(self, candidate: Candidate) -> Arm:
         """The arm of a candidate."""
@@ -116,10 +104,9 @@ class Recommendation:
         """Every arm of every answer with its mean, and whether the best is told apart from it."""
         rows = []
         for answer in self.answers:
-            alike = {each.run_id for each in answer.choice.alike}
             asked = f"{answer.protocol} by {answer.retriever}"
             for place, each in enumerate(answer.choice.candidates):
-                said = "best" if place == 0 else "not told apart" if each.run_id in alike else "behind"
+                said = "best" if place == 0 else "behind" if each in answer.behind else "not told apart"
                 rows.append((asked, answer.arm(each).label, answer.choice.measure, f"{each.mean:.4f}", said))
         names = ("asked", "chunker", "measure", "mean", "against the best")
         return html_table(f"{repr(self)[1:-1]} ({self.data})", names, rows)
@@ -162,7 +149,7 @@ def recommend(
         why = "is the same at each of these sizes" if len(request.chunkers) == 1 else "alone is left"
         reason = f"there is nothing to choose from: {by_size[0][0].name} {why}; name another chunker"
         raise UsageError("; ".join([reason, *left_out]))
-    ratio = tokens_per_nws(_sample(benchmark))
+    ratio = tokens_per_nws(sample_of(benchmark))
     by_protocol = {each.protocol: each for each in settings}
     selected = {name: _asked(benchmark, each, request.tasks, left_out) for name, each in by_protocol.items()}
     groups = _side_by_side([Setting(each, selected[each.protocol]) for each in settings], alone=deadline is not None)
@@ -179,7 +166,7 @@ def recommend(
     _gather(steps, runs, left_out)
     return Recommendation(
         data=benchmark.label,
-        answers=tuple(_answer(setting, made, ratio) for setting, made in runs.items() if len(made) > 1),
+        answers=tuple(answer_of(setting, made, ratio) for setting, made in runs.items() if len(made) > 1),
         left_out=tuple(left_out),
         runs=tuple(run.folder for made in runs.values() for _, run in made),
     )
@@ -337,64 +324,20 @@ def check_recommendation(
             raise UsageError(f"--sizes {wrong[0]}: give whole numbers above 0, such as --sizes 500,1000")
 
 
-def sized(
-    benchmark: Benchmark, chunkers: Sequence[str], sizes: Sequence[int], notify: Callable[[str], None]
-) -> tuple[list[list[Arm]], list[str]]:
-    """The chunkers at each size, and a line for each that cannot have it; those without a size come with the first.
-
-    The largest size is that of the largest file: it is taken for all above it, with a line for each. So is each chunker
-    left out that does not know a language of the code.
-    """
-    unknown = left_out_for_language(benchmark, {name: make_chunker(name) for name in chunkers}, skippable=False)
-    files = _sample(benchmark)
-    largest = max([1, *(count_nws(file.text) for held in benchmark.files.values() for file in held)])
-    found: dict[int, list[Arm]] = {min(size, largest): [] for size in sizes}
-    left_out, seen = [f"{name}: {reason}" for name, reason in unknown.items()], set()
-    for size, arms in found.items():
-        baseline = make_chunker(f"{BASELINE}:max_nws={size}")
-        target = mean_nws(baseline, files)
-        left_out += [
-            f"size {more:,}: not matched, no file has more than {largest:,} nws; tried at {largest:,}, where each file "
-            f"is one chunk of `{BASELINE}`, with a realised mean of {target:,.0f} nws"
-            for more in dict.fromkeys(sizes)
-            if size == largest < more
-        ]
-        for name in dict.fromkeys(each for each in chunkers if each not in unknown):
-            spec, at, reason = make_chunker(name).spec, None, ""
-            if name == BASELINE:
-                spec, at = baseline.spec, size
-            elif size_option(Spec.parse(spec)):
-                match = match_size(name, target, files)
-                spec, at, reason = match.spec, size, match.reason
-                notify(str(match))
-            if spec not in seen:
-                arms.append(Arm(name=name, size=at, spec=spec))
-            elif reason:
-                left_out.append(f"{name} at {size:,}: {reason}")
-            seen.add(spec)
-    return [arms for arms in found.values() if arms], left_out
-
-
-def _sample(benchmark: Benchmark) -> list[SourceFile]:
-    """Files on which sizes are matched."""
-    return some_of([file for held in benchmark.files.values() for file in held])
-
-
-def _answer(setting: RunRequest, made: Sequence[tuple[Arm, RunView]], ratio: float) -> Answer:
+def answer_of(setting: RunRequest, made: Sequence[tuple[Arm, RunView]], ratio: float) -> Answer:
+    """What the runs of one setting say, each with its arm; `ratio` is the answer's `tokens_per_nws`."""
     arms = {run.run_id: arm for arm, run in made}
     runs = {run.run_id: run for _, run in made}
     choice = choose([*runs.values()])
-    best = arms[choice.best.run_id]
-    fixed = [run for arm, run in made if arm.name == BASELINE and arm.size == best.size]
-    gain = None
-    if fixed and best.name != BASELINE:
-        (gain,) = compare([runs[choice.best.run_id]], fixed[0], measures=[choice.measure])
+    # The best is picked by these scores, so its pairs are tested among all pairs, as the verdict on these runs has it.
+    pairs = pairs_with(choice.best.run, compare([*runs.values()], measures=[choice.measure]))
+    leads = {each.treatment: each.reversed() for each in pairs}
     return Answer(
         protocol=setting.protocol,
         retriever=setting.retriever,
         choice=choice,
         arms=arms,
-        gain=gain,
+        leads={each.run_id: leads[each.run] for each in choice.candidates[1:]},
         n_queries=made[0][1].counts.queries,
         tokens_per_nws=ratio,
     )

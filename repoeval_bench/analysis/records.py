@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, Self, SupportsIndex, overload
 
@@ -219,6 +220,11 @@ class Comparison:
         return self.mean.ci
 
 
+def scores_nothing(measure: str, means: Iterable[float]) -> bool:
+    """Whether no run of these means found anything: each is 0, and more would be better."""
+    return not lower_is_better(measure) and not any(means)
+
+
 class Comparisons(list[Comparison]):
     """A list of comparisons in which a measure's name finds the one of that measure."""
 
@@ -296,9 +302,10 @@ class Choice:
     more_repositories: int | None
 
     def __repr__(self) -> str:
-        alike = len(self.alike) - 1
+        alike, n = len(self.alike) - 1, len(self.candidates)
+        if self.found_nothing:
+            return f"<Choice of {n} by {self.measure}: no run found anything>"
         others = f"not told apart from {alike}" if alike else "told apart from all"
-        n = len(self.candidates)
         return f"<Choice of {n} by {self.measure}: {self.best.run} {self.best.mean:.4f}, {others} of {n - 1}>"
 
     def _repr_html_(self) -> str:
@@ -314,6 +321,11 @@ class Choice:
     def best(self) -> Candidate:
         """The run with the best mean."""
         return self.candidates[0]
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether every run scores 0, so that none is the best."""
+        return scores_nothing(self.measure, [each.mean for each in self.candidates])
 
     @property
     def alike(self) -> tuple[Candidate, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.choosing import DRAWS, READ
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import P_VALUE, Column, Table, figures, make_table, spec_column
-from repoeval_bench.report.text import heading, short_names
+from repoeval_bench.report.text import found_nothing, heading, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Candidate, Choice, Comparison
@@ -56,12 +56,14 @@ def choice_sentences(choice: Choice, comparisons: Sequence[Comparison] = ()) -> 
 
     A lead that `comparisons` do not show is named with the reason: one file carries it, or there are more tests.
     """
+    if choice.found_nothing:
+        return [found_nothing(choice.measure, choice.over, "here")]
     names = [each.run for each in choice.candidates]
     short = dict(zip(names, short_names(names), strict=True))
     alike = [short[each.run] for each in choice.alike]
     best = short[choice.best.run]
     doubts = [
-        f"the lead of {best} over {short[each.run]} is not shown: {doubt}."
+        f"the lead of {best} over {short[each.run]} is not shown{_why(doubt)}."
         for each in choice.candidates
         if each not in choice.alike and (doubt := _doubt(each, choice, comparisons))
     ]
@@ -83,19 +85,25 @@ def choice_record(choice: Choice) -> dict[str, Any]:
 
 def standing(each: Candidate, choice: Choice, comparisons: Sequence[Comparison]) -> str:
     """How a run compares with the best, in words."""
+    if choice.found_nothing:
+        return "found nothing"
     if each is choice.best:
         return "best"
     if each in choice.alike:
         return "not told apart"
     doubt = _doubt(each, choice, comparisons)
-    return f"behind; {doubt}" if doubt else "behind"
+    return f"behind; {doubt.verdict}" if doubt else "behind"
 
 
-def _doubt(each: Candidate, choice: Choice, comparisons: Sequence[Comparison]) -> str:
-    """The verdict of the pair with the best, where it is not that one run is better."""
+def _doubt(each: Candidate, choice: Choice, comparisons: Sequence[Comparison]) -> Comparison | None:
+    """The pair with the best, where its verdict is not that one run is better."""
     pair = {each.run, choice.best.run}
     found = [c for c in comparisons if c.measure == choice.measure and {c.baseline, c.treatment} == pair]
-    return "" if not found or found[0].is_shown else found[0].verdict
+    return None if not found or found[0].is_shown else found[0]
+
+
+def _why(doubt: Comparison) -> str:
+    return f": {doubt.verdict}" if doubt.rests_on_one else f" among {count(doubt.family, 'comparison')}"
 
 
 def missing_data(choice: Choice) -> list[str]:

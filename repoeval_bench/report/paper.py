@@ -7,6 +7,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names, shared_measures
+from repoeval_bench.analysis.records import scores_nothing
 from repoeval_bench.analysis.sign_flips import ALPHA
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
@@ -42,13 +43,14 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
         name: (min if lower_is_better(name) else max)(_printed(run.metrics.over(over)[name]) for run in runs)
         for name in chosen
     }
+    nothing = {name for name in chosen if scores_nothing(name, [run.metrics.over(over)[name] for run in runs])}
     rows = []
     for run, name, short in zip(runs, full, short_names(full), strict=True):
         means = run.metrics.over(over)
         cells = [
             Score(
                 means[measure],
-                best=len(runs) > 1 and _printed(means[measure]) == best[measure],
+                best=len(runs) > 1 and measure not in nothing and _printed(means[measure]) == best[measure],
                 beats="".join(sorted(beaten.get((measure, name), ()))),
             )
             for measure in chosen

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.arms import BASELINE
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.recommendation import BASELINE, Answer, Recommendation
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.choosing import choice_record, missing_data
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
-from repoeval_bench.report.text import cluster_count, heading, with_interval
+from repoeval_bench.report.text import cluster_count, found_nothing, heading, with_interval
 from repoeval_bench.report.verdict import NAMED, listed
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.recommendation import Answer, Recommendation
 
 
 def answer_sentences(answer: Answer) -> list[str]:
     """Which chunker and size; how sure that is, its gain and its cost; then what more data it would take."""
     choice, found = answer.choice, _who(answer)
+    if choice.found_nothing:
+        where = f"under protocol {answer.protocol} by {answer.retriever}"
+        return [found_nothing(choice.measure, choice.over, where)]
     if not answer.enough:
         asked = f"{count(answer.n_queries, 'query')} in {cluster_count(choice.n_clusters, choice.clustered_by)}"
         found = f"Not enough data: {asked} cannot show which chunker is better. {found}"
@@ -38,13 +44,17 @@ def _who(answer: Answer) -> str:
         f"{heading(choice.measure)} {best.mean:.3f} ({choice.over} mean, protocol {answer.protocol} by "
         f"{answer.retriever})"
     )
-    alike = [answer.arm(each).label for each in choice.candidates[1:] if each in choice.alike]
-    behind = [answer.arm(each).label for each in choice.candidates[1:] if each not in choice.alike]
+    alike = [answer.arm(each).label for each in choice.candidates[1:] if each not in answer.behind]
+    behind = [answer.arm(each).label for each in answer.behind]
+    family = f"the tests are adjusted for {count(answer.leads[nearest.run_id].family, 'comparison')}"
     if not alike:
         lead = f"{best.mean - nearest.mean:.3f} ahead of {answer.arm(nearest).label}"
-        return f"Use {named}: its {reached} is {lead}, the nearest, and better than every other beyond chance."
+        return (
+            f"Use {named}: its {reached} is {lead}, the nearest, and better than every other beyond chance; {family}."
+        )
     rest = f"; behind it: {listed(behind)}" if behind else ""
-    return f"No winner is shown: {named} has the highest {reached}, and {_alike(alike, every=not behind)}{rest}."
+    who = f"No winner is shown: {named} has the highest {reached}, and {_alike(alike, every=not behind)}{rest}"
+    return f"{who}; {family}."
 
 
 def _alike(labels: Sequence[str], *, every: bool) -> str:
@@ -64,7 +74,8 @@ def _gain_and_cost(answer: Answer) -> str:
         parts.append(f"it gains {gained} over {BASELINE} of the same size ({answer.gain.verdict})")
     if (tokens := answer.tokens(choice.best)) is not None:
         parts.append(f"a query that reads {READ} of its chunks costs about {tokens:,.0f} tokens")
-    cheapest = choice.alike[0]
+    behind = answer.behind
+    cheapest = min((each for each in choice.candidates if each not in behind), key=lambda each: each.cost or 0.0)
     if cheapest != choice.best and answer.enough and (least := answer.tokens(cheapest)) is not None:
         parts.append(f"the cheapest that may be as good is {answer.arm(cheapest).label}, {least:,.0f} tokens")
     sentence = "; ".join(parts)
@@ -93,7 +104,7 @@ def recommendation_table(found: Recommendation) -> Table:
         )
     notes = [
         f"{answer.protocol} by {answer.retriever}: {answer.best.label} has the highest mean"
-        f"{'' if len(answer.choice.alike) > 1 else ', told apart from all others'}"
+        f"{', told apart from all others' if len(answer.behind) == len(answer.choice.candidates) - 1 else ''}"
         for answer in found.answers[1:]
     ]
     queries = {answer.protocol: answer.n_queries for answer in reversed(found.answers)}

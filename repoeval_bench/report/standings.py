@@ -34,7 +34,9 @@ def best_table(found: Sequence[Standing]) -> Table:
         rows.append(
             (
                 _data(each),
-                each.placed[first.run_id].label,
+                each.placed[first.run_id].label
+                if not (each.board.choice and each.board.choice.found_nothing)
+                else "none: no run found anything",
                 Estimate(first.score, first.ci),
                 f"{each.board.protocol}, {heading(each.board.measure)}",
                 each.ranker,

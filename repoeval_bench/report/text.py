@@ -51,6 +51,11 @@ def heading(measure: str) -> str:
     return _NAMES.get(name, name) + at + rest
 
 
+def found_nothing(measure: str, over: str, where: str) -> str:
+    """What is said instead of a winner where every run scores 0; `where` is `under protocol context`."""
+    return f"No run found anything {where}: the {over} mean of {heading(measure)} is 0 for each of them."
+
+
 def with_interval(value: float, ci: HalfOpen, number: str = ".4f") -> str:
     """A number with its interval, `0.0123 [0.0001, 0.0245]`; `number` is the format of all three."""
     return f"{value:{number}} {interval(ci, number)}"

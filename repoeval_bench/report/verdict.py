@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import headline_measure, run_names
-from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.comparison import compare, pairs_with
 from repoeval_bench.analysis.diff import SAME
+from repoeval_bench.analysis.records import scores_nothing
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, fewest_clusters
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.text import cluster_count, heading, probability, short_names
+from repoeval_bench.report.text import cluster_count, found_nothing, heading, probability, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Interval
@@ -30,12 +31,16 @@ NAMED = 3
 """Runs that the verdict names one by one, nearest first; the rest are in the tables."""
 
 
+_NOTHING = "So there is nothing to compare; repoeval-bench diagnose looks for the reason."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The sentences, the cautions, and every difference to the run that the others are compared with.
 
     `reference` is the position of that run: the one with the best mean, or the baseline that was asked for. `clear`
-    says whether the best mean's lead over every other one is shown. `measure` is what decides.
+    says whether the best mean's lead over every other one is shown. `measure` is what decides. Where every run scores
+    0, `who` names none.
     """
 
     who: str
@@ -105,16 +110,19 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, 
     what = f"{heading(measure)} ({over} mean)"
     lower = lower_is_better(measure)
     best = (min if lower else max)(range(len(runs)), key=lambda i: means[i])
-    differences = _against(names[best], comparisons)
+    differences = pairs_with(names[best], comparisons)
     reference = best
     if {each.treatment for each in differences} != {*names} - {names[best]}:
         reference = names.index(comparisons[0].baseline)
-        differences = _against(names[reference], comparisons)
+        differences = pairs_with(names[reference], comparisons)
     of_measure = {each.treatment: each for each in differences if each.measure == measure}
     # The nearest to the reference first.
     others = sorted((i for i in range(len(runs)) if i != reference), key=lambda i: means[i], reverse=not lower)
     against = {i: of_measure[names[i]] for i in others}
-    if reference == best:
+    sure = _sure("lead over" if reference == best else "difference of", short, against, comparisons)
+    if scores_nothing(measure, means):
+        who, sure = found_nothing(measure, over, where), _NOTHING
+    elif reference == best:
         rivals = [_rival(short[i], each) for i, each in against.items()]
         who = who_wins(short[best], f"{what} {means[best]:.3f}", where, rivals, "lowest" if lower else "highest")
     else:
@@ -122,7 +130,7 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, 
         who += _beside_baseline(short, against)
     return Verdict(
         who=who,
-        sure=_sure("lead over" if reference == best else "difference of", short, against, comparisons),
+        sure=sure,
         notes=(*_failures(failed), *_cautions(runs, short, list(against.values()))),
         measure=measure,
         reference=reference,
@@ -144,18 +152,13 @@ def listed(pieces: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(pieces[:-1]), pieces[-1])))
 
 
-def _against(reference: str, comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The pairs that a run is in, each as the other run minus this one."""
-    turned = (each.reversed() if each.treatment == reference else each for each in comparisons)
-    return [each for each in turned if each.baseline == reference]
-
-
 def _alone(run: RunView, name: str, where: str, failed: int) -> Verdict:
     metrics, measure = run.metrics, headline_measure([run])
     mean, share = metrics.over(metrics.headline)[measure], metrics.shares_of_ceiling.get(measure)
     of_ceiling = "" if share is None else f", {share:.0%} of what a greedy ranker that knows the gold reaches"
+    who = f"{name} reaches {heading(measure)} ({metrics.headline} mean) {mean:.3f} {where}{of_ceiling}."
     return Verdict(
-        who=f"{name} reaches {heading(measure)} ({metrics.headline} mean) {mean:.3f} {where}{of_ceiling}.",
+        who=found_nothing(measure, metrics.headline, where) if scores_nothing(measure, [mean]) else who,
         sure="One run alone says nothing about other chunkers"
         + ("." if failed else ": give a second one to compare it with."),
         notes=(*_failures(failed), *_cautions([run], [name], [])),
