@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, cast
@@ -30,6 +31,23 @@ def named_failure(chunker: str, file: SourceFile) -> Iterator[None]:
         raise ChunkError(
             f"{file.name}: {chunker} failed with {type(error).__name__}: {_first_line(error)}; "
             "repair the chunker or leave such files out with --skip-errors"
+        ) from error
+
+
+def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
+    """What a chunker makes of a file, not checked; whatever it raises is a ChunkError that names both.
+
+    A generator runs here, and what a plug-in prints does not get among the results.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            return tuple(chunker.chunk(file))
+    except BenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ChunkError(
+            f"{chunker.spec} failed on {file.name}: {type(error).__name__}: {error}; "
+            "leave such files out, counted, with --skip-errors"
         ) from error
 
 

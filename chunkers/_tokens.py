@@ -81,6 +81,12 @@ def counter(tokenizer: str | None) -> Callable[[str], int]:
     return lambda text: len(encode(text, add_special_tokens=False).ids)
 
 
+def check_least(chunker: str, least: int, size: int, max_tokens: int | None) -> None:
+    """A SpecError where chunks of at least `least` nws would be larger than the size; tokens are of another unit."""
+    if max_tokens is None and least > size:
+        raise SpecError(f"chunker {chunker}: min_nws={least} is above max_nws={size}; choose a min_nws up to max_nws")
+
+
 def check_size(chunker: str, other: tuple[str, bool], max_tokens: int | None, tokenizer: str) -> None:
     """A SpecError for two sizes, and a tokenizer in which nothing is counted; `other` is a size and if it was given."""
     if max_tokens is None:

@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
-from repoeval_bench.chunkers._tokens import Sized
+from repoeval_bench.chunkers._tokens import Sized, check_least
 from repoeval_bench.core.options import Whole, option
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, segments
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+LEAST = 50
+"""Non-whitespace characters below which a piece is packed with what follows, unless asked otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +39,15 @@ class AstChunker(Sized):
     """
 
     name: ClassVar[str] = "ast"
-    min_nws: int = option(50, "smaller pieces are packed with what follows, where that fits", Whole(0))
+    min_nws: int = option(LEAST, "smaller pieces are packed with what follows, where that fits", Whole(0))
     overlap: int = option(0, "lines of the chunk before that each chunk repeats", Whole(0))
     language: str = language_option()
+
+    def check(self) -> None:
+        """Refuse a least size above the size; the usual one is no matter of choice."""
+        Sized.check(self)
+        if self.min_nws != LEAST:
+            check_least(self.name, self.min_nws, self.max_nws, self.max_tokens)
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line.

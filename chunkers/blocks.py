@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._lines import nws_before, pack
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
-from repoeval_bench.chunkers._tokens import Sized
+from repoeval_bench.chunkers._tokens import Sized, check_least
 from repoeval_bench.core.definitions import defining_nodes
 from repoeval_bench.core.options import Whole, option
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
@@ -40,6 +40,11 @@ class BlocksChunker(Sized):
     name: ClassVar[str] = "blocks"
     min_nws: int = option(50, "smaller blocks are left out", Whole(0))
     language: str = language_option()
+
+    def check(self) -> None:
+        """Refuse sizes that leave no block."""
+        Sized.check(self)
+        check_least(self.name, self.min_nws, self.max_nws, self.max_tokens)
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The blocks in order of their start, outer ones first; none where nothing is large enough.

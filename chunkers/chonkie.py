@@ -68,9 +68,13 @@ class ChonkieChunker(Peer):
         return frozenset({"chunk_size"} if self.max_tokens else {"max_tokens", "tokenizer"})
 
     def check(self) -> None:
-        """Refuse two sizes, a tokenizer that is not there, and tokens where bytes are counted."""
+        """Refuse two sizes, a tokenizer that is not there, tokens where bytes are counted, and a grammar for text."""
         if self.kind == "fast" and self.max_tokens:
             raise SpecError("chunker chonkie: kind=fast counts bytes; leave max_tokens out, or take another kind")
+        if self.kind != "code" and self.language != "auto":
+            raise SpecError(
+                f"chunker chonkie: kind={self.kind} reads no grammar; leave language out, or take kind=code"
+            )
         check_size(self.name, ("chunk_size", self.chunk_size != _CHARACTERS), self.max_tokens, self.tokenizer)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:

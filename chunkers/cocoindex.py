@@ -43,9 +43,15 @@ class CocoindexChunker(Peer):
 
     def check(self) -> None:
         """Refuse sizes that contradict each other."""
-        for name, value in (("min_chunk_size", self.min_chunk_size or 0), ("chunk_overlap", self.chunk_overlap)):
-            if value > self.chunk_size:
-                raise SpecError(f"chunker cocoindex: {name}={value} is more than chunk_size={self.chunk_size}")
+        for name, value, most in (
+            ("min_chunk_size", self.min_chunk_size or 0, self.chunk_size),
+            ("chunk_overlap", self.chunk_overlap, self.chunk_size - 1),
+        ):
+            if value > most:
+                raise SpecError(
+                    f"chunker cocoindex: {name}={value} is more than chunk_size={self.chunk_size} allows; give at most "
+                    f"{most}"
+                )
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """The character offsets that the library reports."""

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import chosen_language, language_option
 from repoeval_bench.chunkers._tokens import Sized, counter
-from repoeval_bench.core.errors import OR_SKIP, ChunkError
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, SpecError
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.options import OneOf, option
 from repoeval_bench.core.source import SourceFile
@@ -38,6 +38,12 @@ class SemanticTextSplitterChunker(Peer, Sized):
         "code", "its CodeSplitter with the language's grammar, or its TextSplitter", OneOf(("code", "text"))
     )
     language: str = language_option()
+
+    def check(self) -> None:
+        """Refuse a grammar for text too."""
+        Sized.check(self)
+        if self.kind == "text" and self.language != "auto":
+            raise SpecError(f"chunker {self.name}: kind=text reads no grammar; leave language out, or take kind=code")
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Where the library's texts begin, in characters, and how long they are."""

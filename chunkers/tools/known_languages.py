@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.core.errors import ChunkError, GrammarError, LanguageError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.parts import Chunker
@@ -24,7 +25,7 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
             shortest[name] = file
     for file in shortest.values():
         try:
-            chunker.chunk(file)
+            chunks_of(file, chunker)
         except GrammarError:
             raise
         except LanguageError as error:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 
+from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ChunkError, SpecError, UsageError
 from repoeval_bench.core.parts import Chunker
@@ -53,7 +54,7 @@ def mean_nws(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool
     sizes: list[int] = []
     for file in files:
         with suppress(ChunkError) if skip_errors else nullcontext():
-            sizes += [count_nws(chunk.text) for chunk in chunker.chunk(file)]
+            sizes += [count_nws(chunk.text) for chunk in chunks_of(file, chunker)]
     return sum(sizes) / len(sizes) if sizes else 0.0
 
 
@@ -118,7 +119,7 @@ def is_resized(spec: str, other: str) -> bool:
 def resize(spec: str, size: int) -> str:
     """The chunker's spec with its own size option set; a UsageError where it has none.
 
-    `window` keeps the ratio of step to lines.
+    `window` keeps the ratio of step to lines, and a least size is at most the size.
     """
     start = Spec.parse(make_chunker(spec).spec)
     option = size_option(start)
@@ -128,6 +129,8 @@ def resize(spec: str, size: int) -> str:
     if option == "lines" and "step" in params:
         step = round(size * int(start.params["step"]) / int(start.params["lines"]))
         params["step"] = str(min(size, max(1, step)))
+    if option == "max_nws" and int(params.get("min_nws", 0)) > size:
+        params["min_nws"] = str(size)
     return str(Spec(start.name, start.target, params))
 
 

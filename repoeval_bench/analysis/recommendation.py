@@ -23,7 +23,7 @@ from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import evaluate_all
 from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
 from repoeval_bench.runs.planning import asked_of, select
-from repoeval_bench.runs.problems import Problems, check_requests
+from repoeval_bench.runs.problems import Problems, check_once, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.settings import Setting, evaluate_settings
@@ -310,12 +310,13 @@ def check_recommendation(
     # What suits the data is not known before it is read; the others that could suit take what `body` takes.
     protocols = request.protocols or ("questions" if request.questions else "body",)
     unread = request.model_copy(update={"source": RecommendRequest().source})
-    asked = [
+    asked = (
         setting.model_copy(update={"chunker": spec})
         for setting in settings or unread.requests(protocols)
         for spec in request.chunkers
-    ]
-    check_requests(asked, home, found, loaded=bool(settings))
+    )
+    check_requests([*dict.fromkeys(asked)], home, found, loaded=bool(settings))
+    check_once(request, ("chunkers", "protocols", "retrievers"), found)
     with found.about("chunkers"):
         if len(request.chunkers) * len(request.sizes or SIZES) < 2:
             raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.request import ComparisonRequest, ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.view import RunView
 
 
@@ -62,10 +64,8 @@ def compare_command(
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import check_margin, compare
     from repoeval_bench.cli.answer import answer_to, left_out_notes, print_answer, print_comparison
-    from repoeval_bench.cli.console import print_json, print_lines
+    from repoeval_bench.cli.console import print_lines
     from repoeval_bench.report.answer import answer_markdown
-    from repoeval_bench.report.choosing import choice_record
-    from repoeval_bench.report.comparison import comparison_records
     from repoeval_bench.runs.execution import experiment_on
     from repoeval_bench.runs.naming import find_run, remember
     from repoeval_bench.runs.run_store import Results
@@ -83,42 +83,61 @@ def compare_command(
     if runs or baseline:
         Results.at(out).fetch(say)
     stored = [find_run(name, out) for name in runs]
-    left_out: Mapping[str, str] = {}
-    if chunker:
-        requests = requests_of(chunker, asked)
-        with experiment_on(execution, requests, out=out, home=home, notify=say, told=page_of(execution)) as experiment:
+    with ExitStack() as stack:
+        left_out: dict[str, str] = {}
+        failed: dict[str, str] = {}
+        if chunker:
+            where: dict[str, Any] = {"out": out, "home": home, "notify": say, "told": page_of(execution)}
+            experiment = stack.enter_context(experiment_on(execution, requests_of(chunker, asked), **where))
             import scipy.special  # noqa: F401 - what `compare` needs, while nothing but the server is at work
 
-            stored += [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
-            left_out = experiment.left_out
-    if len(stored) < 2:
-        raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
-    base = baseline_of(stored, baseline, out)
-    comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
-    remember(stored, out, say)
-    # The baseline may be none of the runs: it is one to choose from all the same.
-    compared = stored if base is None else [base, *stored]
-    if summary:
-        append_summary(summary, answer_markdown(*answer_to(compared, comparisons)))
-    if as_json:
-        chosen = {"choice": choice_record(choose(compared)), "left_out": left_out}
-        print_json({"comparisons": comparison_records(comparisons)} | chosen)
-    elif details:
-        print_comparison(stored, comparisons, choose(compared))
-        print_lines(left_out_notes(left_out))
-    else:
-        print_answer(compared, out, comparisons, left_out=left_out)
+            (setting,) = experiment.settings
+            stored += [run for run in experiment.run(setting, reuse=True) if run]
+            left_out, failed = experiment.left_out_of(setting), experiment.failed_of(setting)
+        base = baseline_of(stored, baseline, out, left_out | failed)
+        if len(stored) < 2:
+            if chunker:
+                experiment.check()  # what was not made is the reason
+            raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
+        comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
+        remember(stored, out, say)
+        # The baseline may be none of the runs: it is one to choose from all the same.
+        compared = stored if base is None else [base, *stored]
+        if summary:
+            append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed))))
+        if as_json:
+            _print_json(compared, comparisons, left_out | failed)
+        elif details:
+            print_comparison(stored, comparisons, choose(compared))
+            print_lines(left_out_notes(left_out))
+        else:
+            print_answer(compared, out, comparisons, failed=len(failed), left_out=left_out)
 
 
-def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunView | None:
+def _print_json(compared: Sequence[RunView], comparisons: Sequence[Comparison], unmade: Mapping[str, str]) -> None:
+    from repoeval_bench.analysis.choosing import choose
+    from repoeval_bench.cli.console import print_json
+    from repoeval_bench.report.choosing import choice_record
+    from repoeval_bench.report.comparison import comparison_records
+
+    chosen = {"choice": choice_record(choose(compared)), "left_out": unmade}
+    print_json({"comparisons": comparison_records(comparisons)} | chosen)
+
+
+def baseline_of(
+    stored: Sequence[RunView], name: str | None, out: Path, unmade: Mapping[str, str] | None = None
+) -> RunView | None:
     """The run that a name, a folder or a spec as it was typed means; None where none is given.
 
-    A spec that fits two is a UsageError.
+    A spec that fits two is a UsageError, and one of a chunker in `unmade`: chunker -> why it has no run.
     """
     if name is None:
         return None
     from repoeval_bench.runs.naming import find_run, is_chunker
 
+    for chunker, reason in (unmade or {}).items():
+        if name == chunker or is_chunker(name, chunker) or is_chunker(chunker, name):
+            raise UsageError(f"--baseline {name} was left out: {reason}")
     fitting = [run for run in stored if name in {run.run_id, str(run.folder)} or is_chunker(name, run.metrics.chunker)]
     if len(fitting) > 1:
         raise UsageError(f"--baseline {name} fits {', '.join(run.metrics.chunker for run in fitting)}; name one")

@@ -63,19 +63,20 @@ def evaluate_command(
             _dry_run(experiment, experiment.settings[0], as_json=as_json)
             return
         found = [[run for run in experiment.run(setting) if run] for setting in experiment.settings]
-    left_out = experiment.left_out
     if as_json:
-        contents = [run.metrics.as_json() for runs in found for run in runs] + left_out_rows(left_out)
+        unmade = experiment.left_out | {name: why for each in experiment.failed.values() for name, why in each.items()}
+        contents = [run.metrics.as_json() for runs in found for run in runs] + left_out_rows(unmade)
         print_json(contents[0] if len(contents) == 1 else contents)
-        return
-    for number, (setting, runs) in enumerate(zip(experiment.settings, found, strict=True)):
+    for number, (setting, runs) in enumerate(zip(experiment.settings, found if not as_json else (), strict=False)):
         if len(found) > 1:
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
+        left_out, failed = experiment.left_out_of(setting), len(experiment.failed_of(setting))
         if details:
             print_scores(runs)
             print_lines(left_out_notes(left_out))
         else:
-            print_answer(runs, out, left_out=left_out, remembered=False)
+            print_answer(runs, out, failed=failed, left_out=left_out, remembered=False)
+    experiment.check()
 
 
 def _protocols(asked: Mapping[str, Any]) -> tuple[str, ...]:

@@ -103,25 +103,24 @@ def run_command(
                 # The first combination in the file is its subject, so `report` shows it.
                 remember(runs, out, say)
             comparisons = [] if shard else _comparisons(asked, setting, found)
-            unknowing = experiment.left_out
+            unknowing, failed = experiment.left_out_of(setting), experiment.failed_of(setting)
             if as_json:
-                results.append(_record(setting, runs, comparisons) | {"left_out": unknowing})
+                results.append(_record(setting, runs, comparisons) | {"left_out": unknowing | failed})
             elif not shard:
-                failed = len(found) - len(runs) - len(unknowing)
                 _print(
                     setting,
                     runs,
                     comparisons,
                     out,
                     details=details,
-                    failed=failed,
+                    failed=len(failed),
                     left_out=unknowing,
                     remembered=first,
                 )
         if as_json:
             print_json(results)
         elif shard:
-            unmade = sum(each.chunker in experiment.left_out for each in requests)
+            unmade = sum(len(experiment.left_out_of(each) | experiment.failed_of(each)) for each in experiment.settings)
             told_unmade = f" ({unmade} left out)" if unmade else ""
             part = f"part {shard}: {len(requests)} of {len(asked.requests)} runs{told_unmade}"
             print_lines([f"{part}, in {shown_results(out)}"])
@@ -131,7 +130,10 @@ def _comparisons(asked: Benchmarking, setting: RunRequest, found: Sequence[RunVi
     """What the runs of a setting differ by; nothing where the baseline could not be made."""
     runs = [run for run in found if run]
     baseline = None if asked.baseline is None else found[asked.baseline]
-    if len(runs) < 2 or (baseline is None and asked.baseline is not None):
+    if len(runs) < 2:
+        return []
+    if baseline is None and asked.baseline is not None:
+        say("note: the baseline has no run here, so nothing is compared with it")
         return []
     return compare(runs, baseline, measures=setting.measures, equivalence=asked.equivalence)
 

@@ -94,14 +94,15 @@ def sweep_command(
     with experiment_on(
         execution, requests, out=out, home=home, notify=say, problems=problems, told=page_of(execution)
     ) as experiment:
-        runs = [run for run in experiment.run(experiment.settings[0], reuse=True) if run]
-        _print(runs, experiment.left_out, as_json=as_json)
+        (setting,) = experiment.settings
+        runs = [run for run in experiment.run(setting, reuse=True) if run]
+        _print(runs, experiment.left_out_of(setting), experiment.failed_of(setting), as_json=as_json)
 
 
-def _print(runs: Sequence[RunView], left_out: Mapping[str, str], *, as_json: bool) -> None:
+def _print(runs: Sequence[RunView], left_out: Mapping[str, str], failed: Mapping[str, str], *, as_json: bool) -> None:
     rows = [sweep_row(run) for run in runs]
     if as_json:
-        print_json(rows + left_out_rows(left_out))
+        print_json(rows + left_out_rows({**left_out, **failed}))
         return
     if not runs:
         return

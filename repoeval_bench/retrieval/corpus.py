@@ -5,14 +5,13 @@ A chunker that breaks it stops the run with the file's name; nothing downstream 
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 
+from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import OR_SKIP, BenchError, ChunkError
+from repoeval_bench.core.errors import OR_SKIP, ChunkError
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import Chunk, SourceFile, blanked, count_nws, encode_id, nearest_rank
@@ -162,18 +161,7 @@ def _close(chunker: object) -> None:
 
 
 def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
-    where = file.name
-    try:
-        # A generator runs here, where its errors are caught; what a plug-in prints must not get among the results.
-        with redirect_stdout(sys.stderr):
-            chunks = tuple(chunker.chunk(file))
-    except BenchError:
-        raise
-    except (Exception, SystemExit) as error:  # any exception of a plug-in becomes one sentence that names the file
-        raise ChunkError(
-            f"{chunker.spec} failed on {where}: {type(error).__name__}: {error}; "
-            "leave such files out, counted, with --skip-errors"
-        ) from error
+    chunks = chunks_of(file, chunker)
     check_chunks(file, chunks, chunker.spec)
     return chunks
 

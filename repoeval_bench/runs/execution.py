@@ -94,8 +94,8 @@ def experiment_on(
 ) -> Iterator[Experiment | RunJobs]:
     """The experiment of these requests, made where `execution` says; `options` are those of `runs_on`.
 
-    Without an executor, runs are made together: chunked side by side and embedded in one pass. With one, each is a job;
-    at the end of the context, the runs that could not be made are one ResultError.
+    Without an executor, runs are made together: chunked side by side and embedded in one pass. With one, each is a job.
+    At the end of the context, the runs that could not be made are one ResultError.
     """
     with runs_on(execution, **options) as as_jobs:
         if as_jobs is not None:
@@ -103,7 +103,9 @@ def experiment_on(
             return
         options.pop("told", None)
         with ProcessPool() as pool:
-            yield Experiment(requests, executor=pool, **options)
+            experiment = Experiment(requests, executor=pool, **options)
+            yield experiment
+        experiment.check()
 
 
 def choose_executor(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import BUILT_IN
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, all_mistakes
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
@@ -18,6 +18,7 @@ from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs import store
+from repoeval_bench.runs.asked import Asked
 from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.materials import Materials, left_out, tell_unread
@@ -36,10 +37,10 @@ from repoeval_bench.runs.parts import (
     silent,
     unsized,
 )
-from repoeval_bench.runs.planning import Inputs, Plan, asked_of, is_large, plan, plan_all, select
+from repoeval_bench.runs.planning import Inputs, Plan, asked_of, is_large, plan, plan_each, select
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.publish import staging
-from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.stages import embed, execute
 from repoeval_bench.runs.view import RunView
@@ -83,15 +84,16 @@ class Wanted:
         return id_of(self.config)
 
 
-class Experiment:
+class Experiment(Asked):
     """Requests with what they need: the data is fetched and each model located once.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
     is fetched. `notify` receives a line about what was taken, what is missing and what changes nothing. `executor` runs
     chunkers side by side. `without` are the repositories that a limit passes over, where these are not all requests.
 
-    Of several chunkers those that do not know a language of the data are `left_out`: chunker -> the reason. Where none
-    is left that is a LanguageError, unless the requests are a part of a whole (`is_part`) that has other chunkers.
+    Of several chunkers those that do not know a language of the data are `left_out`. Where none is left that is a
+    LanguageError, unless the requests are a part of a whole (`is_part`) that has other chunkers. A chunker that fails
+    ends its own run; where all of a setting fail, or at the end by `check`, that is an error.
     """
 
     def __init__(
@@ -109,7 +111,7 @@ class Experiment:
         problems = problems or Problems()
         check_requests(requests, home, problems)
         problems.check()
-        self._members = by_setting(requests)
+        super().__init__(requests)
         self._chunkers: dict[tuple[object, ...], list[Chunker]] = {}
         self._bar: tqdm[Any] | None = None
         store.check_writable(out)
@@ -123,14 +125,9 @@ class Experiment:
         for setting in sorted(settings, key=lambda each: needs_files(each.resolved_embedder())):
             self._materials.embedder(setting)
         self.benchmark = self._materials.benchmark
-        self.left_out = left_out_for_language(self.benchmark, unsized(requests), least=0 if is_part else 1)
+        self.left_out |= left_out_for_language(self.benchmark, unsized(requests), least=0 if is_part else 1)
         for name, reason in self.left_out.items():
             notify(left_out_line(name, reason))
-
-    @property
-    def settings(self) -> list[RunRequest]:
-        """The requests without their chunkers, each once."""
-        return list(self._members)
 
     def embedder(self, setting: RunRequest) -> Embedder | None:
         """The embedder of a setting, None where nothing needs vectors."""
@@ -154,23 +151,39 @@ class Experiment:
         return (protocol.documents, *select(self.benchmark, protocol).files)
 
     def run(self, setting: RunRequest, *, reuse: bool = False) -> list[RunView | None]:
-        """Make (or with `reuse` find) the run of every chunker of a setting, in their order; None for one left out."""
+        """Make (or with `reuse` find) the run of every chunker of a setting, in their order; None for one not made."""
         made = iter(self._run(setting, reuse=reuse))
         return [None if each.chunker in self.left_out else next(made) for each in self._members[setting]]
 
-    def _run(self, setting: RunRequest, *, reuse: bool) -> list[RunView]:
-        runs: list[RunView] = []
-        if not self._kept(setting):
+    def check(self) -> None:
+        """A ResultError that lists the runs that were not made, each with the reason."""
+        lines = [
+            f"{' · '.join([name, *setting.combination().values()])}: {reason}"
+            for setting, of_setting in self.failed.items()
+            for name, reason in of_setting.items()
+        ]
+        if lines:
+            total = sum(len(self._kept(each)) for each in self._members)
+            raise ResultError("\n  ".join([f"{len(lines)} of {total} runs failed:", *lines]))
+
+    def _run(self, setting: RunRequest, *, reuse: bool) -> list[RunView | None]:
+        runs: list[RunView | None] = []
+        if not (kept := self._kept(setting)):
             return runs
         total = sum(len(self._kept(each)) for each in self._members)
         bar = self._bar = self._bar or progress(desc="runs", unit="runs", total=total)
         chunkers, embedder = self.chunkers(setting), self.embedder(setting)
-        for run in _evaluate(self.benchmark, chunkers, setting, embedder, self._place, reuse=reuse):
+        made = _evaluate(self.benchmark, chunkers, setting, embedder, self._place, reuse=reuse)
+        for request, run in zip(kept, made, strict=True):
             bar.update()
             bar.clear()  # a line is printed now
-            self._place.notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
+            if isinstance(run, ChunkError):
+                self._fail(request, str(run))
+                self._place.notify(left_out_line(str(request.chunker), str(run)))
+            else:
+                self._place.notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
             bar.refresh()
-            runs.append(run)
+            runs.append(None if isinstance(run, ChunkError) else run)
         self._materials.share()
         bar.clear()
         if bar.n == bar.total:
@@ -199,7 +212,9 @@ def make_run(
     if reuse and (stored := results.find(wanted.run_id)):
         return stored
     with staging(results.out, wanted.run_id) as beside:
-        return results.keep(next(_make_all(selected, [wanted], replace(place, out=beside))))
+        made = next(_make_all(selected, [wanted], replace(place, out=beside)))
+        assert isinstance(made, Path), "the error of a single chunker is raised"
+        return results.keep(made)
 
 
 def plan_run(
@@ -260,7 +275,10 @@ def evaluate_all(
     elif not request.needs_vectors:
         model = None
     place = Workplace(out=results.out, home=home, notify=notify, executor=executor, corpora=corpora)
-    yield from _evaluate(benchmark, cutters, request, model, place, reuse=reuse)
+    for run in _evaluate(benchmark, cutters, request, model, place, reuse=reuse):
+        if isinstance(run, ChunkError):
+            raise run
+        yield run
 
 
 def _evaluate(
@@ -271,17 +289,20 @@ def _evaluate(
     place: Workplace,
     *,
     reuse: bool,
-) -> Iterator[RunView]:
+) -> Iterator[RunView | ChunkError]:
+    """The run of each chunker, or why it failed; the error itself where all of them did."""
     selected = select(benchmark, request.resolved_protocol())
     wanted = wanted_runs(selected, request, chunkers, embedder, place)
     results = Results.at(place.out)
     stored = [results.find(each.run_id) if reuse else None for each in wanted]
-    made: Iterator[Path] = iter(())
+    made: Iterator[Path | ChunkError] = iter(())
     if not all(stored):
         store.check_writable(place.out)
-        made = _make_all(selected, [each for each, run in zip(wanted, stored, strict=True) if not run], place)
+        missing = [each for each, run in zip(wanted, stored, strict=True) if not run]
+        made = _make_all(selected, missing, place, some=len(missing) < len(wanted))
     for run in stored:
-        yield run or RunView(next(made))
+        found = run or next(made)
+        yield RunView(found) if isinstance(found, Path) else found
 
 
 def wanted_runs(
@@ -317,15 +338,24 @@ def wanted_runs(
     return found
 
 
-def _make_all(selected: Benchmark, wanted: Sequence[Wanted], place: Workplace) -> Iterator[Path]:
-    """The folders of these runs of one request, each stored when it is done."""
+def _make_all(
+    selected: Benchmark, wanted: Sequence[Wanted], place: Workplace, *, some: bool = False
+) -> Iterator[Path | ChunkError]:
+    """The folders of these runs of one request, each stored when it is done, or why its chunker failed.
+
+    A ChunkError where all of them failed, unless there are `some` others.
+    """
     first, cut = wanted[0], [each.cut for each in wanted]
     parts, config = first.parts, first.config
     executor = fitting(place.executor, selected, [chunker for chunker, _ in cut], parts)
-    inputs, planned = plan_all(
+    inputs, found = plan_each(
         selected, cut, first.protocol, skip_errors=config.skip_errors, executor=executor, corpora=place.corpora
     )
-    if parts.embedder:
+    planned = [each for each in found if isinstance(each, Plan)]
+    errors = [each for each in found if isinstance(each, ChunkError)]
+    if not planned and not some:
+        raise errors[0] if len(errors) == 1 else ChunkError(all_mistakes(map(str, errors)))
+    if parts.embedder and planned:
         ranked, measured = parts.retrievers[0].vectors, "vectors" in inputs_of(config.measures)
         planned = embed(planned, parts.embedder, ranked=ranked, measured=measured, few_gold=first.few_gold)
         if usage := planned[0].usage:
@@ -334,9 +364,11 @@ def _make_all(selected: Benchmark, wanted: Sequence[Wanted], place: Workplace) -
     # A model that has something to do is loaded once and has the cores to itself.
     if any(each.encoded for each in planned):
         executor = IN_PROCESS
-    return executor.map(
-        [partial(execute_and_store, *each, inputs, place.out) for each in zip(planned, wanted, strict=True)]
+    cut_well = [each for each, plan in zip(wanted, found, strict=True) if isinstance(plan, Plan)]
+    made = executor.map(
+        [partial(execute_and_store, *each, inputs, place.out) for each in zip(planned, cut_well, strict=True)]
     )
+    return (each if isinstance(each, ChunkError) else next(made) for each in found)
 
 
 def fitting(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], parts: Parts) -> Executor:

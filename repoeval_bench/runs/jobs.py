@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from repoeval_bench.core.errors import LanguageError, ResultError, UsageError, all_mistakes
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.runs.asked import Asked
 from repoeval_bench.runs.experiment import make_run
 from repoeval_bench.runs.job import DataJob, Finished, Job, JobExecutor, Shared
 from repoeval_bench.runs.materials import Materials, left_out, tell_unread
 from repoeval_bench.runs.parts import RESULTS, left_out_line, shown_place, silent
 from repoeval_bench.runs.problems import Problems, check_requests
-from repoeval_bench.runs.request import RunRequest, by_setting, eval_line
+from repoeval_bench.runs.request import RunRequest, eval_line
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.store import check_writable
 
@@ -113,14 +114,14 @@ class JobLog:
         raise ResultError("\n  ".join(lines))
 
 
-class RunJobs:
+class RunJobs(Asked):
     """Requests whose runs are made as jobs, handed out by a `log`; used like an `Experiment`.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError before the
     first job. Where `out` is the cache of a store, every run and every vector is put there and looked for there too. Of
     more tasks than `sample` so many are asked. `is_part` as for an `Experiment`.
 
-    Chunkers that do not know a language of the data are `left_out`, once a worker has said so: chunker -> the reason.
+    Chunkers that do not know a language of the data are `left_out`, once a worker has said so.
     """
 
     def __init__(
@@ -143,19 +144,13 @@ class RunJobs:
         problems.check()
         check_writable(out)
         tell_unread(requests, log.notify)
-        self._members = by_setting([each.on_this_device(log.notify) for each in requests])
+        super().__init__([each.on_this_device(log.notify) for each in requests])
         self.log, self._sample = log, sample
         log.is_part = is_part
         self._results = Results.at(out)
         self._out, self._home = out, home
         self._without = left_out(requests) if without is None else without
         self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None
-        self.left_out: dict[str, str] = {}
-
-    @property
-    def settings(self) -> list[RunRequest]:
-        """The requests without their chunkers, each once."""
-        return list(self._members)
 
     def run(self, setting: RunRequest, *, reuse: bool = True) -> list[RunView | None]:
         """The runs of a setting, made (or with `reuse` found), in the order of their chunkers; None for one not made.
@@ -174,6 +169,8 @@ class RunJobs:
             if finished.left_out and request.chunker not in self.left_out:
                 self.left_out[str(request.chunker)] = str(finished.error)
                 self.log.notify(left_out_line(str(request.chunker), str(finished.error)))
+            if finished.failed:
+                self._fail(request, str(finished.error))
             if finished.made is None:
                 yield None
                 continue

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import BASELINE, Protocol
@@ -303,17 +303,23 @@ def match_sizes(
     """Each chunker with its size set so that its mean nws is within 5 % of the baseline's on the protocol's files.
 
     The chunker that is the baseline at another size is the baseline. Where a chunker cannot come that near, its match
-    says why.
+    says why, as where it fails.
     """
     from repoeval_bench.chunkers.registry import make_chunker
-    from repoeval_bench.chunkers.tools.sizes import is_resized, match_size, mean_nws
+    from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
     from repoeval_bench.runs.planning import select
 
     files = [file for found in select(benchmark, protocol).files.values() for file in found]
     cutter = make_chunker(baseline)
     target = mean_nws(cutter, files, skip_errors=skip_errors)
     named = [cutter.spec if is_resized(spec, cutter.spec) else spec for spec in chunkers]
-    return [match_size(spec, target, files, skip_errors=skip_errors) for spec in named]
+    matches = []
+    for spec in named:
+        try:
+            matches.append(match_size(spec, target, files, skip_errors=skip_errors))
+        except ChunkError as error:  # it ends the chunker's own run, and of several that alone
+            matches.append(SizeMatch(make_chunker(spec).spec, None, 0.0, target, str(error)))
+    return matches
 
 
 def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:

@@ -9,7 +9,7 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.errors import ChunkError, DatasetError
 from repoeval_bench.dataset.assembly import published_subset
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
@@ -127,6 +127,26 @@ def plan_all(
 ) -> tuple[Inputs, list[Plan]]:
     """What is the same for all of them, and the plan of every (chunker, baseline), as `plan` makes it.
 
+    A chunker that fails is a ChunkError. See `plan_each`.
+    """
+    inputs, planned = plan_each(benchmark, parts, protocol, skip_errors=skip_errors, executor=executor, corpora=corpora)
+    for each in planned:
+        if isinstance(each, ChunkError):
+            raise each
+    return inputs, [each for each in planned if isinstance(each, Plan)]
+
+
+def plan_each(
+    benchmark: Benchmark,
+    parts: Sequence[tuple[Chunker, Chunker | None]],
+    protocol: Protocol,
+    *,
+    skip_errors: bool,
+    executor: Executor,
+    corpora: Corpora | None,
+) -> tuple[Inputs, list[Plan | ChunkError]]:
+    """What is the same for all of them, and for every (chunker, baseline) its plan, or why its chunker failed.
+
     Chunkers work at once where the executor has several processes. What a chunker made of the same files before is
     taken from `corpora`, and added to it.
     """
@@ -135,9 +155,10 @@ def plan_all(
     # A protocol may blank lines in the files: what was chunked before counts for these very texts only.
     files = frozenset(chain.from_iterable(selected.files.values()))
     keys = [(cutter.spec, skip_errors, files) for cutter, _ in parts]
+    made = corpora or {}
     jobs: list[Callable[[], Any]] = [
         *(
-            partial(_chunk, selected, protocol, each, skip_errors=skip_errors, made=(corpora or {}).get(key))
+            partial(_tried, partial(_chunk, selected, protocol, each, skip_errors=skip_errors, made=made.get(key)))
             for each, key in zip(parts, keys, strict=True)
         ),
         partial(_known, selected, protocol, queries),
@@ -145,11 +166,21 @@ def plan_all(
     *chunked, known = executor.map(jobs)
     room = KEPT // max(1, sum(len(file.text) for file in files))
     if corpora is not None and protocol.documents == "chunks" and len({*corpora, *keys}) <= room:
-        corpora |= {key: replace(corpus, own={}) for key, (corpus, *_) in zip(keys, chunked, strict=True)}
+        found = zip(keys, chunked, strict=True)
+        corpora |= {key: replace(each[0], own={}) for key, each in found if not isinstance(each, ChunkError)}
     inputs = Inputs(benchmark=selected, protocol=protocol, queries=queries, **known)
     return inputs, [
-        _plan(selected, protocol, queries, cutter, each) for (cutter, _), each in zip(parts, chunked, strict=True)
+        each if isinstance(each, ChunkError) else _plan(selected, protocol, queries, cutter, each)
+        for (cutter, _), each in zip(parts, chunked, strict=True)
     ]
+
+
+def _tried(chunk: Callable[[], tuple[Corpus, Corpus, float]]) -> tuple[Corpus, Corpus, float] | ChunkError:
+    """What a chunker makes, or why it failed: that ends its own run alone."""
+    try:
+        return chunk()
+    except ChunkError as error:
+        return error
 
 
 def plan_one(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ from repoeval_bench.runs.parts import (
     make_parts,
     with_headers,
 )
-from repoeval_bench.runs.request import DataRequest, GridRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import DataRequest, GridRequest, RecommendRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
@@ -241,6 +241,22 @@ def _check_match_size(request: RunRequest, protocol: Protocol | None, found: Pro
     with found.about("match_size"):
         if protocol and protocol.documents == "windows":
             raise UsageError(f"protocol {protocol.name} fixes its documents, so no size is matched; {_OTHERWISE}")
+
+
+def check_once(request: RecommendRequest, names: Iterable[str], found: Problems) -> None:
+    """Collect what is given twice in a field of several values: the same text, or another spelling of it."""
+    means: dict[str, Callable[[str], str]] = {
+        "protocols": lambda text: Protocol.parse(text).name,
+        "retrievers": lambda text: choose_retriever(text).spec,
+    }
+    for name in names:
+        seen: set[str] = set()
+        for value in getattr(request, name):
+            with found.about(name, value):
+                meant = means.get(name, str)(value)
+                if meant in seen:
+                    raise UsageError(f"{request.options()[name].spelled} {value} is given twice; give it once")
+                seen.add(meant)
 
 
 def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], found: Problems) -> list[RunRequest]:

@@ -220,8 +220,8 @@ def check_gold(judged: JudgedCorpus, protocol: Protocol, chunker: str, *, few_go
         )
     if not found:
         raise ResultError(
-            f"none of the {total} queries has a relevant chunk under protocol {protocol.name}, so there is nothing to "
-            f"score; {way_out}"
+            f"none of the {total} queries has a relevant chunk under protocol {protocol.name} with {chunker}, so there "
+            f"is nothing to score; {way_out}"
         )
     raise ResultError(
         f"{found} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}, and all "

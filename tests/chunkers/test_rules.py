@@ -133,6 +133,7 @@ def test_a_part_of_a_line_is_as_large_as_it_is() -> None:
 def test_blocks_have_every_definition_of_their_sizes_and_nothing_too_small(
     file: SourceFile, max_nws: int, min_nws: int
 ) -> None:
+    min_nws = min(min_nws, max_nws)
     chunks = BlocksChunker(max_nws=max_nws, min_nws=min_nws).chunk(file)
     cut = {chunk.lines for chunk in chunks}
     found = [each.lines for each in definitions(file, language_of(file.path)) if each.kind != "variable"]

@@ -51,6 +51,7 @@ def test_a_windows_step_keeps_its_ratio() -> None:
 def test_a_sweep_of_sizes_keeps_a_windows_ratio_too() -> None:
     assert resize("window:lines=40,step=10", 20) == "window:lines=20,step=5"
     assert resize("window:lines=40,step=10", 1) == "window:lines=1,step=1"
+    assert resize("blocks:min_nws=400", 100) == "blocks:max_nws=100,min_nws=100,language=auto"
 
 
 @pytest.mark.parametrize("spec", ["file", "functions"])

@@ -1,0 +1,107 @@
+"""A chunker that fails ends its own run: the others go on, it is counted, and the command ends with 1 and the reason."""
+
+import json
+import sys
+
+import pytest
+
+from support.codebase import write_code
+from support.command import bench, one_sentence
+
+CODE = '''"""Chunkers that fail."""
+
+
+class Nothing:
+    def chunk(self, file):
+        return []
+
+
+class Breaks:
+    def chunk(self, file):
+        raise ValueError("no such cut")
+'''
+REASONS = {
+    "Nothing": "gave no chunk for any of",
+    "Breaks": "ValueError: no such cut",
+}
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("failing")
+    module = "failing_chunkers"
+    (folder / f"{module}.py").write_text(CODE)
+    done = bench("data", "build", write_code(folder / "code", aside=False), "-o", folder / "pack", home=folder / "home")
+    assert done.code == 0, done.err
+    sys.path.insert(0, str(folder))
+    yield {"pack": folder / "pack", "home": folder / "home", "out": folder / "results", "module": module}
+    sys.path.remove(str(folder))
+
+
+def ask(places, command, *names, further=(), out=None):
+    chunkers = [word for name in names for word in ("-c", f"py:{places['module']}:{name}" if name in REASONS else name)]
+    shared = ("--source", places["pack"], "--retriever", "bm25", "--protocol", "body", "--out", out or places["out"])
+    return bench(command, *chunkers, *shared, *further, home=places["home"])
+
+
+def told_at_the_end(done, *names, of):
+    assert done.code == 1
+    at_the_end = done.err[done.err.index("error: ") :]
+    assert at_the_end.startswith(f"error: {len(names)} of {of} runs failed:")
+    for name in names:
+        assert REASONS[name] in at_the_end
+
+
+@pytest.mark.parametrize("further", [[], ["--match-size", "fixed:max_nws=200"], ["--executor", "local:1"]])
+@pytest.mark.parametrize("name", REASONS)
+def test_the_others_are_compared(places, name, further):
+    done = ask(places, "compare", "ast", name, "fixed", further=further)
+    told_at_the_end(done, name, of=3)
+    assert "1 other run failed and is not compared." in " ".join(done.out.split())
+
+
+def test_the_others_are_evaluated_and_json_has_the_reason(places):
+    """Under `left_out`, as where a chunker does not know a language."""
+    done = ask(places, "eval", "Nothing", "ast", "Breaks", "fixed", further=["--json"])
+    told_at_the_end(done, "Nothing", "Breaks", of=4)
+    *rows, nothing, breaks = json.loads(done.out)
+    assert [row["chunker"].partition(":")[0] for row in rows] == ["ast", "fixed"]
+    assert REASONS["Nothing"] in nothing["left_out"]
+    assert REASONS["Breaks"] in breaks["left_out"]
+    said = [line for line in done.err.splitlines() if line.startswith("left out: ")]
+    assert len(said) == 2
+
+
+def test_alone_it_is_the_error(places):
+    assert REASONS["Breaks"] in one_sentence(ask(places, "eval", "Breaks"), 1)
+    both = ask(places, "eval", "Breaks", "Nothing")
+    assert both.code == 1
+    assert both.err.startswith("error: 2 mistakes:")
+
+
+def test_a_baseline_that_has_no_run_is_named_with_the_reason(places):
+    """By any spelling of it; a stored run that has its name is not taken in its place."""
+    baseline = f"py:{places['module']}:Nothing"
+    done = ask(places, "compare", "ast", "Nothing", "fixed", further=["--baseline", baseline])
+    assert done.code == 2
+    assert f"error: --baseline {baseline} was left out: {baseline} gave no chunk" in done.err
+
+
+@pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
+def test_each_combination_of_a_file_names_its_own(places, tmp_path, executor):
+    """A protocol without a chunker has nothing that is left out, though one of the others has."""
+    bench_file = tmp_path / "bench.yaml"
+    bench_file.write_text(
+        f"chunkers: [ast, 'py:{places['module']}:Nothing', fixed]\nprotocol: [body, context]\nretrievers: bm25\n"
+        f"baseline: 'py:{places['module']}:Nothing'\n"
+    )
+    asked = ("run", bench_file, "--source", places["pack"], *executor, "--out", tmp_path / "out")
+    done = bench(*asked, "--json", home=places["home"])
+    assert done.code == 1
+    assert "2 of 6 runs failed:" in done.err
+    rows = json.loads(done.out)
+    assert [list(row["left_out"]) for row in rows] == [[f"py:{places['module']}:Nothing"]] * 2
+    assert [len(row["runs"]) for row in rows] == [2, 2]
+    done = bench(*asked, home=places["home"])
+    assert done.err.count("note: the baseline has no run here") == 2
+    assert done.out.count("stored in ") == 2
