@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from support.embedding_server import Server
 
+# As the command line does: thousands of tests and their modules would be searched for garbage again and again.
+gc.set_threshold(200_000, 20, 100)
 # A slow machine is not a fault of the code: `make bench` shows times, and tests never assert them.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -80,6 +83,11 @@ def pytest_xdist_auto_num_workers() -> int | None:
     They wait for a package index, for workers of a cluster, for a browser. xdist's own variable comes first.
     """
     return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else usable_cores() + 1
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays to the end, so no library that asks for garbage has it searched (statsmodels does)."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

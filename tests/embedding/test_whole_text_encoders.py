@@ -7,8 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError, UsageError
 from repoeval_bench.core.source import SourceFile
@@ -104,6 +102,9 @@ def test_hashing_is_the_same_in_every_process():
 
 def test_lsa_is_scikit_learns_pipeline(folder):
     """Reading the arrays gives what TfidfVectorizer and TruncatedSVD give, to 1e-9."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     encoder = find_encoder("lsa:dim=3", Material(folder, FILES))
     tf_idf = TfidfVectorizer(analyzer=identifiers, sublinear_tf=True, min_df=2)
     weights = tf_idf.fit_transform(sorted(file.text for file in FILES))
@@ -196,10 +197,12 @@ def test_static_without_its_extra_says_what_to_install(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_static_from_the_bundled_tokenizer_reads_texts_whole(tmp_path):
-    """It pads texts to 128 tokens and cuts what is longer; its heir does not. One layer of six is enough to see it."""
+    """It pads texts to 128 tokens and cuts what is longer; its heir does not. A narrow model of one layer shows it."""
+    from transformers import BertConfig, BertModel
+
     source = shutil.copytree(locate("minilm").folder, tmp_path / "model")
-    config = json.loads((source / "config.json").read_text())
-    (source / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1}))
-    encoder = find_encoder(f"static:{source},dim=32", Material(tmp_path, None))
+    narrow = {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 2, "num_hidden_layers": 1}
+    BertModel(BertConfig.from_pretrained(source, **narrow), add_pooling_layer=False).save_pretrained(source)
+    encoder = find_encoder(f"static:{source},dim=16", Material(tmp_path, None))
     assert encoder.count_tokens(["", "def " * 500], "document") == [0, 500]
     assert np.linalg.norm(encode(encoder, TEXTS), axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)

@@ -1,6 +1,9 @@
-"""A mini benchmark, its vectors embedded once by the real model."""
+"""A mini benchmark, its vectors embedded once by the real model; the wheel, built once."""
 
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +26,24 @@ def warm_home(tmp_path_factory, mirror):
     made = made_once(tmp_path_factory, "warm-home", embed)
     # Tests add vectors of their own, so each process has a copy.
     return shutil.copytree(made, tmp_path_factory.mktemp("warm-home") / "home")
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The wheel, and a folder into which pip has unpacked it."""
+    pytest.importorskip("hatchling", reason="hatchling builds the wheel; it comes with the extra 'dev'")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+
+    def build(folder):
+        words = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(Path(__file__).parents[2])]
+        subprocess.run([*pip, *words], check=True, capture_output=True)
+        (wheel,) = folder.glob("*.whl")
+        words = ["install", "--no-deps", "--no-compile", "--target", str(folder / "site"), str(wheel)]
+        subprocess.run([*pip, *words], check=True, capture_output=True)
+
+    folder = made_once(tmp_path_factory, "wheel", build)
+    (wheel,) = folder.glob("*.whl")
+    return wheel, folder / "site"
 
 
 @pytest.fixture

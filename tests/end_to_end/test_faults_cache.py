@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.embedding.storage import seal
-from support.command import bench, bench_process, one_sentence
+from support.command import bench, one_sentence
 
 AST = "ast:max_nws=400"
 
@@ -138,13 +138,13 @@ def read_only(home, mounted):
 def test_a_read_only_cache_is_read(mirror, home, read_only, warm_home, tmp_path):
     """A cache that holds everything needs no right to write: the same run, and one line that says so."""
     line = read_only()
-    done = bench_process("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", home=home)
+    done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", home=home)
     assert done.code == 0, done.err
     (said,) = [each for each in done.err.splitlines() if "read-only" in each]
     assert said.startswith(f"{line}no vectors of minilm")
     assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
-    assert "0 broken" in bench_process("cache", "verify", home=home).out
-    assert "is read-only" in one_sentence(bench_process("cache", "prune", "--max-size", "0", home=home), 1)
+    assert "0 broken" in bench("cache", "verify", home=home).out
+    assert "is read-only" in one_sentence(bench("cache", "prune", "--max-size", "0", home=home), 1)
 
 
 def test_what_cannot_be_fitted_there_is_fitted_for_one_command(mirror, home, mounted, tmp_path):
@@ -152,11 +152,11 @@ def test_what_cannot_be_fitted_there_is_fitted_for_one_command(mirror, home, mou
     mounted(home / "models")
     subprocess.run(["mount", "-o", "remount,ro", home / "models"], check=True)
     run = ("eval", "-c", AST, "--embedder", "lsa:dim=8", "--source", mirror)
-    done = bench_process(*run, "--out", tmp_path / "unkept", home=home)
+    done = bench(*run, "--out", tmp_path / "unkept", home=home)
     assert done.code == 0, done.err
     assert f"note: the model folder {home / 'models'} is read-only; lsa-" in done.err
     shutil.copytree(home, tmp_path / "writable", ignore=shutil.ignore_patterns("models", "vectors"))
-    assert bench_process(*run, "--out", tmp_path / "kept", home=tmp_path / "writable").code == 0
+    assert bench(*run, "--out", tmp_path / "kept", home=tmp_path / "writable").code == 0
     first, second = (next((tmp_path / name).glob("*/run.trec")) for name in ("unkept", "kept"))
     assert first.read_bytes() == second.read_bytes()
     assert first.parent.name == second.parent.name
@@ -173,10 +173,10 @@ def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_p
             database.executemany("DELETE FROM Cache WHERE rowid = ?", rows)
 
     run = ("eval", "-c", AST, "--source", mirror, "--embedder", "hash", "--out")
-    assert bench_process(*run, tmp_path / "before", home=home).code == 0
+    assert bench(*run, tmp_path / "before", home=home).code == 0
     line = read_only(change=take_ten)
     content = (home / "vectors" / "cache.db").read_bytes()
-    done = bench_process(*run, tmp_path / "after", home=home)
+    done = bench(*run, tmp_path / "after", home=home)
     assert done.code == 0, done.err
     assert f"{line}10 vectors of hash" in done.err
     (before,), (after,) = ((tmp_path / name).glob("*/run.trec") for name in ("before", "after"))
@@ -214,7 +214,7 @@ def test_a_full_disk_under_the_cache(mirror, home, mounted, tmp_path, warm_home)
     shutil.rmtree(home / "vectors")
     vectors = mounted(home / "vectors", "-o", "size=1760k")
     run = ("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results")
-    sentence = one_sentence(bench_process(*run, home=home), 1)
+    sentence = one_sentence(bench(*run, home=home), 1)
     assert "free some space there" in sentence
     assert not list((tmp_path / "results").glob("*/manifest.json"))
     subprocess.run(["mount", "-o", "remount,size=64m", vectors], check=True)
@@ -236,6 +236,6 @@ def test_a_full_disk_under_the_results(mirror, home, mounted, tmp_path):
     """Results that find no room are one line; no half of a run passes for a run, and the vectors stay."""
     results = mounted(tmp_path / "small", "-o", "size=64k")
     run = ("eval", "-c", AST, "--source", mirror)
-    assert "cannot be written" in one_sentence(bench_process(*run, "--out", results, home=home), 1)
+    assert "cannot be written" in one_sentence(bench(*run, "--out", results, home=home), 1)
     assert not list(results.glob("*/manifest.json"))
     assert bench(*run, "--out", tmp_path / "results", home=home).code == 0

@@ -1,4 +1,4 @@
-"""The page of published numbers, made on the mini benchmark by the command itself."""
+"""The page of published numbers, made on the mini benchmark by the command of an installed wheel."""
 
 import json
 import os
@@ -14,12 +14,12 @@ from repoeval_bench.runs.provenance import code_state
 from support.command import heed_interrupts
 
 
-def broken_off(arguments, environment, out, by):
+def broken_off(arguments, settings, out, by):
     """(exit code, standard error) of the command, ended by a signal as soon as it has stored a run."""
     before = len(list(out.glob("*/manifest.json")))
     process = subprocess.Popen(
         arguments,
-        env=environment,
+        **settings,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -34,33 +34,36 @@ def broken_off(arguments, environment, out, by):
 
 
 @pytest.mark.slow
-def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped(mirror, warm_home, tmp_path):
-    """Every table is there; a model that cannot be had is a row with the reason; one that was interrupted or killed goes on."""
+def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped(site, mirror, warm_home, tmp_path):
+    """Every table is there; a model that cannot be had is a row with the reason; one that was interrupted or killed goes on.
+
+    It reads nothing but the wheel and the data, and writes its page where it is called.
+    """
+    out = tmp_path / "results" / "reproduce"
     arguments = [
         *(sys.executable, "-m", "repoeval_bench", "reproduce"),
         "--source",
         str(mirror),
-        "--out",
-        str(tmp_path),
         "--embedder",
         "st:no/such-model",
     ]
-    environment = dict(os.environ, REPOEVAL_HOME=str(warm_home), HF_HUB_OFFLINE="1")
-    code, err = broken_off(arguments, environment, tmp_path, signal.SIGINT)
+    environment = dict(os.environ, REPOEVAL_HOME=str(warm_home), HF_HUB_OFFLINE="1", PYTHONPATH=str(site[1]))
+    settings = {"cwd": tmp_path, "env": environment}
+    code, err = broken_off(arguments, settings, out, signal.SIGINT)
     assert (code, err.splitlines()[-1]) == (
         130,
         "error: interrupted; what was finished is kept, so run the same command again",
     )
-    (first, *_) = tmp_path.glob("*/manifest.json")
+    (first, *_) = out.glob("*/manifest.json")
     written = first.stat().st_mtime_ns
-    broken_off(arguments, environment, tmp_path, signal.SIGKILL)
-    assert not (tmp_path / "reproduction.md").exists()
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+    broken_off(arguments, settings, out, signal.SIGKILL)
+    assert not (out / "reproduction.md").exists()
+    done = subprocess.run(arguments, **settings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     if not code_state().dirty:  # what changed code has made is made again
         assert first.stat().st_mtime_ns == written
-    assert done.stdout == (tmp_path / "reproduction.md").read_text()
-    rows = json.loads((tmp_path / "reproduction.json").read_text())
+    assert done.stdout == (out / "reproduction.md").read_text()
+    rows = json.loads((out / "reproduction.json").read_text())
     assert {row["table"] for row in rows} == {"expected", "causes", "sizes", "coderag", "bm25"}
     judged = [row["verdict"] for row in rows if row["published"] is not None]
     assert len(judged) == 2 * 2 * 4 + 1 + len(BM25_SETTINGS)

@@ -5,25 +5,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """A folder with the wheel unpacked by pip."""
-    pytest.importorskip("hatchling", reason="hatchling builds the wheel; it comes with the extra 'dev'")
-    folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
-    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(CHECKOUT)]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
-    install = [*pip, "install", "--no-deps", "--no-compile", "--target", str(folder / "site"), str(wheel)]
-    subprocess.run(install, check=True, capture_output=True)
-    return wheel, folder / "site"
 
 
 def run(site, cwd, *arguments, **env):
@@ -82,46 +69,6 @@ def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home
     assert "macro, 2 repositories" in done.stdout
 
 
-@pytest.mark.slow
-def test_published_numbers_are_measured_again_without_the_checkout(site, tmp_path, mirror, warm_home):
-    """`reproduce` reads nothing but the wheel and the data, and writes its page where it is called."""
-    words = ("-m", "repoeval_bench", "reproduce", "--source", mirror)
-    done = run(site[1], tmp_path, *words, REPOEVAL_HOME=str(warm_home))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("# Published numbers, measured again")
-    assert (tmp_path / "results" / "reproduce" / "reproduction.md").read_text() == done.stdout
-
-
-@pytest.mark.network
-@pytest.mark.slow
-def test_the_base_is_small_and_ranks_by_bm25(site, tmp_path, mirror):
-    """In an environment of its own: no torch, under 210 MB of files, and an evaluation; a model names its extra."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True)
-    python = tmp_path / "env" / "bin" / "python"
-    pins = dict(os.environ, PIP_CONSTRAINT=str(CHECKOUT / "constraints.txt"))
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check", "-q"]
-    subprocess.run(
-        [*pip, "install", "--no-compile", str(site[0])],
-        check=True,
-        env=pins,
-        timeout=300,
-    )
-    (packages,) = (tmp_path / "env" / "lib").glob("*/site-packages")
-    files = [path for path in packages.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    assert sum(path.stat().st_size for path in files) < 210e6
-    assert not (packages / "torch").exists()
-    words = ["-m", "repoeval_bench", "eval", "-c", "ast", "--source", str(mirror), "--out", str(tmp_path / "runs")]
-    alone = {**os.environ, "REPOEVAL_HOME": str(tmp_path / "home")}
-    alone.pop("PYTHONPATH", None)
-    done = subprocess.run(
-        [python, *words, "--retriever", "bm25"], capture_output=True, text=True, check=False, env=alone, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    done = subprocess.run([python, *words], capture_output=True, text=True, check=False, env=alone, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "pip install 'repoeval-bench[dense]'" in done.stderr
-
-
 TOOLS = {
     "uv tool": ("uv", ["tool", "install", "WHEEL"], ["BIN/repoeval-bench"]),
     "uvx": ("uv", ["--version"], ["uv", "tool", "run", "--from", "WHEEL", "repoeval-bench"]),
@@ -136,48 +83,70 @@ def downloads(tmp_path_factory):
     return tmp_path_factory.mktemp("downloads")
 
 
+@pytest.fixture
+def installed(site, tmp_path, mirror, downloads):
+    """Has one of `TOOLS` install the wheel in an environment of the tool's own; calls the command there."""
+
+    def install(name):
+        program, words, call = TOOLS[name]
+        found = shutil.which(program, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+        if found is None:
+            pytest.skip(f"{program} is not installed: pip install {program}")
+        places = {
+            "UV_TOOL_DIR": "tools",
+            "UV_TOOL_BIN_DIR": "bin",
+            "PIPX_HOME": "pipx",
+            "PIPX_BIN_DIR": "bin",
+            "PIPX_MAN_DIR": "man",
+            "REPOEVAL_HOME": "home",
+        }
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment |= {name: str(tmp_path / folder) for name, folder in places.items()}
+        pins = str(CHECKOUT / "constraints.txt")
+        environment |= {"UV_CONSTRAINT": pins, "PIP_CONSTRAINT": pins, "UV_PYTHON": sys.executable}
+        # pip reads the second as the value of compiling: what a command imports is compiled then, and nothing else.
+        environment |= {"PIPX_DEFAULT_PYTHON": sys.executable, "PIP_NO_COMPILE": "0", "UV_CACHE_DIR": str(downloads)}
+        known = {"WHEEL": str(site[0]), "BIN/repoeval-bench": str(tmp_path / "bin" / "repoeval-bench"), "uv": found}
+
+        def done(*command):
+            return subprocess.run(
+                [known.get(word, word) for word in command],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
+
+        made = done(found, *words)
+        assert made.returncode == 0, made.stderr
+        return partial(done, *call)
+
+    return install
+
+
 @pytest.mark.network
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOOLS)
-def test_installers_of_commands_take_the_wheel(site, tmp_path, mirror, name, downloads):
-    """In an environment of the tool's own the command answers and evaluates."""
-    program, install, call = TOOLS[name]
-    found = shutil.which(program, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
-    if found is None:
-        pytest.skip(f"{program} is not installed: pip install {program}")
-    places = {
-        "UV_TOOL_DIR": "tools",
-        "UV_TOOL_BIN_DIR": "bin",
-        "PIPX_HOME": "pipx",
-        "PIPX_BIN_DIR": "bin",
-        "PIPX_MAN_DIR": "man",
-        "REPOEVAL_HOME": "home",
-    }
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment |= {name: str(tmp_path / folder) for name, folder in places.items()}
-    pins = str(CHECKOUT / "constraints.txt")
-    environment |= {"UV_CONSTRAINT": pins, "PIP_CONSTRAINT": pins, "UV_PYTHON": sys.executable}
-    # pip reads the second as the value of compiling: what a command imports is compiled then, and nothing else.
-    environment |= {"PIPX_DEFAULT_PYTHON": sys.executable, "PIP_NO_COMPILE": "0", "UV_CACHE_DIR": str(downloads)}
-    words = {"WHEEL": str(site[0]), "BIN/repoeval-bench": str(tmp_path / "bin" / "repoeval-bench"), "uv": found}
+def test_installers_of_commands_take_the_wheel(installed, tmp_path, mirror, name):
+    """In an environment of the tool's own the command answers and evaluates; that of `uv tool` is looked at.
 
-    def call_of(command):
-        done = subprocess.run(
-            [words.get(word, word) for word in command],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    call_of([found, *install])
-    assert call_of([*call, "--version"]).startswith("repoeval-bench, version 0")
-    told = call_of([*call, "eval", "-c", "ast", "--retriever", "bm25", "--source", str(mirror), "--limit", "3"])
-    assert "3 of 18 tasks" in told
+    It is the base: no torch, under 210 MB of files, and a model names its extra.
+    """
+    command = installed(name)
+    assert command("--version").stdout.startswith("repoeval-bench, version 0")
+    run = ("eval", "-c", "ast", "--source", str(mirror), "--limit", "3")
+    done = command(*run, "--retriever", "bm25")
+    assert "3 of 18 tasks" in done.stdout, done.stderr
+    if name == "uv tool":
+        (packages,) = (tmp_path / "tools").glob("*/lib/*/site-packages")
+        files = [path for path in packages.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+        assert 50e6 < sum(path.stat().st_size for path in files) < 210e6
+        assert not (packages / "torch").exists()
+        done = command(*run)
+        assert done.returncode == 2
+        assert "pip install 'repoeval-bench[dense]'" in done.stderr
 
 
 def test_an_installed_wheel_keeps_data_in_the_users_cache_folder(site, tmp_path):
