@@ -103,7 +103,7 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
     return pieces
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Unit:
     """Siblings that share lines or belong together: `glue` (comments, decorators), then `nodes` from `main`.
 
@@ -167,7 +167,7 @@ def _units(parsed: Parsed, nodes: Sequence[Node], end: int) -> list[_Unit]:
             continue
         role = parsed.role(node)
         if not unit or (start > max(unit.last, unit.waits_until) and role != CLOSER):
-            unit = _Unit(start, start, start, start, [], [])
+            unit = _Unit(first=start, main=start, last=start, waits_until=start, glue=[], nodes=[])
             units.append(unit)
         unit.add(child, role, end)
     return units

@@ -49,7 +49,7 @@ class _Kinds(OneOf):
         return OneOf.__call__(self, text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChonkieChunker(Peer):
     """chonkie's chunkers that need no model; a chunk may start or end in the middle of a line."""
 

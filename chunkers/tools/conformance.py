@@ -37,7 +37,7 @@ PROMISES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One promise: tried on how many inputs, broken on how many, and the smallest input that breaks it.
 
@@ -149,7 +149,9 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: 
         n_chunks += len(chunks)
         above += sum(limit is not None and count_nws(chunk.text) > limit for chunk in chunks)
     problem = _spec_problem(chunker)
-    of_spec = Finding("spec", 1, int(bool(problem)), problem, "" if problem else None)
+    of_spec = Finding(
+        promise="spec", n_inputs=1, n_broken=int(bool(problem)), detail=problem, smallest="" if problem else None
+    )
     findings = [_finding(chunker, name, tried[name], broken.get(name, [])) for name in PROMISES if name != "spec"]
     return Report(
         spec=chunker.spec,
@@ -181,7 +183,7 @@ def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...], tuple
 def _finding(chunker: Chunker, promise: str, n_inputs: int, failures: Sequence[tuple[SourceFile, str]]) -> Finding:
     """One promise, with a smaller input than the shortest that broke it."""
     if not failures:
-        return Finding(promise, n_inputs, 0)
+        return Finding(promise=promise, n_inputs=n_inputs, n_broken=0)
 
     shortest = min((file for file, _ in failures), key=lambda file: len(file.text))
 
@@ -190,7 +192,7 @@ def _finding(chunker: Chunker, promise: str, n_inputs: int, failures: Sequence[t
 
     text = smallest(shortest.text, fails)
     detail = broken_promises(chunker, SourceFile("suite", shortest.path, text)).get(promise, failures[0][1])
-    return Finding(promise, n_inputs, len(failures), detail, text)
+    return Finding(promise=promise, n_inputs=n_inputs, n_broken=len(failures), detail=detail, smallest=text)
 
 
 def broken_promises(chunker: Chunker, file: SourceFile) -> dict[str, str]:

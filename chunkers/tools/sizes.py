@@ -23,7 +23,7 @@ SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_ch
 """The options that set a size, by name; a plug-in that has one of them can be matched too."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SizeMatch:
     """What a chunker's size was set to: `spec` in full, the nominal size (None without one), the realised mean.
 
@@ -73,7 +73,13 @@ def match_size(
     if option is None:
         realised = mean_nws(chunker, files, skip_errors=skip_errors)
         near = _is_near(realised, target, tolerance)
-        return SizeMatch(str(start), None, realised, target, "" if near else f"{start.name} has no option for a size")
+        return SizeMatch(
+            spec=str(start),
+            nominal=None,
+            realised=realised,
+            target=target,
+            reason="" if near else f"{start.name} has no option for a size",
+        )
     seen: dict[int, float] = {}
 
     def realised_at(size: int) -> float:
@@ -101,7 +107,9 @@ def match_size(
     best = _nearest(seen, target)
     near = _is_near(seen[best], target, tolerance)
     reason = f"no {option} gives a mean within {tolerance:.0%} of {target:.0f} nws"
-    return SizeMatch(resize(str(start), best), best, seen[best], target, "" if near else reason)
+    return SizeMatch(
+        spec=resize(str(start), best), nominal=best, realised=seen[best], target=target, reason="" if near else reason
+    )
 
 
 def size_option(spec: Spec) -> str | None:

@@ -16,7 +16,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import UsedDefinition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One completion task: given `prompt`, the lines `body` of the file are to be written.
 
@@ -71,7 +71,7 @@ class Sample:
     seed: int
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Benchmark:
     """Tasks and the repository files they are answered from, as loaded and selected.
 

@@ -132,7 +132,7 @@ class _Above:
         return _Above(self.before, self.top, self.below, self.run)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
     """A node to be visited: its lines, what is above it, the definition around it, and whether members are here."""
 
@@ -205,7 +205,9 @@ class _Walk:
                 or (level and (kind in members or kind in rules_.transparent))
                 or (last > first and kind not in rules_.barren)
             ):
-                places.append(_Place(child, first, last, above.of(first), parent, level))
+                places.append(
+                    _Place(node=child, first=first, last=last, above=above.of(first), parent=parent, level=level)
+                )
             above = _Above(before=last)
         return places
 

@@ -9,7 +9,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
 from typing import Any, Protocol, get_args
 
 from repoeval_bench.core.errors import SpecError
@@ -143,6 +143,7 @@ class Option:
     default: Any
     meaning: str
     read: Reader
+    _: KW_ONLY
     only: tuple[str, str] | None = None
     required: bool = False
 

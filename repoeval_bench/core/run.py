@@ -15,7 +15,7 @@ Ranking = tuple[tuple[str, float], ...]
 """(chunk_id, score), best first; position is rank."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """What a system returned: query_id -> ranking. Every query of the run has an entry.
 

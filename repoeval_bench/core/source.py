@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from operator import attrgetter
-from typing import Self
+from typing import Any, Self
 
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
@@ -102,7 +102,7 @@ def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
     return SourceFile(file.repo, file.path, "".join(kept))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """A piece of one file. Make it with `Chunk.cut`, so that text and span cannot disagree.
 
@@ -120,8 +120,8 @@ class Chunk:
     rewritten: str = ""
     in_file: str = ""
 
-    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
-        return type(self), _fields_of(self)  # as spans do
+    def __reduce__(self) -> tuple[object, ...]:
+        return _chunk_of, _fields_of(self)  # as spans do
 
     @classmethod
     def cut(cls, file: SourceFile, chars: CharSpan, header: str = "", rewritten: str = "") -> Self:
@@ -172,6 +172,10 @@ class Chunk:
 
 
 _fields_of = attrgetter(*Chunk.__slots__)
+
+
+def _chunk_of(*fields: Any) -> Chunk:
+    return Chunk(**dict(zip(Chunk.__slots__, fields, strict=True)))
 
 
 def encode_id(name: str) -> str:

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
 
@@ -59,7 +60,8 @@ def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[En
         yield from _judge(path, _tar_entries(tar), max_unpacked)
 
 
-class _Stored(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stored:
     """An entry; `original` is its name as it is stored; `kind` is `file`, `folder`, `link` or `other`."""
 
     name: str
@@ -76,7 +78,13 @@ def _zip_entries(archive: zipfile.ZipFile) -> Iterator[_Stored]:
         if mode not in {0, stat.S_IFREG, stat.S_IFDIR}:
             kind = "link" if mode == stat.S_IFLNK else "other"
         # zipfile never reads past the declared size, so the declared sum bounds what is unpacked.
-        yield _Stored(info.filename, info.orig_filename, info.file_size, kind, lambda info=info: archive.read(info))  # type: ignore[misc]
+        yield _Stored(
+            name=info.filename,
+            original=info.orig_filename,
+            size=info.file_size,
+            kind=kind,
+            read=lambda info=info: archive.read(info),  # type: ignore[misc]
+        )
 
 
 def _tar_entries(tar: tarfile.TarFile) -> Iterator[_Stored]:
@@ -89,7 +97,7 @@ def _tar_entries(tar: tarfile.TarFile) -> Iterator[_Stored]:
             stream = tar.extractfile(info)
             return stream.read() if stream else b""
 
-        yield _Stored(info.name, info.name, info.size, kind, read)
+        yield _Stored(name=info.name, original=info.name, size=info.size, kind=kind, read=read)
 
 
 @contextmanager

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.run import Fact
@@ -33,15 +33,16 @@ def _facts(task: Task, text: str) -> dict[str, Fact]:
     around = [each for each in _functions(text) if each.first < line <= each.last]
     function = max(around, key=lambda each: each.depth, default=None)
     return {
-        "function_lines": function and function.last - function.first + 1,
+        "function_lines": function.last - function.first + 1 if function else None,
         "prompt_lines": task.body.start - task.context_start,
-        "nesting_depth": function and function.depth,
-        "has_docstring": function and function.has_docstring,
-        "is_method": function and function.is_method,
+        "nesting_depth": function.depth if function else None,
+        "has_docstring": function.has_docstring if function else None,
+        "is_method": function.is_method if function else None,
     }
 
 
-class _Function(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Function:
     """A function's lines (1-based, both included) and its facts."""
 
     first: int
@@ -69,7 +70,13 @@ def _functions_below(node: ast.AST, depth: int, *, in_class: bool) -> Iterator[_
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             documented = ast.get_docstring(child, clean=False) is not None
-            yield _Function(child.lineno, child.end_lineno or child.lineno, depth, documented, in_class)
+            yield _Function(
+                first=child.lineno,
+                last=child.end_lineno or child.lineno,
+                depth=depth,
+                has_docstring=documented,
+                is_method=in_class,
+            )
             yield from _functions_below(child, depth + 1, in_class=False)
         elif isinstance(child, ast.ClassDef):
             yield from _functions_below(child, depth + 1, in_class=True)

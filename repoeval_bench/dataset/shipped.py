@@ -13,9 +13,9 @@ from __future__ import annotations
 import gzip
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.home import shipped
@@ -30,7 +30,8 @@ PROTOCOLS = ("uses", "docstring", "body", "context")
 _HEADER = "task_id\tpath\tcontext_start\tbody_start\tbody_end\tfunction_name"
 
 
-class TaskPlace(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPlace:
     """Where a task is: its file in its repository, the first line of its prompt, and the lines of its hole."""
 
     task_id: str
@@ -63,7 +64,8 @@ def edition_of(name: str) -> str | None:
     return next((each for each in reversed(known) if name in {each, each.partition("@")[0]}), None)
 
 
-class Summary(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
     """A shipped pack in a line: name with edition, repositories, function tasks, languages; of each domain its sources.
 
     A source is known by its name and version as its registry writes them. `registry` is where they are fetched.
@@ -91,7 +93,14 @@ def summary_of(content: PackFile) -> Summary:
         domains[facts["domain"]].append(f"{facts['package']}{'@' if npm else '=='}{facts['version']}")
     tasks = content.levels[FUNCTION.name].tasks
     registry = "registry of npm's settings" if npm else "index of pip's settings"
-    return Summary(content.name, len(content.sources), tasks, tuple(content.languages), dict(domains), registry)
+    return Summary(
+        name=content.name,
+        repositories=len(content.sources),
+        tasks=tasks,
+        languages=tuple(content.languages),
+        domains=dict(domains),
+        registry=registry,
+    )
 
 
 def registry_of(content: PackFile) -> str:
@@ -122,9 +131,9 @@ def pack_table(text: str) -> bytes:
 def dump_places(places: Iterable[TaskPlace]) -> str:
     """The table of tasks."""
     rows = [_HEADER]
-    rows += [
-        "\t".join(map(str, (*place[:3], place.body.start, place.body.end, place.function_name))) for place in places
-    ]
+    for place in places:
+        row = place.task_id, place.path, place.context_start, place.body.start, place.body.end, place.function_name
+        rows.append("\t".join(map(str, row)))
     return "\n".join(rows) + "\n"
 
 
@@ -132,4 +141,10 @@ def parse_places(text: str) -> Iterator[TaskPlace]:
     """The rows of `dump_places`."""
     for line in text.splitlines()[1:]:
         task_id, path, context_start, start, end, name = line.split("\t")
-        yield TaskPlace(task_id, path, int(context_start), LineSpan(int(start), int(end)), name)
+        yield TaskPlace(
+            task_id=task_id,
+            path=path,
+            context_start=int(context_start),
+            body=LineSpan(int(start), int(end)),
+            function_name=name,
+        )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,7 +47,8 @@ class _Tokens(NamedTuple):
     starts: list[int]
 
 
-class _Window(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Window:
     """Tokens of a file from `first` on, of which those in [low, high) of the file have their vectors from here."""
 
     file: str
@@ -149,7 +151,11 @@ class LateEncoder(Unchecked):
         prefix, suffix = self._around
         limit = self._inner.files.max_tokens or 0
         room = limit - len(prefix) - len(suffix)
-        wanted = [_Window(file, *each) for file in files for each in windows(len(self._tokens(file).ids), room)]
+        wanted = [
+            _Window(file=file, first=first, end=end, low=low, high=high)
+            for file in files
+            for first, end, low, high in windows(len(self._tokens(file).ids), room)
+        ]
         lengths = [window.end - window.first + limit - room for window in wanted]
         found: dict[str, NDArray[np.float32]] = {}
         work = side_by_side(

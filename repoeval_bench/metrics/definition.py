@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import Judged
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """One measure of the registry; a measure with values for k and options is a `Measure`.
 

@@ -102,7 +102,8 @@ class _Chunk(NamedTuple):
     cost: int
 
 
-class _File(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
     """A file's non-blank lines: number and nws of each, and for every line how many, and what nws, are before it.
 
     `first` is the number of its first line.
@@ -190,7 +191,9 @@ class Lines(Mapping[str, "Sequence[int]"]):
             nws = np.asarray(table, dtype=np.int64)
             filled = np.flatnonzero(nws)
             before, nws_before = (np.append(0, np.cumsum(each)).tolist() for each in (nws > 0, nws))
-            file = _File(self.n_lines, filled + self.n_lines, nws[filled], before, nws_before)
+            file = _File(
+                first=self.n_lines, lines=filled + self.n_lines, nws=nws[filled], before=before, nws_before=nws_before
+            )
             self._files[place.file] = file
             self.n_lines += len(nws)
         if place.lines.end >= len(file.before):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.context import Context
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RunScores:
     """Scores of a run: for each measure (canonical name) one value per query, in the order of the qrels.
 

@@ -51,7 +51,7 @@ def check_choice(choice: str, value: str | None) -> None:
         raise UsageError(nearest(choice, value, allowed))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
     """A bundle of choices: what is asked, what is gold, what counts as relevant, and where.
 

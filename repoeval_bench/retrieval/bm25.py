@@ -66,7 +66,7 @@ class Bm25Retriever:
                 ids, scores = [*ids, *(chunk.chunk_id for chunk in own or ())], material.scores(terms, unseen, counts)
             rankings[query.query_id] = rank_column(ids, scores, k, unseen)
             latency[query.query_id] = (perf_counter() - start) * 1000
-        return Run(NAME, rankings, latency)
+        return Run(tag=NAME, rankings=rankings, latency_ms=latency)
 
     def _count(self, chunk: Chunk) -> Counter[str]:
         """How often a chunk has each term; most of a query's own chunks have the text of another."""

@@ -27,7 +27,7 @@ class RandomRetriever:
             rng = random.Random(digest)
             seen = visible(query, self._chunks, self._own, excluded)
             rankings[query.query_id] = rank(((chunk.chunk_id, rng.random()) for chunk in seen), k)
-        return Run("random", rankings)
+        return Run(tag="random", rankings=rankings)
 
 
 class OracleRetriever:
@@ -44,4 +44,4 @@ class OracleRetriever:
             score = {chunk_id: float(len(order) - i) for i, chunk_id in enumerate(order)}
             seen = visible(query, self._chunks, self._own, excluded)
             rankings[query.query_id] = rank(((chunk.chunk_id, score.get(chunk.chunk_id, 0.0)) for chunk in seen), k)
-        return Run("oracle", rankings)
+        return Run(tag="oracle", rankings=rankings)

@@ -17,7 +17,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import Chunk, SourceFile, blanked, count_nws, encode_id, nearest_rank
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
     """What a chunker made of a run's files.
 
@@ -113,7 +113,7 @@ def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *,
         way_out = "; give it other options, or take another chunker"
         reason = f"; the first failure: {skipped[0].removesuffix(OR_SKIP)}" if skipped else way_out
         raise ChunkError(f"{chunker.spec} gave no chunk for any of {n_files} files{reason}")
-    return Corpus(by_repo, n_files, tuple(skipped), uncovered)
+    return Corpus(chunks=by_repo, n_files=n_files, skipped=tuple(skipped), uncovered_lines=uncovered)
 
 
 def merge_identical(corpus: Corpus) -> Corpus:

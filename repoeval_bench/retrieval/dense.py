@@ -86,7 +86,9 @@ class DenseRetriever:
                     milliseconds = (perf_counter() - began) * 1000 / len(block)
                     latency.update({queries[position].query_id: milliseconds for position in block})
                     bar.update(len(block))
-        return Run(NAME, rankings, {query.query_id: latency[query.query_id] for query in queries})
+        return Run(
+            tag=NAME, rankings=rankings, latency_ms={query.query_id: latency[query.query_id] for query in queries}
+        )
 
     @staticmethod
     def _own_key(query_id: str) -> str:

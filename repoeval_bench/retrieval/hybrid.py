@@ -60,7 +60,7 @@ class HybridRetriever:
                 rankings[name] = rank(fused.items(), k)
                 spent = (perf_counter() - start) * 1000
                 latency[name] = dense.latency_ms[name] + lexical.latency_ms[name] + spent
-        return Run("hybrid", rankings, latency)
+        return Run(tag="hybrid", rankings=rankings, latency_ms=latency)
 
 
 _ALL = 2**62

@@ -41,7 +41,7 @@ class JaccardRetriever:
             pairs = [pair for part in parts if part for pair in part.scores(tokens)]
             rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in unseen), k)
             latency[query.query_id] = (perf_counter() - start) * 1000
-        return Run("jaccard", rankings, latency)
+        return Run(tag="jaccard", rankings=rankings, latency_ms=latency)
 
 
 class _TokenSets:

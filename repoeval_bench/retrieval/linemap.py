@@ -68,7 +68,7 @@ class LineMap:
             lines = self._line_scores(query, chunks, np.array([score[chunk_id] for chunk_id in chunks.ids]))
             means = self._means(query, documents, lines)
             rankings[query.query_id] = rank(zip(documents.ids, means.tolist(), strict=True), k)
-        return Run(run.tag, rankings, run.latency_ms)
+        return Run(tag=run.tag, rankings=rankings, latency_ms=run.latency_ms)
 
     def _layout(self, query: Query, chunks: Chunks, own: Chunks, excluded: Excluded) -> _Layout:
         """The lines of the chunks that the query may see; made once for all queries that see the same."""

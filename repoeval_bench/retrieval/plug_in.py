@@ -35,11 +35,11 @@ class PlugInRetriever:
         if not isinstance(run, Run):
             raise MetricError(f"{self._spec} returned a {type(run).__name__}; search returns a Run of core.run")
         return Run(
-            run.tag,
-            {query.query_id: self._checked(query, run, k, exclude or {}) for query in queries},
-            run.latency_ms,
-            run.rerank_ms,
-            run.pairs,
+            tag=run.tag,
+            rankings={query.query_id: self._checked(query, run, k, exclude or {}) for query in queries},
+            latency_ms=run.latency_ms,
+            rerank_ms=run.rerank_ms,
+            pairs=run.pairs,
         )
 
     def _checked(self, query: Query, run: Run, k: int, exclude: Excluded) -> Ranking:

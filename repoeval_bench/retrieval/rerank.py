@@ -69,7 +69,7 @@ class RerankRetriever:
             if self._scorer.n_at_hand == at_hand:
                 spent[query.query_id] = (perf_counter() - start) * 1000
         counts = (self._scorer.pairs[0] - read, self._scorer.pairs[1] - cut)
-        return Run("rerank", rankings, raw.latency_ms, spent, counts)
+        return Run(tag="rerank", rankings=rankings, latency_ms=raw.latency_ms, rerank_ms=spent, pairs=counts)
 
 
 class OverlapScorer:

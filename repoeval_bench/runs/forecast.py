@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,8 @@ from repoeval_bench.runs.request import RunRequest, by_setting
 from repoeval_bench.runs.stages import texts_of
 
 if TYPE_CHECKING:
+    from repoeval_bench.core.parts import Role
+    from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.text_encoder import Sending
 
 
@@ -91,7 +93,6 @@ def forecast(
     for setting, members in by_setting(asking).items():
         embedder = materials.embedder(setting)
         assert embedder is not None
-        encoder: Any = embedder.encoder
         protocol = setting.resolved_protocol()
         left_out = left_out_for_language(materials.benchmark, unsized(members), least=0)
         for name in sorted(left_out.keys() - told):
@@ -111,28 +112,37 @@ def forecast(
         ranked = choose_retriever(setting.retriever).vectors
         measured = "vectors" in inputs_of(choose_measures(setting.measures, setting.k, protocol.gold))
         for request, planned in zip(kept, plans, strict=True):
-            sent: list[Sending] = []
-            texts = 0
-            for role, missing in embedder.pending(texts_of([planned], ranked=ranked, measured=measured)).items():
-                new = [text for text in missing if (embedder.spec, encoder.prompt(role), text) not in counted]
-                counted |= {(embedder.spec, encoder.prompt(role), text) for text in new}
-                texts += len(new)
-                sent.append(encoder.sends(new, role))
-            priced = [each.cost for each in sent if each.cost is not None]
-            cost = sum(priced) if len(priced) == len(sent) else None
-            found[request] = Forecast(
-                texts=texts,
-                tokens=sum(each.tokens for each in sent),
-                exact=all(each.exact for each in sent),
-                cost=cost,
-                unpriced=texts if cost is None else 0,
-            )
-            costs[setting.embedder] = costs.get(setting.embedder, 0.0) + (cost or 0.0)
-            limits[setting.embedder] = getattr(encoder, "cost_limit", None)
+            texts = texts_of([planned], ranked=ranked, measured=measured)
+            found[request] = made = _forecast_of(embedder, texts, counted)
+            costs[setting.embedder] = costs.get(setting.embedder, 0.0) + (made.cost or 0.0)
+            limits[setting.embedder] = getattr(embedder.encoder, "cost_limit", None)
     for spec, limit in limits.items():
         if limit is not None and costs[spec] > limit:
             notify(f"note: {spec}: this may cost {costs[spec]:,.4f}; its cost_limit may end the command earlier")
     return found
+
+
+def _forecast_of(
+    embedder: CachedEmbedder, texts: Mapping[Role, Iterable[str]], counted: set[tuple[str, str, str]]
+) -> Forecast:
+    """What a run would send of its texts; those `counted` are in an earlier run, and its own are added to them."""
+    encoder: Any = embedder.encoder
+    sent: list[Sending] = []
+    n_texts = 0
+    for role, missing in embedder.pending(texts).items():
+        new = [text for text in missing if (embedder.spec, encoder.prompt(role), text) not in counted]
+        counted |= {(embedder.spec, encoder.prompt(role), text) for text in new}
+        n_texts += len(new)
+        sent.append(encoder.sends(new, role))
+    priced = [each.cost for each in sent if each.cost is not None]
+    cost = sum(priced) if len(priced) == len(sent) else None
+    return Forecast(
+        texts=n_texts,
+        tokens=sum(each.tokens for each in sent),
+        exact=all(each.exact for each in sent),
+        cost=cost,
+        unpriced=n_texts if cost is None else 0,
+    )
 
 
 def _says_what_it_sends(embedder: str, notify: Callable[[str], None]) -> bool:

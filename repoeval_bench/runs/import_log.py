@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple, Self, TextIO
+from typing import Any, Self, TextIO
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError, UsageError
@@ -133,7 +133,8 @@ def _spool() -> TextIO:
     return TemporaryFile("w+", encoding="utf-8", newline="\n")
 
 
-class _Row(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
     """What of a log's row is used when its rankings are known."""
 
     facts: dict[str, Any]

@@ -174,7 +174,7 @@ def replay(
     config = make_config(protocol, **fields | ({"embedder_identity": embedder.identity} if embedder else {}))
     ranking, unseen = _seen_part(run, planned, stored.k)
     # Whether most queries have gold was decided when it ran.
-    outcome = execute(planned, config, embedder, Run(stored.chunker, ranking), inputs, few_gold=True)
+    outcome = execute(planned, config, embedder, Run(tag=stored.chunker, rankings=ranking), inputs, few_gold=True)
     return RunView(store.save(outcome, into, created=run.manifest.created)), unseen
 
 

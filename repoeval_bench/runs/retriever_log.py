@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from repoeval_bench.core.errors import UsageError, os_reason
 from repoeval_bench.core.files import sha256_text, write_named
@@ -27,7 +28,8 @@ _PATHS = ("file_path", "source", "file_name")
 """Metadata that name a text's file, the surest first."""
 
 
-class _Text(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
     """What a library returned: its text, what it embedded, metadata, an id, an offset in the file, a score."""
 
     text: str

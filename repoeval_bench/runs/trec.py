@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -110,7 +110,8 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
     return "".join(lines), factor
 
 
-class RunRow(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
     """A line of a run file, as it is written."""
 
     query_id: str
@@ -141,9 +142,10 @@ def read_run(path: Path) -> Run:
     """
     found: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
-    for query_id, chunk_id, _, score, tag in run_rows(path):  # noqa: B007 - the last tag is the run's
-        found[query_id][chunk_id] = score
-    return Run(tag, {query_id: in_order(scores) for query_id, scores in found.items()})
+    for row in run_rows(path):
+        found[row.query_id][row.chunk_id] = row.score
+        tag = row.tag
+    return Run(tag=tag, rankings={query_id: in_order(scores) for query_id, scores in found.items()})
 
 
 def read_qrels(path: Path, factor: float = 1) -> Qrels:

@@ -214,9 +214,29 @@ def free(a,
 
 
 def facts_at(line, text=SOURCE, length=1):
-    task = Task("t", "r", "p.py", "", "", LineSpan(line, line + length), 0, "function")
+    task = Task(
+        task_id="t",
+        repo="r",
+        path="p.py",
+        prompt="",
+        ground_truth="",
+        body=LineSpan(line, line + length),
+        context_start=0,
+        level="function",
+    )
     files = {"r": (SourceFile("r", "p.py", text),)}
-    return task_facts(Benchmark("b", "0", "function", (task,), files, "s", 1, 1))["t"]
+    return task_facts(
+        Benchmark(
+            name="b",
+            fingerprint="0",
+            level="function",
+            tasks=(task,),
+            files=files,
+            source="s",
+            whole_tasks=1,
+            whole_repos=1,
+        )
+    )["t"]
 
 
 @pytest.mark.parametrize(

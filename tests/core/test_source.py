@@ -112,7 +112,16 @@ def test_count_nws_counts_code_points():
 
 def test_gold_spans_follow_the_protocol_page():
     """prompt = [c, h+1), context = [c, h+n), body = [h, h+n)."""
-    task = Task("r/0", "r", "p.py", "", "a\nb\n", LineSpan(10, 12), 3, "function")
+    task = Task(
+        task_id="r/0",
+        repo="r",
+        path="p.py",
+        prompt="",
+        ground_truth="a\nb\n",
+        body=LineSpan(10, 12),
+        context_start=3,
+        level="function",
+    )
     assert task.prompt_span == LineSpan(3, 11)
     assert task.context_span == LineSpan(3, 12)
     assert task.body == LineSpan(10, 12)

@@ -179,19 +179,100 @@ def test_sets_of_two_sources_never_share_a_folder(tmp_path):
     assert len({found.root for found in installed_sets(tmp_path, DEFAULT)}) == 2
 
 
-TASK = Task("r/0", "r", "a.py", "p", "x = 1\n", LineSpan(0, 1), 0, "function")
+TASK = Task(
+    task_id="r/0",
+    repo="r",
+    path="a.py",
+    prompt="p",
+    ground_truth="x = 1\n",
+    body=LineSpan(0, 1),
+    context_start=0,
+    level="function",
+)
 FILE = SourceFile("r", "a.py", "x = 1\n")
 
 
 @pytest.mark.parametrize(
     ("task", "file"),
     [
-        (Task("r/1", "r", "a.py", "p", "x = 1\n", LineSpan(0, 1), 0, "function"), FILE),
-        (Task("r/0", "r", "b.py", "p", "x = 1\n", LineSpan(0, 1), 0, "function"), FILE),
-        (Task("r/0", "r", "a.py", "q", "x = 1\n", LineSpan(0, 1), 0, "function"), FILE),
-        (Task("r/0", "r", "a.py", "p", "x = 2\n", LineSpan(0, 1), 0, "function"), FILE),
-        (Task("r/0", "r", "a.py", "p", "x = 1\n", LineSpan(1, 2), 0, "function"), FILE),
-        (Task("r/0", "r", "a.py", "p", "x = 1\n", LineSpan(1, 2), 1, "function"), FILE),
+        (
+            Task(
+                task_id="r/1",
+                repo="r",
+                path="a.py",
+                prompt="p",
+                ground_truth="x = 1\n",
+                body=LineSpan(0, 1),
+                context_start=0,
+                level="function",
+            ),
+            FILE,
+        ),
+        (
+            Task(
+                task_id="r/0",
+                repo="r",
+                path="b.py",
+                prompt="p",
+                ground_truth="x = 1\n",
+                body=LineSpan(0, 1),
+                context_start=0,
+                level="function",
+            ),
+            FILE,
+        ),
+        (
+            Task(
+                task_id="r/0",
+                repo="r",
+                path="a.py",
+                prompt="q",
+                ground_truth="x = 1\n",
+                body=LineSpan(0, 1),
+                context_start=0,
+                level="function",
+            ),
+            FILE,
+        ),
+        (
+            Task(
+                task_id="r/0",
+                repo="r",
+                path="a.py",
+                prompt="p",
+                ground_truth="x = 2\n",
+                body=LineSpan(0, 1),
+                context_start=0,
+                level="function",
+            ),
+            FILE,
+        ),
+        (
+            Task(
+                task_id="r/0",
+                repo="r",
+                path="a.py",
+                prompt="p",
+                ground_truth="x = 1\n",
+                body=LineSpan(1, 2),
+                context_start=0,
+                level="function",
+            ),
+            FILE,
+        ),
+        (
+            Task(
+                task_id="r/0",
+                repo="r",
+                path="a.py",
+                prompt="p",
+                ground_truth="x = 1\n",
+                body=LineSpan(1, 2),
+                context_start=1,
+                level="function",
+            ),
+            FILE,
+        ),
         (TASK, SourceFile("r", "b.py", "x = 1\n")),
         (TASK, SourceFile("r", "a.py", "x = 1")),
     ],
@@ -201,7 +282,16 @@ def test_whatever_changes_changes_the_fingerprint(task, file):
 
 
 def test_a_lone_surrogate_in_a_prompt_has_a_fingerprint():
-    task = Task("r/0", "r", "a.py", "\ud800", "x = 1\n", LineSpan(0, 1), 0, "function")
+    task = Task(
+        task_id="r/0",
+        repo="r",
+        path="a.py",
+        prompt="\ud800",
+        ground_truth="x = 1\n",
+        body=LineSpan(0, 1),
+        context_start=0,
+        level="function",
+    )
     assert len(fingerprint([task], {})) == 12
 
 

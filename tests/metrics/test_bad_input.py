@@ -222,4 +222,4 @@ def test_items_that_nothing_judges_are_an_error():
 
 def test_scores_say_nothing_of_what_was_not_scored():
     """A RunScores made by hand has no counts and no caution."""
-    assert RunScores(("q",), {}).caution == ""
+    assert RunScores(query_ids=("q",), values={}).caution == ""

@@ -21,7 +21,16 @@ OTHER = SourceFile("r", "b.py", "def helper(y):\n\n    return 'Known'  # note on
 
 def task(prompt="x = given\n", truth=None, body=(1, 3), path="a.py"):
     truth = "".join(OWN.text.splitlines(keepends=True)[1:3]) if truth is None else truth
-    return Task("q", "r", path, prompt, truth, LineSpan(*body), 0, "function")
+    return Task(
+        task_id="q",
+        repo="r",
+        path=path,
+        prompt=prompt,
+        ground_truth=truth,
+        body=LineSpan(*body),
+        context_start=0,
+        level="function",
+    )
 
 
 def context(chunks, files=(OWN, OTHER), asked=None):
@@ -86,7 +95,16 @@ def test_a_name_with_marks_is_one_word(path, name):
     truth, shown = SourceFile("r", path, f"x = 1\ny({name})\n"), SourceFile("r", "b.py", f"# the {name}\n")
     where = {"b": ("r/b.py", 0, 1)}
     for prompt, expected in (("x = 1\n", 1 / 2), (f"x = {name}\n", 0)):
-        asked = Task("q", "r", path, prompt, f"y({name})\n", LineSpan(1, 2), 0, "function")
+        asked = Task(
+            task_id="q",
+            repo="r",
+            path=path,
+            prompt=prompt,
+            ground_truth=f"y({name})\n",
+            body=LineSpan(1, 2),
+            context_start=0,
+            level="function",
+        )
         assert scores(["b"], context(where, (truth, shown), asked), "identifier_recall@99")[0] == [expected]
     assert tokens_of(f"{name}+1 \u0301") == [name, "+", "1", "\u0301"]
 
@@ -101,7 +119,16 @@ def test_nothing_to_supply_scores_0():
 def test_a_ceiling_of_bits_may_fall():
     """The chunk with a new n-gram is read on where that costs bits; a ranking that stops is above it."""
     files = (SourceFile("r", "a.py", "f(1)\nf(1)\ng\n"), SourceFile("r", "c.py", "g\n" + "z\n" * 60))
-    asked = Task("q", "r", "a.py", "f(1)\n", "f(1)\ng\n", LineSpan(1, 3), 0, "function")
+    asked = Task(
+        task_id="q",
+        repo="r",
+        path="a.py",
+        prompt="f(1)\n",
+        ground_truth="f(1)\ng\n",
+        body=LineSpan(1, 3),
+        context_start=0,
+        level="function",
+    )
     _, ceilings = scores([], context({"c": ("r/c.py", 0, 61)}, files, asked), "ngram_bits@1", "ngram_bits@61")
     assert ceilings[0] > ceilings[1]
 
@@ -110,7 +137,18 @@ def test_bits_by_hand():
     """Prompt `x = 1`, to be written `y = 1`, read `y = 2`; 4 tokens each, the end of the line is one of them."""
     files = (SourceFile("r", "a.py", "x = 1\ny = 1\n"), SourceFile("r", "b.py", "y = 2\n"))
     where = context(
-        {"b": ("r/b.py", 0, 1)}, files, Task("q", "r", "a.py", "x = 1\n", "y = 1\n", LineSpan(1, 2), 0, "function")
+        {"b": ("r/b.py", 0, 1)},
+        files,
+        Task(
+            task_id="q",
+            repo="r",
+            path="a.py",
+            prompt="x = 1\n",
+            ground_truth="y = 1\n",
+            body=LineSpan(1, 2),
+            context_start=0,
+            level="function",
+        ),
     )
     base = 2**-16
     # From the prompt alone: y was never seen, nor what follows it or the end of the line.
@@ -131,7 +169,16 @@ def test_bits_by_hand():
 
 def test_what_misleads_costs_bits():
     files = (SourceFile("r", "a.py", "f(1)\nf(1)\n"), SourceFile("r", "b.py", "f(2)\n" * 9))
-    asked = Task("q", "r", "a.py", "f(1)\n", "f(1)\n", LineSpan(1, 2), 0, "function")
+    asked = Task(
+        task_id="q",
+        repo="r",
+        path="a.py",
+        prompt="f(1)\n",
+        ground_truth="f(1)\n",
+        body=LineSpan(1, 2),
+        context_start=0,
+        level="function",
+    )
     (found,), _ = scores(["b"], context({"b": ("r/b.py", 0, 9)}, files, asked), "ngram_bits@250")
     assert found < 0
 
@@ -173,7 +220,16 @@ def test_bits_are_those_of_a_plain_count(seed):
     texts = {"r/a.py": lines(36), "r/b.py": lines(36)}
     own, start = texts["r/a.py"], rng.randint(0, 8)
     files = tuple(SourceFile("r", name[2:], "".join(f"{line}\n" for line in text)) for name, text in texts.items())
-    asked = Task("q", "r", "a.py", "\n".join(own[start:12]), "\n".join(own[12:16]), LineSpan(12, 16), start, "function")
+    asked = Task(
+        task_id="q",
+        repo="r",
+        path="a.py",
+        prompt="\n".join(own[start:12]),
+        ground_truth="\n".join(own[12:16]),
+        body=LineSpan(12, 16),
+        context_start=start,
+        level="function",
+    )
     chunks = {f"c{i}": (f"r/{'ab'[i % 2]}.py", 4 * (i // 2), 4 * (i // 2) + rng.randint(1, 7)) for i in range(14)}
     ranking = rng.sample(sorted(chunks), 9)
     budgets = (11, 60, 250)

@@ -23,7 +23,14 @@ from repoeval_bench.runs.stages import map_lines
 LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]
 FILE = SourceFile("r", "p.py", "\n".join(LINES) + "\n")
 TASK = Task(
-    "r/0", "r", "p.py", "\n".join(LINES[4:34]) + "\n", "\n".join(LINES[34:36]) + "\n", LineSpan(34, 36), 4, "function"
+    task_id="r/0",
+    repo="r",
+    path="p.py",
+    prompt="\n".join(LINES[4:34]) + "\n",
+    ground_truth="\n".join(LINES[34:36]) + "\n",
+    body=LineSpan(34, 36),
+    context_start=4,
+    level="function",
 )
 BENCHMARK = Benchmark(
     name="hand",
@@ -149,7 +156,7 @@ def test_linemap_ranks_the_baselines_chunks():
     assert [len(document.lines) for document in documents[:4]] == [15] * 4
     given = {1: 0.9, 5: 0.5, 3: 0.4, 0: 0.3, 2: 0.2}
     ranking = tuple((chunk.chunk_id, given.get(i, 0.1)) for i, chunk in enumerate(chunks))
-    run = map_lines(planned, {}, judged, Run("hand", {"r/0": ranking}), 4)
+    run = map_lines(planned, {}, judged, Run(tag="hand", rankings={"r/0": ranking}), 4)
     # (10 x 0.3 + 5 x 0.9) / 15, (5 x 0.9 + 10 x 0.2) / 15, (5 x 0.1 + 10 x 0.5) / 15, (10 x 0.4 + 5 x 0.1) / 15
     assert run.rankings["r/0"] == tuple(
         (documents[i].chunk_id, score) for i, score in ((0, 0.5), (1, 0.43333), (3, 0.36667), (2, 0.3))

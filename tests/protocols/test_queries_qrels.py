@@ -28,7 +28,16 @@ from support import brute_metrics as brute
 from support.random_runs import plain
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(20)))
-TASK = Task("r/0", "r", "p.py", "a\nb\nc", "x\ny\n", LineSpan(10, 12), 4, "function")
+TASK = Task(
+    task_id="r/0",
+    repo="r",
+    path="p.py",
+    prompt="a\nb\nc",
+    ground_truth="x\ny\n",
+    body=LineSpan(10, 12),
+    context_start=4,
+    level="function",
+)
 
 
 def chunks(*bounds):

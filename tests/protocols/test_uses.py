@@ -38,7 +38,7 @@ USES = (
     used("d/q.py", 0, 1, "unique"),
 )
 TASK = Task(
-    "r/0", "r", "p.py", "\n".join(LINES[4:34]) + "\n", "\n".join(LINES[34:36]) + "\n", LineSpan(34, 36), 4, "function",
+    task_id="r/0", repo="r", path="p.py", prompt="\n".join(LINES[4:34]) + "\n", ground_truth="\n".join(LINES[34:36]) + "\n", body=LineSpan(34, 36), context_start=4, level="function",
     uses=USES,
 )  # fmt: skip
 NEEDS_NONE = replace(TASK, task_id="r/1", uses=(used("p.py", 10, 12), used("d/q.py", 0, 1, "unique")))

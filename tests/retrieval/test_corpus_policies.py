@@ -17,7 +17,16 @@ from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_i
 from repoeval_bench.runs.judgements import judge_corpus
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(60)))
-TASK = Task("r/0", "r", "p.py", "line5 = 5\nline6 = 6", "x\n", LineSpan(40, 44), 5, "function")
+TASK = Task(
+    task_id="r/0",
+    repo="r",
+    path="p.py",
+    prompt="line5 = 5\nline6 = 6",
+    ground_truth="x\n",
+    body=LineSpan(40, 44),
+    context_start=5,
+    level="function",
+)
 
 
 class Tens:

@@ -24,7 +24,9 @@ class Fixed:
             q.query_id: tuple(p for p in self.ranking if p[0] not in (excluded or {}).get(q.query_id, ()))
             for q in queries
         }
-        return Run("fixed", {name: each[:k] for name, each in kept.items()}, dict.fromkeys(kept, 1.5))
+        return Run(
+            tag="fixed", rankings={name: each[:k] for name, each in kept.items()}, latency_ms=dict.fromkeys(kept, 1.5)
+        )
 
 
 def test_reciprocal_ranks_by_hand():

@@ -277,7 +277,9 @@ def line_map(scored, documents, file, scores, k=9):
         line_nws={"r/p.py": file.line_nws()},
         blanked={},
     )
-    run = Run("x", {"q": tuple((chunk.chunk_id, score) for chunk, score in zip(scored, scores, strict=True))})
+    run = Run(
+        tag="x", rankings={"q": tuple((chunk.chunk_id, score) for chunk, score in zip(scored, scores, strict=True))}
+    )
     return mapper.map(run, [query("")], k, {}, {}).rankings["q"]
 
 

@@ -293,7 +293,16 @@ def test_each_choice_of_a_protocol_is_judged_apart():
     """Two protocols share their judgements only where no choice that judging reads differs: copies do."""
     text = "".join(f"line{i} = {i}\n" for i in range(20))
     files = {"r": (SourceFile("r", "a.py", text), SourceFile("r", "b.py", text))}
-    task = Task("r/0", "r", "a.py", "line5 = 5", "x\n", LineSpan(9, 10), 5, "function")
+    task = Task(
+        task_id="r/0",
+        repo="r",
+        path="a.py",
+        prompt="line5 = 5",
+        ground_truth="x\n",
+        body=LineSpan(9, 10),
+        context_start=5,
+        level="function",
+    )
     benchmark = SimpleNamespace(tasks=(task,), files=files)
     arm = _Arm(benchmark, build_corpus(files, make_chunker("file")), None)
     relevant = {

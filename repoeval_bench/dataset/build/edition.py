@@ -166,7 +166,13 @@ def _files(folder: Path, repo: str) -> tuple[SourceFile, ...]:
 
 
 def _place(task: Task) -> TaskPlace:
-    return TaskPlace(task.task_id, task.path, task.context_start, task.body, task.function_name or "")
+    return TaskPlace(
+        task_id=task.task_id,
+        path=task.path,
+        context_start=task.context_start,
+        body=task.body,
+        function_name=task.function_name or "",
+    )
 
 
 def _tasks(places: Iterable[TaskPlace], files: Mapping[str, tuple[SourceFile, ...]]) -> Iterable[Task]:

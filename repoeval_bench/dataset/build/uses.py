@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.uses.table import Uses
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class TaskUses:
     """What tasks use, and how many of their names resolved by which tier, or did not for which reason, of all.
 

@@ -51,7 +51,7 @@ _STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
 """Family -> what its standard library is called where a name is looked up in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Use:
     """A name with what it is looked up in ("" where nothing), its place, and whether it is bound or a macro right here.
 
@@ -121,7 +121,16 @@ class ByName(FileDefinitions):
     def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int], *, typed: bool) -> _Use:
         receiver = text_of(receiver_of(node))
         types = self._typed(path, lines, node) if typed and self.family(path) == "javascript" else ()
-        return _Use(text_of(node), receiver, *place, not receiver and is_bound(node), is_macro(node), types)
+        line, column = place
+        return _Use(
+            name=text_of(node),
+            receiver=receiver,
+            line=line,
+            column=column,
+            binds=not receiver and is_bound(node),
+            macro=is_macro(node),
+            typed=types,
+        )
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
         """What a name means by its type, other than what is defined on the lines; none where it may be several.
@@ -159,7 +168,7 @@ class ByName(FileDefinitions):
             else:
                 found, reason = self._of_receiver(path, family, plain, use.name)
         elif use.binds or use.name in local:
-            return Found(use.name, use.line, use.column, use.typed or ())
+            return Found(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
         else:
             found, reason = self._bare(path, lines, family, use.name)
             found = [each for each in found if family != "rust" or each[1].form != "macro"]
@@ -170,7 +179,14 @@ class ByName(FileDefinitions):
             known = use.typed is None or (use.receiver == "this" and family == "javascript")
             reason = None if known else reason
         kinds = _CAN_BE.get((family, bool(use.receiver)), KINDS)
-        return Found(use.name, use.line, use.column, kept, None if kept else reason, kinds)
+        return Found(
+            name=use.name,
+            line=use.line,
+            column=use.column,
+            definitions=kept,
+            reason=None if kept else reason,
+            kinds=kinds,
+        )
 
     def _bare(
         self, path: str, lines: LineSpan, family: str, name: str

@@ -89,7 +89,13 @@ class Binder:
     def _open(self, node: Function | ast.ClassDef, scope: Scope) -> Scope:
         self._name(node.name, "value", None, scope, node)
         is_class = isinstance(node, ast.ClassDef)
-        inner = Scope("class" if is_class else "function", scope.prefix + node.name, scope, node, self._module)
+        inner = Scope(
+            kind="class" if is_class else "function",
+            name=scope.prefix + node.name,
+            parent=scope,
+            node=node,
+            module=self._module,
+        )
         self._module.scopes[node] = inner
         if not isinstance(node, ast.ClassDef):
             self._parameters(node.args, inner)
@@ -120,7 +126,15 @@ class Binder:
             else:
                 name = alias.asname or alias.name.partition(".")[0]
                 found = Imported(alias.name if alias.asname else name, None, 0)
-            bound = Bound(node, "unknown", None, scope, node.lineno, self._statement, found)
+            bound = Bound(
+                node=node,
+                role="unknown",
+                source=None,
+                scope=scope,
+                line=node.lineno,
+                lines=self._statement,
+                imported=found,
+            )
             scope.names[name].append(bound)
 
     def _target(self, target: ast.expr, role: Role, source: ast.expr, scope: Scope, *, local: bool = False) -> None:
@@ -137,7 +151,7 @@ class Binder:
                 if owner is not None:
                     # The line of an attribute's name may be below its object's.
                     line = target.end_lineno or target.lineno
-                    bound = Bound(target, role, source, scope, line, self._statement)
+                    bound = Bound(node=target, role=role, source=source, scope=scope, line=line, lines=self._statement)
                     owner.members[attribute].append((scope.name.rpartition(".")[2], bound))
 
     def _owner(self, name: str, scope: Scope) -> Scope | None:
@@ -184,7 +198,9 @@ class Binder:
         local: bool = False,
     ) -> None:
         line = getattr(node, "lineno", 0)
-        bound = Bound(node, role, source, read_in or scope, line, self._statement, local=local)
+        bound = Bound(
+            node=node, role=role, source=source, scope=read_in or scope, line=line, lines=self._statement, local=local
+        )
         (self._module.top if name in scope.declared_global else scope).names[name].append(bound)
 
 

@@ -13,7 +13,7 @@ from repoeval_bench.dataset.uses.python_scopes import Function, Module, Scope
 from repoeval_bench.dataset.uses.python_types import Types
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """A name at a place (0-based line, column in characters): its definitions, or the reason why there are none.
 
@@ -94,4 +94,4 @@ def _resolve(
         reason = outside[0]
     text = module.file.line_text(type(lines)(line - 1, line)).encode("utf-8", "surrogatepass")
     at = len(text[:column].decode("utf-8", "surrogatepass"))
-    return Found(name, line - 1, at, tuple(definitions), reason)
+    return Found(name=name, line=line - 1, column=at, definitions=tuple(definitions), reason=reason)

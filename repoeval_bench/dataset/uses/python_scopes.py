@@ -34,7 +34,7 @@ class Imported:
     level: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Bound:
     """One site that binds a name: a def or class, a parameter, or a target with what it is assigned.
 
@@ -57,7 +57,7 @@ class Bound:
         return self.line - 1 in hole
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Scope:
     """A module, class or function: its names with their sites in the order of the file.
 
@@ -101,7 +101,7 @@ class Module:
         if not file.plain:
             _in_lines_of(file, tree)
         module = cls(file, tree)
-        scope = Scope("module", "", None, None, module)
+        scope = Scope(kind="module", name="", parent=None, node=None, module=module)
         module.scopes[tree] = scope
         from repoeval_bench.dataset.uses.python_bindings import Binder
 

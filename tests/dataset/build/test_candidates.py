@@ -253,13 +253,31 @@ def test_repositories_take_turns():
 def asked(repos):
     """A benchmark of these files, repository -> path -> number of tasks."""
     tasks = [
-        Task(f"{repo}/{path}{i}", repo, path, "p", "t", LineSpan(i, i + 1), 0, "function")
+        Task(
+            task_id=f"{repo}/{path}{i}",
+            repo=repo,
+            path=path,
+            prompt="p",
+            ground_truth="t",
+            body=LineSpan(i, i + 1),
+            context_start=0,
+            level="function",
+        )
         for repo, files in repos.items()
         for path, n in files.items()
         for i in range(n)
     ]
     files = {repo: tuple(SourceFile(repo, path, "x\n" * 60) for path in paths) for repo, paths in repos.items()}
-    return Benchmark("b", "0" * 12, "function", tuple(tasks), files, "here", len(tasks), len(repos))
+    return Benchmark(
+        name="b",
+        fingerprint="0" * 12,
+        level="function",
+        tasks=tuple(tasks),
+        files=files,
+        source="here",
+        whole_tasks=len(tasks),
+        whole_repos=len(repos),
+    )
 
 
 def test_a_part_is_spread_over_repositories_and_files():

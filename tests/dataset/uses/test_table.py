@@ -17,7 +17,19 @@ from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.dataset.uses.table import HEADER, dump_uses, read_uses
 
 SHIPPED = Path(__file__).resolve().parents[3] / "data" / "index" / "uses-function.tsv"
-TASKS = [Task(f"r/{n}", "r", "a.py", "", "x\n", LineSpan(1, 2), 0, "function") for n in range(3)]
+TASKS = [
+    Task(
+        task_id=f"r/{n}",
+        repo="r",
+        path="a.py",
+        prompt="",
+        ground_truth="x\n",
+        body=LineSpan(1, 2),
+        context_start=0,
+        level="function",
+    )
+    for n in range(3)
+]
 
 used = st.builds(
     UsedDefinition,

@@ -12,7 +12,16 @@ LINES = st.lists(st.sampled_from(["", "    a = 1", "        b", "  c", "d()", "d
 
 def task(truth, level="function"):
     n = len(truth.splitlines())
-    return Task("r/0", "r", "a.py", "def f():\n", truth, LineSpan(1, 1 + n), 0, level)
+    return Task(
+        task_id="r/0",
+        repo="r",
+        path="a.py",
+        prompt="def f():\n",
+        ground_truth=truth,
+        body=LineSpan(1, 1 + n),
+        context_start=0,
+        level=level,
+    )
 
 
 def test_a_function_ends_where_its_indentation_does():

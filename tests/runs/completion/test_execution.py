@@ -79,7 +79,14 @@ def task(name):
     line = BODIES[name]
     truth = CODE.splitlines(keepends=True)[line]
     return Task(
-        f"shop/{name}", "shop", "shop.py", CODE.partition(truth)[0], truth, LineSpan(line, line + 1), 0, "function"
+        task_id=f"shop/{name}",
+        repo="shop",
+        path="shop.py",
+        prompt=CODE.partition(truth)[0],
+        ground_truth=truth,
+        body=LineSpan(line, line + 1),
+        context_start=0,
+        level="function",
     )
 
 
