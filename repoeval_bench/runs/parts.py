@@ -318,7 +318,8 @@ def match_sizes(
         try:
             matches.append(match_size(spec, target, files, skip_errors=skip_errors))
         except ChunkError as error:  # it ends the chunker's own run, and of several that alone
-            matches.append(SizeMatch(make_chunker(spec).spec, None, 0.0, target, str(error)))
+            own = make_chunker(spec).spec
+            matches.append(SizeMatch(spec=own, nominal=None, realised=0.0, target=target, reason=str(error)))
     return matches
 
 
