@@ -114,6 +114,9 @@ class Binder:
                 self._name(argument.arg, "value", default, inner, argument, read_in=around)
         for argument in filter(None, (given.vararg, given.kwarg)):
             self._name(argument.arg, "unknown", None, inner, argument)
+            if argument.annotation:  # what is declared is each of the arguments
+                many = ast.Subscript(ast.Name("list", ast.Load()), argument.annotation, ast.Load())
+                self._name(argument.arg, "type", many, inner, argument, read_in=around)
 
     def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         for alias in node.names:

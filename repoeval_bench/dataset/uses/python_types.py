@@ -90,7 +90,8 @@ class Types:
                     if isinstance(each, Items):
                         yield Items(each.of) if isinstance(node.slice, ast.Slice) else each.of
                     elif isinstance(each, Instance):
-                        yield from self._returned(each, "__getitem__")
+                        given = tuple(self._returned(each, "__getitem__"))
+                        yield from given or (held.of for held in self._held(each))
                     elif isinstance(each, Class | Outside):
                         yield each
             case ast.Await(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
@@ -198,10 +199,7 @@ class Types:
             yield from self.infer(site.source, site.scope)
         elif site.role == "item":
             for each in self.infer(site.source, site.scope):
-                if isinstance(each, Items):
-                    yield each.of
-                elif isinstance(each, Instance):
-                    yield from self._items_of(self._returned(each, "__iter__"))
+                yield from self._iterated(each)
         elif site.role == "context":
             for each in self.infer(site.source, site.scope):
                 entered = tuple(self._returned(each, "__enter__")) if isinstance(each, Instance) else ()
@@ -209,6 +207,28 @@ class Types:
 
     def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
         return (each.of for each in types if isinstance(each, Items))
+
+    def _iterated(self, of: Type) -> Iterator[Type]:
+        """What a loop over a value gives."""
+        if not isinstance(of, Instance):
+            yield from self._items_of((of,))
+            return
+        given = tuple(self._returned(of, "__iter__"))
+        yield from self._items_of(given or self._held(of))
+        for each in given:
+            if isinstance(each, Instance):
+                yield from self._returned(each, "__next__")
+
+    def _held(self, of: Type) -> Iterator[Items]:
+        """What a value holds: it is a collection, or its class inherits from one that says of what."""
+        if isinstance(of, Items):
+            yield of
+        for scope in self._members.bases(of.scope) if isinstance(of, Instance) else ():
+            if isinstance(scope, Scope) and isinstance(scope.node, ast.ClassDef) and scope.parent is not None:
+                for base in scope.node.bases:
+                    if isinstance(base, ast.Subscript) and last_word(base.value) in HOLDERS:
+                        found = self._subscripted(base, scope.parent, None)
+                        yield from (each for each in found if isinstance(each, Items))
 
     def _own(self, scope: Scope, name: str) -> Iterator[Type]:
         """The instance or class that a method's first parameter is."""
@@ -250,8 +270,9 @@ class Types:
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Type]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if isinstance(node.func, ast.Attribute):
-            held = [each for each in self.infer(node.func.value, scope) if isinstance(each, Items)]
-            if held and name in GIVES_ITEM | GIVES_ITEMS:
+            owners = self.infer(node.func.value, scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
+            own = (each for each in owners if not isinstance(self._members.of(each, name), Name))
+            if held := [*chain.from_iterable(map(self._held, own))]:
                 yield from (each.of if name in GIVES_ITEM else each for each in held)
                 return
         if name == "__new__" and node.args:

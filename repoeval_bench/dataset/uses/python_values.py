@@ -77,6 +77,9 @@ HOLDERS = frozenset(
         "ItemsView",
         "ContextManager",
         "AsyncContextManager",
+        "UserDict",
+        "UserList",
+        "Reversible",
     }
 )
 SAME = frozenset({"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy"})

@@ -34,7 +34,7 @@ class ScipNames:
     def __init__(self, path: Path, files: tuple[SourceFile, ...], definitions: Definitions) -> None:
         self._files = {file.path: file for file in files}
         self._definitions = definitions
-        self._symbols: dict[tuple[str, int, int], str] = {}
+        self._symbols: dict[tuple[str, int, int], tuple[str, str]] = {}
         self._defined: dict[tuple[str, str], tuple[str, int, str]] = {}
         for document in _read(path).documents:
             file = self._files.get(document.relative_path)
@@ -50,17 +50,24 @@ class ScipNames:
             line = lines[first]
             start = _column(line, rest[0], document.position_encoding)
             end = _column(line, rest[-1], document.position_encoding)
-            self._symbols[file.path, first, start] = occurrence.symbol
+            # Where a name may be another than the definition's: it is imported so, and not looked up in something.
+            member = line[start:end] if line[:start].endswith(".") else ""
+            self._symbols[file.path, first, start] = occurrence.symbol, member
             if occurrence.symbol_roles & _DEFINES:
                 self._defined.setdefault(_key(file.path, occurrence.symbol), (file.path, first, line[start:end]))
 
     def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
-        """The definition that the name at a place (0-based) means; none where the index has none in these files."""
-        symbol = self._symbols.get((path, line, column))
+        """The definition that the name at a place (0-based) means; none where the index has none in these files.
+
+        An attribute that an index takes for a class, as scip-python does with those in `__slots__`, is none either.
+        """
+        symbol, member = self._symbols.get((path, line, column), ("", ""))
         found = self._defined.get(_key(path, symbol)) if symbol else None
         if found is None:
             return ()
         where, at, name = found
+        if member and member != name:
+            return ()
         definition = self._definitions.at(where, at, name, hole if where == path else None)
         return (definition,) if definition else ()
 

@@ -265,6 +265,52 @@ def test_what_the_classes_around_a_hole_have(case):
     assert {each.definition.name for each in found.used if each.tier == "imported"} == expected
 
 
+HELD = {
+    "shop/held.py": """\
+from collections import UserDict
+from typing import Iterator, List
+from .core import Basket, Item
+
+
+class Shelf(List["Item"]):
+    def get(self, key) -> Basket: ...
+
+
+class Stock(UserDict[str, Item]): pass
+
+
+class Walk(Iterator[Item]):
+    def __iter__(self): return self
+    def __next__(self) -> Item: ...
+
+
+class Both:
+    def __init__(self, *parts: Item, **named: Basket):
+        self.parts, self.named = parts, named
+"""
+}
+HELD_CASES = {
+    "a class that is a list": ("[x.colour for x in Shelf()]; Shelf()[0].stock", {"Shelf", "Item.colour", "Item.stock"}),
+    "its own method first": ("Shelf().get(1).first", {"Shelf", "Shelf.get", "Basket.first"}),
+    "a class that is a dictionary": (
+        "for x in Stock().values():\n    x.colour\nStock()[1].stock",
+        {"Stock", "Item.colour", "Item.stock"},
+    ),
+    "an iterator": ("for x in Walk():\n    x.colour", {"Walk", "Item.colour"}),
+    "all the arguments": (
+        "Both().parts[0].colour; Both().named['a'].first",
+        {"Both", "Both.parts", "Both.named", "Item.colour", "Basket.first"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HELD_CASES)
+def test_what_is_held_by_a_value(case):
+    body, expected = HELD_CASES[case]
+    found = uses(body, "from shop.held import *\n", jedi=False, **HELD)
+    assert {each.definition.name for each in found.used if each.tier == "imported"} == expected
+
+
 def test_the_class_around_the_hole_is_a_definition_for_jedi_too():
     pytest.importorskip("jedi")
     found = uses("    isinstance(other, Own)", before=OWN, jedi=True)

@@ -76,6 +76,15 @@ def test_a_local_symbol_is_of_one_file(tmp_path):
     }
 
 
+def test_an_attribute_is_no_class_of_another_name(tmp_path):
+    """Of a name in `__slots__` scip-python says the class."""
+    wrong = document("b.py", occurrence((1, 10, 11), "s C#"))
+    defined = document("a.py", occurrence((1, 6, 7), "s C#", 1))
+    assert ("C", "resolved") not in uses(tmp_path, defined, wrong)
+    named = document("b.py", occurrence((1, 8, 9), "s C#"))  # what is imported under another name
+    assert ("C", "resolved") in uses(tmp_path, defined, named)
+
+
 def test_symbols_without_a_definition_are_left_to_the_others(tmp_path):
     assert ("far", "unique") in uses(tmp_path, document("b.py", occurrence((2, 4, 7), "elsewhere")))
 
