@@ -14,21 +14,14 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import segments
 from repoeval_bench.core.uses import KINDS, Definition, Kind
 from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitions
 from repoeval_bench.dataset.uses.imports import EVERY, Imports
 from repoeval_bench.dataset.uses.python_names import Found
 from repoeval_bench.dataset.uses.script_places import ScriptPlaces
 from repoeval_bench.dataset.uses.script_trees import Trees
-from repoeval_bench.dataset.uses.tree_names import (
-    IDENTIFIERS,
-    declared_type,
-    is_bound,
-    is_macro,
-    receiver_of,
-    text_of,
-)
+from repoeval_bench.dataset.uses.static_types import Members, StaticTypes
+from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, is_bound, is_macro, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,8 +48,9 @@ _STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
 class _Use:
     """A name with what it is looked up in ("" where nothing), its place, and whether it is bound or a macro right here.
 
-    `typed` is what it means by its type, where types are looked at; None where that is no definition of the repository,
-    such as a key of an object.
+    `typed` is what it means by its type in JavaScript and TypeScript; None where that is no definition of the
+    repository, such as a key of an object. In the other languages `members` are what it is of what it is looked up in,
+    if `inside`.
     """
 
     name: str
@@ -66,6 +60,8 @@ class _Use:
     binds: bool
     macro: bool
     typed: tuple[Definition, ...] | None
+    inside: bool
+    members: Members
 
 
 class ByName(FileDefinitions):
@@ -76,6 +72,7 @@ class ByName(FileDefinitions):
         self._imports = Imports(self._files)
         self._trees = Trees(self._files, self._imports)
         self._types = ScriptPlaces(self._trees)
+        self._static = StaticTypes(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 
@@ -87,8 +84,8 @@ class ByName(FileDefinitions):
         here, local = uses
         return [self._resolve(path, lines, use, local) for use in here]
 
-    def _uses(self, path: str, lines: LineSpan) -> tuple[list[_Use], Mapping[str, str]] | None:
-        """(the names on the lines, the names that the functions around them bind, with the type declared of each)."""
+    def _uses(self, path: str, lines: LineSpan) -> tuple[list[_Use], frozenset[str]] | None:
+        """(the names on the lines, the names that the functions around them bind)."""
         language = self._language[path]
         around = [
             each.lines
@@ -98,38 +95,40 @@ class ByName(FileDefinitions):
         wanted = LineSpan(min([lines.start, *(e.start for e in around)]), max([lines.end, *(e.end for e in around)]))
         query = "[" + " ".join(f"({kind})" for kind in IDENTIFIERS[language.name]) + "] @name"
         found: list[_Use] = []
-        local = {each.name: "" for each in self.defined(path) if lines.contains(each.lines) and lines != each.lines}
+        local = {each.name for each in self.defined(path) if lines.contains(each.lines) and lines != each.lines}
         file = self._files[path]
         try:
-            trees = [self._trees.of(path)] if self.family(path) == "javascript" else segments(file, language)
-            for parsed in trees:
-                for match in parsed.matches(query, wanted):
-                    (node,) = match["name"]
-                    at = parsed.span(node)
-                    if not receiver_of(node) and is_bound(node):
-                        name, declared = parsed.text(node), declared_type(node)
-                        # Bound twice with two types it may be either.
-                        local[name] = declared if local.setdefault(name, declared) == declared else ""
-                    if at.start in lines:
-                        line = file.chars_of(at)
-                        column = parsed.chars(node).start - line.start
-                        found.append(self._use(path, lines, node, (at.start, column), typed=len(line) <= _TYPED))
+            parsed = self._trees.of(path)
+            for match in parsed.matches(query, wanted):
+                (node,) = match["name"]
+                at = parsed.span(node)
+                if not receiver_of(node) and is_bound(node):
+                    local.add(parsed.text(node))
+                if at.start in lines:
+                    line = file.chars_of(at)
+                    column = parsed.chars(node).start - line.start
+                    found.append(self._use(path, lines, node, (at.start, column), typed=len(line) <= _TYPED))
         except GrammarError:
             return None
-        return found, local
+        return found, frozenset(local)
 
     def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int], *, typed: bool) -> _Use:
         receiver = text_of(receiver_of(node))
-        types = self._typed(path, lines, node) if typed and self.family(path) == "javascript" else ()
+        scripted = self.family(path) == "javascript"
+        types = self._typed(path, lines, node) if typed and scripted else ()
+        inside, members = self._static.named(path, node) if typed and not scripted else (bool(receiver), ())
+        binds = not receiver and is_bound(node)
         line, column = place
         return _Use(
             name=text_of(node),
             receiver=receiver,
             line=line,
             column=column,
-            binds=not receiver and is_bound(node),
+            binds=binds,
             macro=is_macro(node),
             typed=types,
+            inside=inside,
+            members=members,
         )
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
@@ -146,7 +145,7 @@ class ByName(FileDefinitions):
         found = self._best(kept)
         return found if len(found) == 1 else () if found or not places else None
 
-    def _resolve(self, path: str, lines: LineSpan, use: _Use, local: Mapping[str, str]) -> Found:
+    def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> Found:
         family = self.family(path) or ""
         found: Sequence[tuple[str, Parsed]] = ()
         reason: Reason | None = None
@@ -157,14 +156,17 @@ class ByName(FileDefinitions):
             above = use.receiver in _ABOVE and family != "rust"
             found = () if use.typed and above else self._own(path, lines, use.name, above=above)
             reason = None if found else "unresolved"
+        elif use.inside and (use.members or use.members is None):
+            found, reason = use.members or (), None if use.members else "third party"
+        elif use.inside and not use.receiver:
+            reason = "dynamic"
         elif use.receiver:
             head = re.split(r"\W+", use.receiver)[0]
             plain = use.receiver.replace("::", ".").split(".")
             if plain[0] in _STANDARD.get(family, ()):
                 reason = "builtin"
             elif head in local or not all(map(str.isidentifier, plain)):
-                declared = local.get(head, "") if plain == [head] else ""
-                found, reason = self._of_declared(path, family, declared.split("."), use.name)
+                reason = "dynamic"
             else:
                 found, reason = self._of_receiver(path, family, plain, use.name)
         elif use.binds or use.name in local:
@@ -281,23 +283,6 @@ class ByName(FileDefinitions):
         _, reason = self._bare(path, LineSpan(0, 0), family, steps[-1])
         return (), reason if reason == "third party" else "dynamic"
 
-    def _of_declared(
-        self, path: str, family: str, of: Sequence[str], name: str
-    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
-        """The member of what is declared to be of this type; `third party` where the type is from outside.
-
-        In Rust and C++ what is of such a type may lead to another: `Arc<Item>` has the methods of `Item`.
-        """
-        if not of[0] or of[0] in _STANDARD.get(family, ()):
-            return (), "dynamic"
-        if family not in _STANDARD and self._bare(path, LineSpan(0, 0), family, of[0])[1] == "third party":
-            return (), "third party"
-        modules = [each.files for each in self._imports.of(path, family) if (each.name, each.original) == (of[0], None)]
-        if of[1:] and modules:
-            classes = [each for files in modules for each in self._in_files(files, of[-1], of[-1], family, 0)]
-            return self._of_classes(classes, family, name), "dynamic"
-        return self._of_type(path, family, of[-1], name), "dynamic"
-
     def _of_type(self, path: str, family: str, of: str, name: str) -> Sequence[tuple[str, Parsed]]:
         """The member of the class that a file calls so."""
         return self._of_classes(self._bare(path, LineSpan(0, 0), family, of)[0], family, name)
@@ -307,6 +292,34 @@ class ByName(FileDefinitions):
     ) -> Sequence[tuple[str, Parsed]]:
         found = (self._members(where, each.qualified, name, family) for where, each in classes if each.kind == "class")
         return next(filter(None, found), ())
+
+    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        """(file, definition) of what a name alone means on some lines of a file, locals aside, or why there is none."""
+        return self._bare(path, lines, self.family(path) or "", name)
+
+    def of_module(
+        self, path: str, steps: Sequence[str], name: str
+    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        """The same of a name of a module; nothing where the steps are not those of one."""
+        for each in self._imports.of(path, self.family(path) or ""):
+            if [each.name] == [*steps] and (each.original is None or not each.files):
+                found = self._in_files(each.files, name, name, self.family(path) or "", 0)
+                return found, None if found else "third party"
+        return (), None
+
+    def types(self, path: str, steps: Sequence[str]) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        """The same of a type's name, whose parts these are."""
+        if not steps or steps[0] in _STANDARD.get(self.family(path) or "", ()):
+            return (), "third party" if steps else None
+        if steps[1:]:
+            found, reason = self.of_module(path, steps[:-1], steps[-1])
+            if found or reason:
+                return found, reason
+        return self.bare(path, LineSpan(0, 0), steps[-1])
+
+    def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:
+        """The members of that name of the first class that has one."""
+        return self._of_classes(classes, self.family(path) or "", name)
 
     def _own(self, path: str, lines: LineSpan, name: str, *, above: bool = False) -> list[tuple[str, Parsed]]:
         """The member of the classes around the lines, or of their bases, the innermost first.
@@ -366,7 +379,11 @@ class ByName(FileDefinitions):
                 if each.kind == "class"
                 for word in re.findall(r"\w+", each.signature.partition(each.name)[2])
             ]
-            named = (found for word in words for found in self._bare(file, LineSpan(0, 0), family, word)[0])
+            named = [found for word in words for found in self._bare(file, LineSpan(0, 0), family, word)[0]]
+            if family == "go":
+                structs = (each for each in self._named_in(file).whole.get(qualified, ()) if each.kind == "class")
+                inside = (steps for each in structs for steps in self._static.embedded(file, each))
+                named = [found for steps in inside for found in self.types(file, steps)[0]]
             above = ((at, of.qualified) for at, of in named if of.kind == "class" and of.qualified != qualified)
             self._above[file, qualified] = tuple(dict.fromkeys(above))
         return self._above[file, qualified]

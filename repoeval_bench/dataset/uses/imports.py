@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from repoeval_bench.core.source import SourceFile
 
@@ -31,6 +32,7 @@ _GO_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re
 _JAVA = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
 _PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 """Of Java; in Go no semicolon follows."""
+_GO_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _RUST = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 _C = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
@@ -125,9 +127,18 @@ class Imports:
                 steps = found["module"].split("/")
                 folders = ("/".join(steps[at:]) for at in range(len(steps)))
                 folder = next((each for each in folders if each in self._folders), None)
+                own = re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
+                if folder is None and "." in steps[0] and own == self._outermost:
+                    folder = ""
                 files = tuple(each for each in self._folders.get(folder or "", ()) if not each.endswith("_test.go"))
-                name = (found["alias"] or "").strip() or re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
-                yield Import(name, None, files if folder else ())
+                yield Import((found["alias"] or "").strip() or own, None, files if folder is not None else ())
+
+    @cached_property
+    def _outermost(self) -> str:
+        """The package of Go in the outermost folder, which others import by the name of the whole."""
+        files = (each for each in self._folders.get("", ()) if each.endswith(".go") and not each.endswith("_test.go"))
+        found = (_GO_PACKAGE.search(self._files[each].text) for each in files)
+        return next((each[1] for each in found if each), "")
 
     def _java(self, path: str, text: str) -> Iterator[Import]:  # noqa: ARG002 - all readers are called alike
         for found in _JAVA.finditer(text):

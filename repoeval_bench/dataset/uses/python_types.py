@@ -178,9 +178,7 @@ class Types:
             else:
                 yield each
 
-    def _of_site(  # noqa: C901, PLR0912 - one branch a kind of site
-        self, site: Bound, scope: Scope, name: str, on: Scope | None
-    ) -> Iterator[Type]:
+    def _of_site(self, site: Bound, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
         node = site.node
         if isinstance(node, Function):
             inner = scope.module.scopes[node]

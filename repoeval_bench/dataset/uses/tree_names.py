@@ -36,6 +36,8 @@ _BINDS = {
     "short_var_declaration": ("left",),
     "range_clause": ("left",),
     "var_spec": ("name",),
+    "const_spec": ("name",),
+    "receive_statement": ("left",),
     "parameter_declaration": ("name", "declarator"),
     "variadic_parameter_declaration": ("name",),
     "let_declaration": ("pattern",),
@@ -93,44 +95,3 @@ def is_bound(node: Node) -> bool:
     return any(
         each.id == child.id for field in _BINDS.get(parent.type, ()) for each in parent.children_by_field_name(field)
     )
-
-
-_HEAD = re.compile(r"(?:[&*\s]|(?:mut|const|final|readonly|ref|in|out|struct|class|dyn|impl)\b|'\w+)*([\w.:]+)\s*(\[?)")
-_MADE = ("object_creation_expression", "composite_literal", "struct_expression", "new_expression")
-
-
-def declared_type(node: Node) -> str:
-    """The type's name that a bound name is declared with, or made as, parts joined by dots; "" where none is written.
-
-    A collection's or pointer's name is its own: `List<Item>` is `List`, `Item[]` none, and `*Item` is `Item`.
-    """
-    child, parent = node, node.parent
-    for _ in range(3):
-        if parent is None or parent.type in ("block", "program", "source_file"):
-            return ""
-        typed = parent.child_by_field_name("type")
-        name = "" if typed is None or typed.id == child.id else _type_name(typed)
-        if name and name not in ("var", "auto"):
-            return name
-        for field in ("value", "right"):
-            made = parent.child_by_field_name(field)
-            if made is not None and (name := _made_type(made)):
-                return name
-        for each in parent.named_children if parent.type == "variable_declarator" else ():
-            if name := _made_type(each):
-                return name
-        child, parent = parent, parent.parent
-    return ""
-
-
-def _type_name(node: Node) -> str:
-    found = _HEAD.match(text_of(node))
-    return "" if found is None or found[2] else re.sub(r"[.:]+", ".", found[1].strip(".:"))
-
-
-def _made_type(node: Node) -> str:
-    """The type that an expression makes an object of."""
-    while node.type in ("expression_list", "unary_expression", "reference_expression") and node.named_child_count == 1:
-        node = node.named_children[0]
-    made = node.child_by_field_name("type") or node.child_by_field_name("name") if node.type in _MADE else None
-    return "" if made is None else _type_name(made)

@@ -335,7 +335,7 @@ RULES = {
             "src/item.rs": "impl Clone for Item { }\n\n/// The thing.\npub struct Item { pub price: u32 }\n",
             "src/task.rs": "use crate::item::Item;\npub fn written(x: u32) -> Item {\n    Item { price: x } // HOLE\n}\n",
         },
-        {"src/item.rs Item"},
+        {"src/item.rs Item", "src/item.rs Item.price"},
     ),
     "what a macro is given is a row of names": (
         {

@@ -1,0 +1,102 @@
+"""Types of Go, Rust, Java, C, C++ and C# as they are written: their names, their arguments, what they wrap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from repoeval_bench.dataset.uses.script_trees import child
+from repoeval_bench.dataset.uses.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.core.definitions import Definition
+
+DOTTED = frozenset(
+    {
+        *("selector_expression", "field_expression", "field_access", "member_access_expression", "scoped_identifier"),
+        *("qualified_identifier", "member_binding_expression", "scoped_type_identifier"),
+    }
+)
+"""What looks a name up in something."""
+CALLS = frozenset({"call_expression", "invocation_expression", "method_invocation"})
+GENERIC = frozenset({"generic_type", "generic_name", "template_type", "template_function"})
+_WRAPS = frozenset(
+    {
+        *("pointer_type", "reference_type", "parenthesized_type", "nullable_type", "dynamic_type", "abstract_type"),
+        *("type_descriptor", "optional_type", "bounded_type", "type_elem", "type_constraint", "variadic_type"),
+    }
+)
+
+
+def bare_type(node: Node) -> Node:
+    """A type without pointers and references."""
+    while node.type in _WRAPS:
+        inner = child(node, "type", "trait") or (node.named_children[-1] if node.named_children else None)
+        if inner is None:
+            break
+        node = inner
+    if node.type in ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier"):
+        node = child(node, "name") or node
+    return node
+
+
+def generic_part(node: Node) -> Node | None:
+    """The part of a type that has arguments: `vector<T>` of `std::vector<T>`."""
+    while node.type == "qualified_identifier" and (inner := child(node, "name")) is not None:
+        node = inner
+    return node if node.type in GENERIC else None
+
+
+def head_of(node: Node) -> str:
+    """A type's own name, without what is before it and its arguments."""
+    steps = steps_of(bare_type(node))
+    return steps[-1] if steps else ""
+
+
+def arguments_of(node: Node) -> list[Node]:
+    """The arguments of a generic type; none of another."""
+    generic = generic_part(bare_type(node))
+    if generic is None:
+        return []
+    held = [each for each in generic.named_children if each.type.endswith(("arguments", "argument_list"))]
+    return [each for each in held[0].named_children if each.type != "lifetime"] if held else []
+
+
+def steps_of(node: Node) -> Sequence[str]:
+    """The names of a type, from the outermost on."""
+    text = re.sub(r"[<\[(].*", "", text_of(node), flags=re.DOTALL)
+    found = re.findall(r"\w+", text)
+    return found if re.fullmatch(r"[\w.:\s]*", text) else ()
+
+
+def callee_of(function: Node) -> Node | None:
+    """Where a function of C or C++ has its name."""
+    at = child(function, "declarator")
+    while at is not None and at.type not in ("qualified_identifier", "identifier"):
+        at = child(at, "declarator") or (at.named_children[0] if at.named_children else None)
+    return at
+
+
+def of_arity(found: Sequence[tuple[str, Definition]], node: Node) -> Sequence[tuple[str, Definition]]:
+    """Of several methods of one name those that a call's arguments can be for, where that leaves any."""
+    call = node.parent
+    while call is not None and call.type in (*DOTTED, *GENERIC):
+        call = call.parent
+    given = child(call, "arguments")
+    if len(found) < 2 or given is None or call is None or call.type not in CALLS:
+        return found
+    wanted = sum(1 for each in given.named_children if "comment" not in each.type)
+    fitting = [each for each in found if _parameters(each[1].signature) == wanted]
+    return fitting or found
+
+
+def _parameters(signature: str) -> int:
+    """How many parameters a signature has."""
+    inside = re.search(r"\((.*)\)", signature, re.DOTALL)
+    text = inside[1].strip() if inside else ""
+    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
+        text = shorter
+    return text.count(",") + 1 if text and text != "void" else 0
