@@ -116,8 +116,14 @@ class FileDefinitions:
     def _named_in(self, path: str) -> NamedIn:
         if path not in self._names:
             found = NamedIn(defaultdict(list), defaultdict(list))
-            for each in self.defined(path):
+            defined = self.defined(path)
+            for each in defined:
                 found.whole[each.qualified].append(each)
+                if self.family(path) == "c" and each.parent is not None and defined[each.parent].form == "enum":
+                    # What an enumeration lists is named without it, too.
+                    outer = defined[each.parent].qualified.rpartition(".")[0]
+                    held = found.whole[f"{outer}.{each.name}"] if outer else found.top[each.name]
+                    held.append(each)
                 if self._is_top(path, each, self.family(path) or ""):
                     found.top[each.name].append(each)
             self._names[path] = found

@@ -46,7 +46,7 @@ class Bound:
 def binding(node: Node, name: str) -> Bound | None:
     """The nearest binding of a name above a node in its function; None where it is not a local one."""
     at, parent = node, node.parent
-    while parent is not None:
+    while parent is not None and parent.parent is not None:  # what is outermost is a definition
         if parent.type == "type_case" and (found := _case(parent, name)):
             return found
         if parent.type in _AROUND and at != child(parent, "value", "right"):
@@ -67,7 +67,7 @@ def _within(node: Node) -> Iterator[Bound]:
     if node.type in _OPENED:
         for each in reversed(node.named_children):
             yield from _within(each)
-    elif node.parent is None or node.parent.parent is not None:  # what is outermost is a definition
+    else:
         yield from _bound(node)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.uses.script_trees import child
@@ -22,6 +23,15 @@ DOTTED = frozenset(
 )
 """What looks a name up in something."""
 CALLS = frozenset({"call_expression", "invocation_expression", "method_invocation"})
+OWN: Mapping[str, frozenset[str]] = defaultdict(
+    frozenset,
+    javascript=frozenset({"this", "self", "super"}),
+    java=frozenset({"this", "super"}),
+    csharp=frozenset({"this", "base"}),
+    rust=frozenset({"self", "Self", "super"}),
+    c=frozenset({"this"}),
+)
+"""Family -> what an object and its class are called from inside."""
 GENERIC = frozenset({"generic_type", "generic_name", "template_type", "template_function"})
 _WRAPS = frozenset(
     {

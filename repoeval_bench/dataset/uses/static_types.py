@@ -1,7 +1,7 @@
 """Light types of Go, Rust, Java, C, C++ and C#: what is declared, and what follows from it in a few steps.
 
 A value is where its type is written. Type parameters are not bound, and overloads are told by the number of arguments
-alone. What a name means without an object is for `ByName` to say.
+alone. What a name means without an object is for `VisibleNames` to say.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from repoeval_bench.core.definitions import defining_nodes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.script_trees import Trees, child
 from repoeval_bench.dataset.uses.static_bindings import Step, binding
+from repoeval_bench.dataset.uses.static_library import INSIDE, KEEPS, ONE, OPENS, POINTERS
 from repoeval_bench.dataset.uses.static_nodes import (
     CALLS,
     DOTTED,
     GENERIC,
+    OWN,
     arguments_of,
     bare_type,
     callee_of,
@@ -32,7 +34,7 @@ from repoeval_bench.dataset.uses.tree_names import receiver_of, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.dataset.uses.by_name import ByName
+    from repoeval_bench.dataset.uses.visible_names import VisibleNames
 
 _KEPT = 200
 """Files whose definitions are kept with their trees."""
@@ -63,25 +65,7 @@ _SAME = frozenset(
 """Of these the type is that of what is inside, pointers and references being those of what they lead to."""
 _ITEMS = frozenset({"index_expression", "subscript_expression", "array_access", "element_access_expression"})
 _LITERALS = frozenset({"interpreted_string_literal", "raw_string_literal", "string_literal", "int_literal", "true"})
-_SELF = frozenset({"this", "self", "Self", "super", "base"})
 _HELD = frozenset({"slice_type", "array_type", "map_type", "channel_type", "variadic_parameter_declaration"})
-_POINTERS = {
-    "rust": frozenset(
-        {"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "Pin", "MutexGuard", "RwLockReadGuard", "RwLockWriteGuard"}
-    ),
-    "c": frozenset({"unique_ptr", "shared_ptr", "weak_ptr", "observer_ptr", "reference_wrapper"}),
-}
-"""What has the members of what is inside."""
-_INSIDE = frozenset({"Option", "Result", "Optional", "optional", "Mutex", "RwLock", "RefCell", "Cell", "Task"})
-_OPENS = frozenset({"unwrap", "expect", "unwrap_or_default", "unwrap_or_else", "unwrap_or", "lock", "borrow", "read"})
-_OPENS |= {"borrow_mut", "write", "value", "get", "orElseThrow", "orElse"}
-"""Methods that give what is inside."""
-_KEEPS = frozenset(
-    {"clone", "as_ref", "as_mut", "to_owned", "iter", "iter_mut", "into_iter", "as_deref", "rev", "take"}
-)
-_KEEPS |= {"cloned", "filter", "skip", "by_ref", "borrow", "ok_or", "ok_or_else", "map_err", "stream", "as_deref_mut"}
-_ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "back", "at", "First", "Last", "poll"})
-_ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
 _CLASSES = frozenset(
     {
         *("class_declaration", "interface_declaration", "enum_declaration", "record_declaration", "struct_declaration"),
@@ -89,6 +73,7 @@ _CLASSES = frozenset(
     }
 )
 _GROUPS = frozenset({"type_declaration", "var_declaration", "const_declaration"})
+_ALIASES = frozenset({"type_spec", "type_alias", "type_item", "type_definition", "alias_declaration"})
 _RESULT = ("result", "return_type", "returns", "type")
 
 
@@ -109,7 +94,7 @@ Members = Sequence[tuple[str, Parsed]] | None
 class StaticTypes:
     """The types of the files of one repository, worked out when they are asked for."""
 
-    def __init__(self, trees: Trees, names: ByName) -> None:
+    def __init__(self, trees: Trees, names: VisibleNames) -> None:
         self._trees, self._names = trees, names
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
         self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
@@ -139,7 +124,8 @@ class StaticTypes:
         """
         receiver, parent = receiver_of(node), node.parent
         if receiver is not None:
-            return self.of(path, receiver)
+            # Of what is above a class `VisibleNames` knows.
+            return None if text_of(receiver) in ("super", "base") else self.of(path, receiver)
         holder = parent.parent if parent is not None else None
         if parent is None or holder is None:
             return _NOTHING
@@ -190,7 +176,7 @@ class StaticTypes:
 
     def _of(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one branch a kind of expression
         kind = node.type
-        if kind in _SELF or (kind in _NAMES and text_of(node) in _SELF):
+        if text_of(node) in OWN[self._names.family(path) or ""]:
             return self._around(path, node)
         if kind in _NAMES and node.parent is not None and node.parent.type == "field_pattern":
             return self._first(self.named(path, node)[1])
@@ -257,7 +243,8 @@ class StaticTypes:
         if node.type in ("enum_variant", "enum_constant", "enum_member_declaration", "enumerator"):
             around = self._names.defined(path)[parsed.parent] if parsed.parent is not None else None
             return self._of_definition(path, around) if around is not None else None
-        of = node if child(node, "type", "value") is not None else next(iter(node.named_children), None)
+        parts = (each for each in node.named_children if child(each, "type", "value") is not None)
+        of = node if child(node, "type", "value") is not None else next(parts, None)
         typed, value = child(of, "type"), child(of, "value")
         if typed is None and value is not None and value.type == "expression_list":
             names = [text_of(each) for each in node.children_by_field_name("name")]
@@ -309,12 +296,12 @@ class StaticTypes:
 
     def _known_method(self, of: Value | None, name: str) -> Value | None:
         """What well-known methods of collections and optional values give."""
-        if of is None or of.node is None or name in _KEEPS:
+        if of is None or of.node is None or name in KEEPS:
             return of
         head = head_of(of.node)
-        if head in _INSIDE and name in _OPENS:
+        if head in INSIDE and name in OPENS:
             return self._step(of, "inside")
-        return self._step(of, "item") if name in _ONE and (arguments_of(of.node) or of.node.type in _HELD) else None
+        return self._step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in _HELD) else None
 
     def _result(self, called: Value) -> Value | None:
         """What a function gives; a class gives its own kind."""
@@ -368,7 +355,7 @@ class StaticTypes:
         node = bare_type(of.node) if of.node is not None else None
         if node is None:
             return None
-        while head_of(node) in _POINTERS.get(self._names.family(of.path) or "", ()) and (given := arguments_of(node)):
+        while head_of(node) in POINTERS.get(self._names.family(of.path) or "", ()) and (given := arguments_of(node)):
             node = bare_type(given[0])
         if node.type in _HELD or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
@@ -383,13 +370,15 @@ class StaticTypes:
             return found
         for path, parsed in classes if self._depth < _DEPTH else ():  # another name of a type
             spec = self._node(path, parsed)
-            if spec is not None and spec.type in ("type_spec", "type_alias", "type_item", "type_definition"):
+            if spec is not None and spec.type in _ALIASES:
                 written = child(spec, "type")
                 self._depth += 1
                 meant = self.members(Value(path, written), name) if written is not None else ()
                 self._depth -= 1
                 if meant:
                     return meant
+        if self._names.members(of.path, classes, "operator->") and (given := arguments_of(node)):  # another's pointer
+            return self.members(Value(of.path, given[0]), name)
         return None if reason == "third party" or (not classes and of.path.endswith(".go")) else ()
 
     def embedded(self, path: str, parsed: Parsed) -> Iterable[Sequence[str]]:

@@ -11,7 +11,7 @@ from repoeval_bench.core.identifiers import IDENTIFIER_KINDS
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LABELS = frozenset({"statement_identifier", "label_name", "package_identifier", "namespace_identifier"})
+_LABELS = frozenset({"statement_identifier", "label_name", "package_identifier"})
 IDENTIFIERS = {
     language: tuple(kind for kind in kinds if kind not in _LABELS) for language, kinds in IDENTIFIER_KINDS.items()
 }
@@ -86,6 +86,8 @@ def receiver_of(node: Node) -> Node | None:
 def is_bound(node: Node) -> bool:
     """Whether this is where a local or a parameter is bound, or the key of a literal."""
     child, parent = node, node.parent
+    if parent is not None and parent.child_by_field_name("type") == node:
+        return False
     while parent is not None and _INSIDE.search(parent.type):
         child, parent = parent, parent.parent
     if parent is None or is_required(parent.child_by_field_name("value")):

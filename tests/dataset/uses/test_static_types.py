@@ -101,3 +101,171 @@ def test_go(case):
     body, expected = GO[case]
     head = "package shop\n\nfunc written(item *Item, b *Basket, looks Looks, any interface{}, name string) {\n"
     assert used({"shop.go": GO_SHOP, "task.go": f"{head}\t{body}\n}}\n"}, "task.go", 3, 4) == set(expected.split())
+
+
+CPP_SHOP = """\
+#include <memory>
+#include <vector>
+namespace core {
+struct Base {
+  int depth;
+  Base *up() { return this; }
+};
+class Item : public Base {
+ public:
+  enum Kind { Small, Large };
+  int price;
+  std::vector<Item *> parts;
+  std::unique_ptr<Base> owned;
+  Kind kind() const { return Small; }
+};
+template <class T> class Handle {
+ public:
+  T *operator->() const { return p; }
+  T *p;
+};
+struct Basket {
+  Handle<Item> first;
+  Item *made(int x);
+};
+typedef Handle<Item> ItemHandle;
+using Alias = Item;
+Basket make(int x);
+struct self_t { int own; };
+}
+"""
+CPP = {
+    "what a function gives": ("auto b = core::make(1); b.made(2)->price;", "make Basket.made Item.price"),
+    "a base": ("item.up()->depth;", "Base.up Base.depth"),
+    "elements": ("for (auto *p : item.parts) p->price; item.parts[0]->depth;", "Item.parts Item.price Base.depth"),
+    "smart pointers": (
+        "item.owned->depth; auto q = std::make_unique<Item>(); q->price;",
+        "Item.owned Base.depth Item Item.price",
+    ),
+    "another's pointer": ("basket.first->price; ItemHandle h; h->price;", "Basket.first Item.price ItemHandle"),
+    "another name": ("Alias a; a.price;", "Alias Item.price"),
+    "casts": ("static_cast<Item *>(any)->price; ((Basket *)any)->first;", "Item Item.price Basket Basket.first"),
+    "what an enumeration lists": ("item.kind() == Item::Large;", "Item.kind Item Item.Kind.Large"),
+    "a variable called self": ("core::self_t self; self.own;", "self_t self_t.own"),
+    "from outside": ("item.parts.size(); std::string s; s.price;", "Item.parts"),
+}
+RUST_SHOP = """\
+pub struct Item { pub price: u32, pub owner: Option<Box<Basket>>, pub parts: Vec<Item> }
+impl Item {
+    pub fn new(price: u32) -> Self { todo!() }
+    pub fn checked(&self) -> Result<&Item, Fault> { todo!() }
+}
+pub struct Basket { pub items: Vec<Item>, pub first: Item }
+impl Basket {
+    pub fn find(&self, x: u32) -> Option<&Item> { None }
+}
+pub struct Fault { pub code: u32 }
+pub enum Shape { Round(Item), Square { item: Item } }
+pub trait Seen { fn look(&self) -> Item; }
+"""
+RUST = {
+    "a constructor": ("let x = Item::new(1); x.price;", "Item Item.new Item.price"),
+    "inside an option": ("item.owner.unwrap().first.price;", "Item.owner Basket.first Item.price"),
+    "a result and ?": ("item.checked()?.price;", "Item.checked Item.price"),
+    "if let": ("if let Some(y) = basket.find(1) { y.price; }", "Basket.find Item.price"),
+    "a loop": (
+        "for p in basket.items.iter() { p.price; } for p in &item.parts { p.owner; }",
+        "Basket.items Item.price Item.parts Item.owner",
+    ),
+    "an index": ("basket.items[0].price;", "Basket.items Item.price"),
+    "a trait": ("seen.look().price;", "Seen.look Item.price"),
+    "a pattern of a struct": (
+        "let Basket { first, items: all } = basket; first.price;",
+        "Basket Basket.first Basket.items Item.price",
+    ),
+    "a closure": ("let f = |i: &Item| i.price;", "Item Item.price"),
+    "from outside": ("let n = text.len(); text.price;", ""),
+}
+JAVA_SHOP = {
+    "shop/Item.java": "package shop;\npublic class Item extends Base {\n  int price; List<Item> parts;\n"
+    "  Item part(int at) { return parts.get(at); }\n  Item part(int at, int by) { return null; }\n"
+    "  static Item made() { return null; }\n}\n",
+    "shop/Base.java": "package shop;\npublic class Base {\n  Basket owner() { return null; }\n}\n",
+    "shop/Basket.java": "package shop;\nimport java.util.List;\npublic record Basket(Item first, int count) {\n"
+    "  Item pick() { return first; }\n}\n",
+}
+JAVA = {
+    "calls in a row": ("item.owner().pick().price;", "Base.owner Basket.pick Item.price"),
+    "of this": ("this.own.owner();", "Task.own Base.owner"),
+    "a static method": ("Item.made().price;", "Item Item.made Item.price"),
+    "var, loop, index": (
+        "var x = item.part(1); for (var p : x.parts) { p.price; } many[0].price;",
+        "Item.part Item.parts Item.price",
+    ),
+    "instanceof": ("if (any instanceof Item gift) { gift.price; }", "Item Item.price"),
+    "a cast": ("((Item) any).price;", "Item Item.price"),
+    "a collection": ("item.parts.get(0).price;", "Item.parts Item.price"),
+}
+CSHARP_SHOP = {
+    "Item.cs": "public partial class Item : Base {\n  public int Price; public List<Item> Parts { get; set; }\n}\n",
+    "More.cs": "public partial class Item {\n  public Item Part(int at) { return null; }\n}\n",
+    "Base.cs": "public class Base {\n  public Basket Owner => null;\n  public Basket Owned() { return null; }\n}\n",
+    "Basket.cs": "public class Basket {\n  public Item First; public static Basket Made() { return null; }\n}\n",
+}
+CSHARP = {
+    "another part": ("item.Part(1).Price;", "Item.Part Item.Price"),
+    "a base's property": (
+        "var x = item.Owner.First.Price; var y = item.Owned().First;",
+        "Base.Owner Base.Owned Basket.First Item.Price",
+    ),
+    "var, foreach": (
+        "var x = Basket.Made(); foreach (var p in x.First.Parts) { f(p.Price); }",
+        "Basket Basket.Made Basket.First Item.Parts Item.Price",
+    ),
+    "a pattern, a cast": (
+        "if (any is Item i) { f(i.Price); } f(((Basket)any).First); f((any as Basket).First);",
+        "Item Item.Price Basket Basket.First",
+    ),
+    "what is made": ("var y = new Item { Price = 1 }; y.Part(2);", "Item Item.Price Item.Part"),
+}
+OTHERS = [
+    *(
+        (
+            case,
+            {"shop.hpp": CPP_SHOP},
+            "task.cpp",
+            '#include "shop.hpp"\nusing namespace core;\nvoid written(const Item &item, Basket &basket, void *any) {\n',
+            of,
+        )
+        for case, of in CPP.items()
+    ),
+    *(
+        (
+            case,
+            {"src/shop.rs": RUST_SHOP, "src/lib.rs": "pub mod shop;\npub mod task;\n"},
+            "src/task.rs",
+            "use crate::shop::*;\nfn written(item: &Item, basket: Basket, seen: &dyn Seen, text: String) -> Result<(), Fault> {\n",
+            of,
+        )
+        for case, of in RUST.items()
+    ),
+    *(
+        (
+            case,
+            JAVA_SHOP,
+            "shop/Task.java",
+            "package shop;\nclass Task {\n  Item own;\n  void written(Item item, Item[] many, Object any) {\n",
+            of,
+        )
+        for case, of in JAVA.items()
+    ),
+    *(
+        (case, CSHARP_SHOP, "Task.cs", "class Task {\n  void Written(Item item, object any) {\n", of)
+        for case, of in CSHARP.items()
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "shop", "path", "head", "of"), OTHERS, ids=[f"{each[2]} {each[0]}" for each in OTHERS]
+)
+def test_others(case, shop, path, head, of):
+    body, expected = of
+    line = head.count("\n")
+    end = "}\n" if path.endswith((".cpp", ".rs")) else "}}\n"
+    assert used({**shop, path: f"{head}    {body}\n{end}"}, path, line, line + 1) == set(expected.split())

@@ -1,0 +1,225 @@
+"""What names mean in the files of a repository, in the languages other than Python: by scope, imports and bases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitions
+from repoeval_bench.dataset.uses.imports import EVERY, Imports
+from repoeval_bench.dataset.uses.script_trees import Trees
+from repoeval_bench.dataset.uses.static_types import StaticTypes
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.dataset.uses.python_modules import Reason
+
+STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
+"""Family -> what its standard library is called where a name is looked up in it."""
+
+
+class VisibleNames(FileDefinitions):
+    """What a file sees under a name, and what a class has under one."""
+
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        super().__init__(files)
+        self._imports = Imports(self._files)
+        self._trees = Trees(self._files, self._imports)
+        self._static = StaticTypes(self._trees, self)
+        self._seen: dict[str, tuple[Sequence[str], ...]] = {}
+        self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
+
+    def _bare(
+        self, path: str, lines: LineSpan, family: str, name: str
+    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        if family in IMPLICIT and lines and (found := self._own(path, lines, name)):
+            return found, None
+        outside = False
+        for each in self._imports.of(path, family):
+            if each.name == name:
+                if not each.files:
+                    outside = True
+                elif each.original is None:
+                    return (), None  # a module
+                elif found := self._in_files(each.files, each.original, name, family, 0):
+                    return found, None
+        if outside:
+            return (), "third party"
+        if top := self._named_in(path).top.get(name):
+            return [(path, each) for each in top], None
+        for files in self._visible(path, family):
+            if found := self._in_files(files, name, name, family, 0):
+                return found, None
+        return (), "unresolved"
+
+    def _visible(self, path: str, family: str) -> Sequence[Sequence[str]]:
+        """The files whose definitions are seen without naming them, nearest first."""
+        if path not in self._seen:
+            # Beside a file, or in its repository, there may be files of other languages.
+            reached = ([file for file in files if self.family(file) == family] for files in self._reached(path, family))
+            self._seen[path] = tuple(reached)
+        return self._seen[path]
+
+    def _reached(self, path: str, family: str) -> Iterator[Sequence[str]]:
+        if family in ("go", "java"):
+            yield self._imports.beside(path)
+        if family == "csharp":
+            yield list(self._files)
+        seen = {path}
+        reach = [path]
+        # What is included or imported whole; in C also through what that includes.
+        for _ in range(4 if family == "c" else 1):
+            reach = [
+                file
+                for each in reach
+                for found in self._imports.of(each, family)
+                if found.original == EVERY and (each == path or family == "c")
+                for file in found.files
+                if file not in seen
+            ]
+            seen.update(reach)
+            if not reach:
+                return
+            yield reach
+
+    def _in_files(
+        self, files: Sequence[str], original: str, name: str, family: str, depth: int
+    ) -> list[tuple[str, Parsed]]:
+        """What files define under a name at their top, or give on from others."""
+        found = []
+        for path in files:
+            top = self._named_in(path).top
+            if original == "default":
+                found += [(path, e) for each in top.values() for e in each if self._is_default(path, e)]
+                found = found or [(path, each) for each in top.get(name, ())]
+            found += [(path, each) for each in top.get(original, ())]
+            if found or depth > 4 or family == "c":  # in C what an include includes is seen, only farther away
+                continue
+            for each in self._imports.of(path, family):
+                given_on = each.exported or each.original == EVERY
+                if given_on and each.original is not None and each.name in (original, EVERY):
+                    inner = original if each.original == EVERY else each.original
+                    found += self._in_files(each.files, inner, name, family, depth + 1)
+        return found
+
+    def _is_default(self, path: str, parsed: Parsed) -> bool:
+        start = parsed.header.start
+        begins = self._files[path].line_text(LineSpan(start, start + 1)).strip()
+        return begins.startswith(("export default", "module.exports ="))
+
+    @cached_property
+    def _namespaces(self) -> frozenset[str]:
+        """The namespaces of C++ that the files have."""
+        files = (file.text for path, file in self._files.items() if self.family(path) == "c")
+        return frozenset(name for text in files for name in re.findall(r"\bnamespace\s+(\w+)", text))
+
+    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        """(file, definition) of what a name alone means on some lines of a file, locals aside, or why there is none."""
+        return self._bare(path, lines, self.family(path) or "", name)
+
+    def of_module(
+        self, path: str, steps: Sequence[str], name: str
+    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        """The same of a name of a module; nothing where the steps are not those of one."""
+        if self.family(path) == "c" and self._namespaces.issuperset(steps):
+            return self.bare(path, LineSpan(0, 0), name)
+        for each in self._imports.of(path, self.family(path) or ""):
+            if [each.name] == [*steps] and (each.original is None or not each.files):
+                found = self._in_files(each.files, name, name, self.family(path) or "", 0)
+                return found, None if found else "third party"
+        return (), None
+
+    def types(self, path: str, steps: Sequence[str]) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        """The same of a type's name, whose parts these are."""
+        if not steps or steps[0] in STANDARD.get(self.family(path) or "", ()):
+            return (), "third party" if steps else None
+        if steps[1:]:
+            found, reason = self.of_module(path, steps[:-1], steps[-1])
+            if found or reason:
+                return found, reason
+        return self.bare(path, LineSpan(0, 0), steps[-1])
+
+    def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:
+        """The members of that name of the first class that has one."""
+        return self._of_classes(classes, self.family(path) or "", name)
+
+    def _of_type(self, path: str, family: str, of: str, name: str) -> Sequence[tuple[str, Parsed]]:
+        """The member of the class that a file calls so."""
+        return self._of_classes(self._bare(path, LineSpan(0, 0), family, of)[0], family, name)
+
+    def _of_classes(
+        self, classes: Iterable[tuple[str, Parsed]], family: str, name: str
+    ) -> Sequence[tuple[str, Parsed]]:
+        found = (self._members(where, each.qualified, name, family) for where, each in classes if each.kind == "class")
+        return next(filter(None, found), ())
+
+    def _own(self, path: str, lines: LineSpan, name: str, *, above: bool = False) -> list[tuple[str, Parsed]]:
+        """The member of the classes around the lines, or of their bases, the innermost first.
+
+        `above`: of the bases alone of the innermost one.
+        """
+        family = self.family(path) or ""
+        defined = self.defined(path)
+        around = [each for each in defined if each.lines.start <= lines.start < each.lines.end]
+        classes = [each.qualified for each in around if each.kind == "class"]
+        # A method may be outside of its class.
+        classes += [each.qualified.rpartition(".")[0] for each in around if each.kind == "method"]
+        for qualified in dict.fromkeys(filter(None, reversed(classes))):
+            if above:
+                bases = self._bases(path, qualified, family)
+                return next(filter(None, (self._members(at, of, name, family) for at, of in bases)), [])
+            if found := self._members(path, qualified, name, family):
+                return found
+        return []
+
+    def _members(self, path: str, qualified: str, name: str, family: str) -> list[tuple[str, Parsed]]:
+        """The members of this name of a class as a file sees it; else of its bases, up to four above it.
+
+        A constructor is none: its name is that of the class.
+        """
+        tried = set()
+        ahead = [(path, qualified, 0)]
+        while ahead:
+            if (step := ahead.pop()) in tried:  # bases of bases lead to the same again and again
+                continue
+            tried.add(step)
+            path, qualified, depth = step
+            if name == qualified.rpartition(".")[2] and family in IMPLICIT:
+                continue
+            wanted = f"{qualified}.{name}"
+            files = dict.fromkeys([path, *(each for found in self._visible(path, family) for each in found)])
+            # A class farther away may be another of its name.
+            held = ((file, self._named_in(file).whole.get(wanted, ())) for file in files)
+            found = next(([(file, each) for each in members] for file, members in held if members), [])
+            if family == "c" and found and all(each.declaration for _, each in found):
+                # A class declares in its header what is defined elsewhere.
+                named = self._named.get((family, name), ())
+                found += [each for each in named if each[1].qualified == wanted and each[1].kind != "variable"]
+            if found:
+                return found
+            if depth <= 3:
+                above = [(at, of, depth + 1) for file in files for at, of in self._bases(file, qualified, family)]
+                ahead += reversed(above)
+        return []
+
+    def _bases(self, file: str, qualified: str, family: str) -> Sequence[tuple[str, str]]:
+        """(file, qualified name) of the classes that a class of a file names in its header behind its own name."""
+        if (file, qualified) not in self._above:
+            words = [
+                word
+                for each in self._named_in(file).whole.get(qualified, ())
+                if each.kind == "class"
+                for word in re.findall(r"\w+", each.signature.partition(each.name)[2])
+            ]
+            named = [found for word in words for found in self._bare(file, LineSpan(0, 0), family, word)[0]]
+            if family == "go":
+                structs = (each for each in self._named_in(file).whole.get(qualified, ()) if each.kind == "class")
+                inside = (steps for each in structs for steps in self._static.embedded(file, each))
+                named = [found for steps in inside for found in self.types(file, steps)[0]]
+            above = ((at, of.qualified) for at, of in named if of.kind == "class" and of.qualified != qualified)
+            self._above[file, qualified] = tuple(dict.fromkeys(above))
+        return self._above[file, qualified]
