@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -168,6 +169,17 @@ def sha256_file(path: Path) -> str:
     """Hexadecimal SHA-256 of a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_unchanged(path: Path) -> str:
+    """The same, computed once by a process while the file's size, times and place on disk stay: for large files."""
+    seen = path.stat()
+    return _sha256_of_state(path, (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, seen.st_dev))
+
+
+@lru_cache(maxsize=64)
+def _sha256_of_state(path: Path, state: tuple[int, ...]) -> str:  # noqa: ARG001 - the state is the cache's key
+    return sha256_file(path)
 
 
 def sha256_text(text: str) -> str:

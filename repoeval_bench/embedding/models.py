@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
-from repoeval_bench.core.files import sha256_file
+from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
 from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec, format_spec, nearest
@@ -172,7 +172,7 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
     if not weights or tokenizer is None:
         missing = f"weights ({_WEIGHTS})" if not weights else "tokenizer.json"
         raise EmbeddingError(f"{folder} holds no {missing}; give the folder of a sentence-transformers model")
-    hashes = [sha256_file(path) for path in weights]
+    hashes = [sha256_unchanged(path) for path in weights]
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     if modules and kinds[0] not in _FIRST:
         raise EmbeddingError(

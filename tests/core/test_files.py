@@ -1,5 +1,6 @@
 """Files are written whole or not at all, and what a killed process left is removed by the next one."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from repoeval_bench.core.files import check_writable, folder_beside, write_atomic
+from repoeval_bench.core.files import check_writable, folder_beside, sha256_file, sha256_unchanged, write_atomic
 
 HALF_WAY = """
 import sys, time
@@ -102,3 +103,15 @@ def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
         for _ in pool.map(lambda _: check_writable(tmp_path / "results", "another", folder=True), range(200)):
             pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hash_of_a_large_file_is_of_what_the_file_holds_now(tmp_path):
+    """It is not read again while it stays; other bytes of the same length and the same time are seen."""
+    path = tmp_path / "weights"
+    path.write_bytes(b"one")
+    assert sha256_unchanged(path) == sha256_unchanged(path) == sha256_file(path)
+    stamp = path.stat().st_mtime_ns
+    while path.stat().st_ctime_ns <= stamp:  # the clock of the file system ticks
+        path.write_bytes(b"two")
+    os.utime(path, ns=(stamp, stamp))
+    assert sha256_unchanged(path) == sha256_file(path) == hashlib.sha256(b"two").hexdigest()
