@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
+from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.metrics import Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
 
@@ -63,15 +63,15 @@ class Diff:
     changes: tuple[Change, ...]
 
 
-def diff(baseline: RunView, treatment: RunView, measure: str = "ndcg@10") -> Diff:
+def diff(baseline: RunView, treatment: RunView, measure: str | None = None) -> Diff:
     """The queries whose score differs between two runs, and why.
 
-    Changes are treatment - baseline. Runs that answer different questions and a measure that one of them lacks are a
-    UsageError.
+    Changes are treatment - baseline, of the protocol's headline where no measure is named. Runs that answer different
+    questions and a measure that one of them lacks are a UsageError.
     """
     runs = baseline, treatment
     check_comparable([runs])
-    (name,) = shared_measures(runs, [measure])
+    (name,) = shared_measures(runs, [measure or headline_measure(runs)])
     first, second = runs
     sides = [_sides(run, name, first.scores.query_ids) for run in (first, second)]
     found = []

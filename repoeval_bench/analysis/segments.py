@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
+from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.analysis.facts import with_facts
 from repoeval_bench.analysis.recall_curves import knee, recall_curves
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
@@ -125,14 +125,15 @@ class SegmentComparison:
 
 
 def segment(
-    run: RunView, *, by: Sequence[str] = (), measure: str = "recall@10", facts: Path | None = None
+    run: RunView, *, by: Sequence[str] = (), measure: str | None = None, facts: Path | None = None
 ) -> Segmentation:
     """How each part of a run's queries scores, by the protocol's own mean: macro is over the part's repositories.
 
     `by` are facts, `repo` or what the queries are clustered by; unless given, the facts of the file `facts`, else
-    every fact that varies. An unknown fact and a measure that the run lacks are a UsageError.
+    every fact that varies. `measure` is the protocol's headline unless named. An unknown fact and a measure that the run
+    lacks are a UsageError.
     """
-    (measure,) = shared_measures([run], [measure])
+    (measure,) = shared_measures([run], [measure or headline_measure([run])])
     scores, parts = _parts(run.scores, by, facts)
     curves = recall_curves(scores.query_ids, run.ranked_ids(), run.qrels(), run.metrics.k)
     over = run.metrics.headline
@@ -161,7 +162,7 @@ def compare_segments(
     treatment: RunView,
     *,
     by: Sequence[str] = (),
-    measure: str = "recall@10",
+    measure: str | None = None,
     facts: Path | None = None,
 ) -> SegmentComparison:
     """The paired difference of two runs in each part of the baseline's queries; options as `segment` has them.
@@ -169,7 +170,7 @@ def compare_segments(
     Runs that answer different questions are a UsageError.
     """
     runs = baseline, treatment
-    (measure,) = shared_measures(runs, [measure])
+    (measure,) = shared_measures(runs, [measure or headline_measure(runs)])
     check_comparable([runs])
     scores, parts = _parts(together([run.scores for run in runs])[0], by, facts)
     names = run_names(runs)

@@ -9,7 +9,7 @@ import click
 
 from repoeval_bench.analysis.diff import diff
 from repoeval_bench.analysis.segments import compare_segments, segment
-from repoeval_bench.cli.completion import run_argument
+from repoeval_bench.cli.completion import names_for, run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, refuse_unread, runs_folder
@@ -25,15 +25,23 @@ from repoeval_bench.runs.naming import find_run
 
 _BY = "repo, file, or a fact such as is_method; repeat it. All but files if not given."
 
+_measure = click.option(
+    "--measure",
+    "-m",
+    metavar="NAME",
+    shell_complete=names_for("measures"),
+    help="The measure that is compared.  [default: the protocol's headline]",
+)
+
 
 @click.command("diff")
 @run_argument("baseline", metavar="RUN")
 @run_argument("treatment", metavar="RUN")
-@click.option("--measure", "-m", default="ndcg@10", show_default=True, help="The measure that is compared.")
+@_measure
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to print.")
 @runs_folder
 @click.option("--json", "as_json", is_flag=True, help="Print every changed query as JSON, with its chunks.")
-def diff_command(*, baseline: str, treatment: str, measure: str, limit: int, out: Path, as_json: bool) -> None:
+def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: int, out: Path, as_json: bool) -> None:
     """List the queries whose score differs between two RUNs, the largest change first."""
     if as_json:
         refuse_unread({"limit"}, "with --json, which has every change")
@@ -51,12 +59,19 @@ def diff_command(*, baseline: str, treatment: str, measure: str, limit: int, out
 @run_argument()
 @run_argument("other", metavar="[RUN]", required=False)
 @click.option("--by", multiple=True, metavar="FACT", help=_BY)
-@click.option("--measure", "-m", default="recall@10", show_default=True, help="The measure that is compared.")
+@_measure
 @facts_option
 @runs_folder
 @json_option
 def segments_command(
-    *, run: str, other: str | None, by: tuple[str, ...], measure: str, facts: Path | None, out: Path, as_json: bool
+    *,
+    run: str,
+    other: str | None,
+    by: tuple[str, ...],
+    measure: str | None,
+    facts: Path | None,
+    out: Path,
+    as_json: bool,
 ) -> None:
     """Split the queries of RUN by what is known of them; with a second RUN, print the paired differences."""
     if other is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.core.errors import UsageError
@@ -40,7 +41,7 @@ def runs_command(*, out: Path, as_json: bool) -> None:
         print_json(rows)
         return
     columns = [*map(spec_column, ("run", "id")), *figures("score", missing=""), *map(spec_column, ("measure", "made"))]
-    shown = [[row["run"], row["run_id"], row["score"], heading(row["measure"] or ""), row["created"]] for row in rows]
+    shown = [[row["run"], row["run_id"], row["score"], heading(row["measure"] or "nothing scored"), row["created"]] for row in rows]
     notes = [f"{count(len(unfinished), 'run')} not finished, or broken:"] if unfinished else []
     print_table(make_table(columns, shown, notes=[*notes, *(f"  {name}: {why}" for name, why in unfinished.items())]))
 
@@ -53,7 +54,8 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
     if run.run_id in unfinished:
         return _lost(run.run_id, run.manifest.created, unfinished[run.run_id])
     metrics = run.metrics
-    measure = metrics.headline_measure
+    # An imported run has no protocol of ours: what other commands decide by is what it was scored by first.
+    measure = headline_measure([run]) if metrics.micro else None
     return {
         "run_id": run.run_id,
         "chunker": metrics.chunker,

@@ -57,7 +57,7 @@ def validity_tables(found: Validity) -> list[Table]:
 def _table(target: Target, found: Validity) -> Table:
     rows = [
         (
-            each.measure,
+            heading(each.measure),
             each.within,
             _interval(each.within_ci),
             None if each.first_in is None else f"{each.first_in:.0%}",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from repoeval_bench.analysis.reproduction import CODERAG_TOLERANCE, MEASURES, NOT_JUDGED, TOLERANCE, Row
 from repoeval_bench.core.words import count
+from repoeval_bench.report.text import heading
 
 
 # Longer than 60 lines: it is the page's text.
@@ -33,7 +34,8 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         "| protocol | chunker | measure | expected | measured | 95 % interval | verdict |",
         "|---|---|---|---:|---:|---|---|",
         *(
-            f"| {row.setting} | {row.system} | {row.measure} | ~{row.published:.2f} | {_figures(row)} | {row.verdict} |"
+            f"| {row.setting} | {row.system} | {heading(row.measure)} | ~{row.published:.2f} | {_figures(row)} | "
+            f"{row.verdict} |"
             for row in expected
         ),
         "",
@@ -80,9 +82,9 @@ def _figures(row: Row) -> str:
     return f"{row.measured:.4f} | [{row.low:.4f}, {row.high:.4f}]"
 
 
-def _wide(found: Sequence[Row], table: str, heading: str, measures: Sequence[str]) -> list[str]:
+def _wide(found: Sequence[Row], table: str, first: str, measures: Sequence[str]) -> list[str]:
     cells = {(row.setting, row.system, row.measure): row for row in found if row.table == table}
-    lines = [f"| {heading} | chunker | {' | '.join(measures)} |", "|---|---|" + "---:|" * len(measures)]
+    lines = [f"| {first} | chunker | {' | '.join(map(heading, measures))} |", "|---|---|" + "---:|" * len(measures)]
     for setting, system in dict.fromkeys((setting, system) for setting, system, _ in cells):
         figures = (f"{cells[setting, system, measure].measured:.4f}" for measure in measures)
         lines.append(f"| {setting} | {system} | {' | '.join(figures)} |")

@@ -85,6 +85,7 @@ def test_diff_lists_what_changed(runs, tmp_path):
     assert done.code == 0, done.err
     assert "other chunks" in done.out
     assert f"changed in {len(rows)} of 18 queries" in done.out
+    assert "area lineR changed in " in bench("diff", *runs, "--out", tmp_path / "results").out
     assert "no query of 18 changed" in bench("diff", runs[0], runs[0], "--out", tmp_path / "results").out
 
 

@@ -21,10 +21,12 @@ def test_segments_of_one_run_and_of_two(evaluate, tmp_path):
         "function_lines",
         "nesting_depth",
         "relevant_chunks",
-        "queries by R@10",
+        "queries by area lineR",
         "knee of recall",
     ):
         assert piece in done.out
+    for runs in ((ast,), (ast, fixed)):  # by the protocol's headline
+        assert json.loads(bench("segments", *runs, *options, "--json").out)["measure"] == "line_recall_auc"
     content = json.loads(bench("segments", ast, *options, "--by", "repo", "-m", "recall@5", "--json").out)
     assert {part["name"] for part in content["segments"]} == set(REPOSITORIES)
     per_repo = json.loads((tmp_path / "results" / ast / "metrics.json").read_text())["per_repo"]
