@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -163,7 +164,7 @@ def recommend(
         steps = _steps(benchmark, groups, by_size, late, where)
     else:
         steps = _steps_as_jobs(elsewhere, [each for group in groups for each in group], by_size, late)
-    _gather(steps, runs, left_out)
+    _gather(steps, runs, left_out, partial(_tell, notify, len(settings) * sum(map(len, by_size))))
     return Recommendation(
         data=benchmark.label,
         answers=tuple(answer_of(setting, made, ratio) for setting, made in runs.items() if len(made) > 1),
@@ -172,14 +173,28 @@ def recommend(
     )
 
 
-def _gather(steps: Steps, runs: Mapping[RunRequest, list[tuple[Arm, RunView]]], left_out: list[str]) -> None:
+def _tell(notify: Callable[[str], None], total: int, done: int, asked: Sequence[str], arms: Sequence[Arm]) -> None:
+    """What has just been made: the command takes minutes, and where no terminal is there is no bar."""
+    sizes = dict.fromkeys(f"{arm.size:,}" for arm in arms if arm.size)
+    notify(f"{done} of {total} runs: {', '.join(asked)}{' at ' if sizes else ''}{', '.join(sizes)}")
+
+
+def _gather(
+    steps: Steps,
+    runs: Mapping[RunRequest, list[tuple[Arm, RunView]]],
+    left_out: list[str],
+    tell: Callable[[int, Sequence[str], Sequence[Arm]], None],
+) -> None:
     """Add the runs of all steps to those of their setting, and a line on each that was not made."""
+    done = 0
     for group, arms, made in steps:
         asked = [f"{each.request.protocol} by {each.request.retriever}" for each in group]
+        done += len(group) * len(arms)
         if made is None:
             labels = ", ".join(arm.label for arm in arms)
             left_out += [f"{name}, {labels}: the time was up" for name in asked]
             continue
+        tell(done, asked, arms)
         for each, name, of_setting in zip(group, asked, zip(*made, strict=True), strict=True):
             for arm, run in zip(arms, of_setting, strict=True):
                 if run is not None:
@@ -229,7 +244,9 @@ def _steps(
                         if taken is not None:
                             taken.append(next(made))
                         bar.update()
+                    bar.clear()  # a line is printed now
                     yield group, arms, taken
+                    bar.refresh()
 
 
 def _steps_as_jobs(

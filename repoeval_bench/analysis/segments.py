@@ -130,8 +130,8 @@ def segment(
     """How each part of a run's queries scores, by the protocol's own mean: macro is over the part's repositories.
 
     `by` are facts, `repo` or what the queries are clustered by; unless given, the facts of the file `facts`, else
-    every fact that varies. `measure` is the protocol's headline unless named. An unknown fact and a measure that the run
-    lacks are a UsageError.
+    every fact that varies. `measure` is the protocol's headline unless named. An unknown fact and a measure that the
+    run lacks are a UsageError.
     """
     (measure,) = shared_measures([run], [measure or headline_measure([run])])
     scores, parts = _parts(run.scores, by, facts)

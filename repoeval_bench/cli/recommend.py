@@ -61,11 +61,11 @@ def recommend_command(
     benchmark = load_benchmark(**data, home=home, notify=say)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     jobs: dict[str, Any] = {"out": out, "without": frozenset(), "sample": request.tasks}
-    with runs_on(execution, home=home, notify=_quiet, told=page_of(execution), **jobs) as as_jobs:
+    with runs_on(execution, home=home, notify=say, told=page_of(execution), **jobs) as as_jobs:
         elsewhere = as_jobs and (lambda runs: as_jobs([each.model_copy(update=data) for each in runs]))
         with ProcessPool() as pool:
             places: dict[str, Any] = {"out": out, "home": home, "executor": pool, "elsewhere": elsewhere}
-            found = recommend(benchmark, **fields, **places, notify=_quiet)
+            found = recommend(benchmark, **fields, **places, notify=say)
         if found.answers:
             _show(found, report, out, as_json=as_json)
     # Where jobs failed, that has been told by now.
@@ -122,7 +122,3 @@ def _data(request: RecommendRequest, out: Path) -> dict[str, Any]:
     # A worker may be in another folder.
     source = str(Path(source).resolve()) if Path(source).exists() else source
     return request.model_dump(include=set(DataRequest.model_fields)) | {"source": source}
-
-
-def _quiet(_: str) -> None:
-    """Progress is shown as a bar; a line for each of dozens of runs would hide the answer."""

@@ -41,7 +41,10 @@ def runs_command(*, out: Path, as_json: bool) -> None:
         print_json(rows)
         return
     columns = [*map(spec_column, ("run", "id")), *figures("score", missing=""), *map(spec_column, ("measure", "made"))]
-    shown = [[row["run"], row["run_id"], row["score"], heading(row["measure"] or "nothing scored"), row["created"]] for row in rows]
+    shown = [
+        [row["run"], row["run_id"], row["score"], heading(row["measure"] or "nothing scored"), row["created"]]
+        for row in rows
+    ]
     notes = [f"{count(len(unfinished), 'run')} not finished, or broken:"] if unfinished else []
     print_table(make_table(columns, shown, notes=[*notes, *(f"  {name}: {why}" for name, why in unfinished.items())]))
 
