@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 
 import click
@@ -36,6 +37,8 @@ def score_command(
 
     Results are ordered by (score, id), both descending, as trec_eval does.
     """
+    if not isfinite(gain_factor):
+        raise UsageError(f"--gain-factor {gain_factor} is not a factor; give a number above 0")
     wanted = [Measure.parse(name) for text in measures or DEFAULT_MEASURES for name in text.split()]
     for measure in wanted:
         if others := sorted(measure.needs - {"ranking"}):

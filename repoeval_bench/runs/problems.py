@@ -275,7 +275,10 @@ def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], found: Proble
                 f"protocol {setting.protocol} fixes its documents, so --sizes change nothing; leave them out, or "
                 "choose another protocol"
             )
-    made = []
+    for size in sorted({size for size in sizes if sizes.count(size) > 1}):
+        with found.about("sizes"):
+            raise UsageError(f"--sizes {size} is given twice; give it once")
+    sizes, made = [*dict.fromkeys(sizes)], []
     for request in requests:
         resized = [request]  # where it has no size: reported here, or with all that is wrong with chunkers
         with found.about("chunker", request.chunker):

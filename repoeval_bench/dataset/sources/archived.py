@@ -220,7 +220,8 @@ class MirrorFolder(ArchiveSource):
         super().__init__()
         self._path = path.expanduser().absolute()
         if not self._path.is_dir():
-            raise NoDataError(f"the data folder {path} does not exist; name another with --source FOLDER")
+            what = "is not a folder" if self._path.exists() else "does not exist"
+            raise NoDataError(f"the data folder {path} {what}; name another with --source FOLDER")
         if not any(self._path.glob("*.zip")):
             raise NoDataError(
                 f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
