@@ -127,7 +127,7 @@ def is_resized(spec: str, other: str) -> bool:
 def resize(spec: str, size: int) -> str:
     """The chunker's spec with its own size option set; a UsageError where it has none.
 
-    `window` keeps the ratio of step to lines, and a least size is at most the size.
+    `window` keeps the ratio of step to lines, and a least size that the chunker refuses becomes the size.
     """
     start = Spec.parse(make_chunker(spec).spec)
     option = size_option(start)
@@ -137,9 +137,13 @@ def resize(spec: str, size: int) -> str:
     if option == "lines" and "step" in params:
         step = round(size * int(start.params["step"]) / int(start.params["lines"]))
         params["step"] = str(min(size, max(1, step)))
+    resized = str(Spec(start.name, start.target, params))
     if option == "max_nws" and int(params.get("min_nws", 0)) > size:
-        params["min_nws"] = str(size)
-    return str(Spec(start.name, start.target, params))
+        try:
+            make_chunker(resized)
+        except SpecError:
+            return str(Spec(start.name, start.target, params | {"min_nws": str(size)}))
+    return resized
 
 
 def _nearest(seen: dict[int, float], target: float) -> int:
