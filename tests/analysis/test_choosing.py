@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import sem
+import scipy
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.choosing import best_shares, choice_of
@@ -85,7 +85,7 @@ def test_the_estimate_of_missing_files_is_the_formula_and_has_the_power():
     lead = rng.normal(0, 0.1, 60)
     lead += 0.02 - lead.mean()
     found = chosen(np.column_stack([lead, np.zeros(60)]), list(range(60)))
-    ratio = (1.959963984540054 + 0.8416212335729143) * sem(lead) / 0.02
+    ratio = (1.959963984540054 + 0.8416212335729143) * scipy.stats.sem(lead) / 0.02
     assert found.more_clusters == pytest.approx(60 * (ratio**2 - 1), abs=1)
     n = 60 + found.more_clusters
     samples = rng.normal(0.02, lead.std(ddof=1), (n, 400)) / n
@@ -110,7 +110,7 @@ def test_repositories_are_counted_for_new_ones():
     found = chosen(np.column_stack([lead, np.zeros(80)]), files, repos, over="macro")
     assert found.more_clusters == 0
     means = lead.reshape(8, 10).mean(axis=1)
-    ratio = 2.8015852181129684 * sem(means) / means.mean()
+    ratio = 2.8015852181129684 * scipy.stats.sem(means) / means.mean()
     assert found.more_repositories == np.ceil(8 * (ratio**2 - 1))
     assert chosen(np.column_stack([lead, np.zeros(80)]), files).more_repositories is None
     (told, estimate) = choice_sentences(found)

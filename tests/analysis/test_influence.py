@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t
-from statsmodels.stats.weightstats import DescrStatsW
+import scipy
 
 from repoeval_bench.analysis.influence import differences_without, influence
 from repoeval_bench.analysis.new_repositories import new_repositories
@@ -59,7 +58,7 @@ def test_errors_of_equal_files_are_the_usual_ones():
     values = np.random.default_rng(1).normal(0, 1, 30)
     sample = Sample.micro(values, list(range(30)))
     found = robust_error(sample)
-    assert found.error[0] == pytest.approx(DescrStatsW(values).std_mean)
+    assert found.error[0] == pytest.approx(scipy.stats.sem(values))
     assert found.df == pytest.approx(29)
     assert effective_clusters(sample) == pytest.approx(30)
 
@@ -89,10 +88,12 @@ def test_new_repositories_are_tested_exactly_and_predicted():
     assert found.deviation == pytest.approx(np.std(np.linspace(0.1, 0.3, 8), ddof=1))
     low, high = found.prediction
     # No file differs within its repository: a new one is predicted by Student's t.
-    ends = 0.2 + t.ppf([0.025, 0.975], 7) * found.deviation * np.sqrt(1 + 1 / 8)
+    ends = 0.2 + scipy.stats.t.ppf([0.025, 0.975], 7) * found.deviation * np.sqrt(1 + 1 / 8)
     assert (low, high) == pytest.approx(ends, abs=0.001)
     # No file differs within its repository: both levels are one, and the interval is Student's over the means.
-    assert found.two_level == pytest.approx(DescrStatsW(np.linspace(0.1, 0.3, 8)).tconfint_mean())
+    means = np.linspace(0.1, 0.3, 8)
+    students = scipy.stats.t.interval(0.95, 7, means.mean(), scipy.stats.sem(means))
+    assert found.two_level == pytest.approx(students)
     assert [each.n_files for each in found.repositories] == [12] * 8
 
 
@@ -125,6 +126,6 @@ def test_files_that_vary_widen_the_two_level_interval():
     values = np.tile([0.5, -0.5, 0.4, -0.4], 5)
     repos = [f"r{i // 4}" for i in range(20)]
     found = new_repositories(values, list(range(20)), repos, rng)
-    half = 2.7764451051977987 * DescrStatsW(values[:4]).std_mean / np.sqrt(5)
+    half = 2.7764451051977987 * scipy.stats.sem(values[:4]) / np.sqrt(5)
     assert found.deviation == 0.0
     assert found.two_level == pytest.approx((-half, half))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, norm
+import scipy
 
 from repoeval_bench.analysis.intervals import effective_size, quantile_interval, share_interval
 from repoeval_bench.analysis.statistics import Sample
@@ -12,7 +12,7 @@ from repoeval_bench.analysis.statistics import Sample
 def test_a_share_of_independent_answers_is_clopper_pearson(ones, n):
     """scipy's exact interval, to the digit."""
     answers = [1.0] * ones + [0.0] * (n - ones)
-    theirs = binomtest(ones, n).proportion_ci(0.95, "exact")
+    theirs = scipy.stats.binomtest(ones, n).proportion_ci(0.95, "exact")
     assert share_interval(answers, range(n)) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
@@ -35,10 +35,10 @@ def test_a_quantile_of_independent_values_has_exact_order_statistics(n, q):
     """The binomial covers the true quantile with 95 % or more, and no narrower pair of equal tails would."""
     values = np.arange(1.0, n + 1)
     low, high = quantile_interval(values, range(n), q)
-    chance = binom.cdf(high - 1, n, q) - binom.cdf(low - 1, n, q)
+    chance = scipy.stats.binom.cdf(high - 1, n, q) - scipy.stats.binom.cdf(low - 1, n, q)
     assert chance >= 0.95
-    assert binom.cdf(low, n, q) > 0.025
-    assert 1 - binom.cdf(high - 2, n, q) > 0.025
+    assert scipy.stats.binom.cdf(low, n, q) > 0.025
+    assert 1 - scipy.stats.binom.cdf(high - 2, n, q) > 0.025
 
 
 def test_an_end_that_few_values_do_not_set_is_open():
@@ -52,7 +52,7 @@ def test_an_end_that_few_values_do_not_set_is_open():
 def test_a_quantile_of_clustered_values_is_covered(q):
     """Values that share a deviation with their file: nominal coverage within what 400 samples can tell."""
     rng = np.random.default_rng(3)
-    truth = np.sqrt(2) * norm.ppf(q)
+    truth = np.sqrt(2) * scipy.stats.norm.ppf(q)
     held = 0
     for _ in range(400):
         files = np.repeat(np.arange(60), 5)

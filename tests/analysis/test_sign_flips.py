@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, permutation_test
 
 from repoeval_bench.analysis.sign_flips import ALPHA, beyond_seen, fewest_clusters, flip_signs, near_alpha
 
@@ -47,7 +47,7 @@ def test_it_is_scipys_test_of_signs():
     rng = np.random.default_rng(3)
     values = rng.normal(0.3, 1, 10)
     weights = equal_weights(values)
-    expected = permutation_test(
+    expected = scipy.stats.permutation_test(
         (values,),
         lambda x, axis: np.mean(x, axis=axis),
         permutation_type="samples",
@@ -88,7 +88,7 @@ def test_ends_reach_to_what_clusters_that_nobody_saw_may_bring():
     for n, others in ((6, []), (40, [0.0]), (40, [0.5, 0.0, 0.7]), (114, [0.0] * 9)):
         values = np.array([1.0] * (n - len(others)) + others)
         low, high = beyond_seen(values)
-        most = binomtest(len(others), n).proportion_ci(0.95).high
+        most = scipy.stats.binomtest(len(others), n).proportion_ci(0.95).high
         assert low == pytest.approx(1 - most * np.mean([1 - each for each in others or [0.0]]))
         assert high == (-np.inf if others else 1.0)  # no cluster is above: the flips' own end stays
         found = flip_signs((values / n)[:, None], equal_weights(values), np.random.default_rng(0))

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control, norm, permutation_test, ttest_1samp, wilcoxon
 
 from repoeval_bench.analysis.robust_errors import minimum_detectable
 from repoeval_bench.analysis.sign_flips import flip_signs
@@ -99,7 +99,7 @@ def test_signed_ranks_of_a_column_do_not_depend_on_the_columns_beside_it(n):
     values[:, 9] = 0.5
     values[:, 10] = 0
     found = [each for _, each in beside(Sample.micro(values, list(range(n))))]
-    alone = [wilcoxon(column).pvalue if column.any() else 1 for column in np.round(values, 12).T]
+    alone = [scipy.stats.wilcoxon(column).pvalue if column.any() else 1 for column in np.round(values, 12).T]
     assert found == pytest.approx(alone, abs=1e-12)
 
 
@@ -107,7 +107,7 @@ def test_sign_flip_agrees_with_scipy():
     """Exact and drawn: scipy.stats.permutation_test of single queries gives the same p, up to Monte-Carlo error."""
     few, many = rng(1).normal(0.4, 1, 12), rng(2).normal(0.15, 1, 120)
     for values, slack in ((few, 1e-12), (many, 4 * np.sqrt(0.25 / 10_000))):
-        theirs = permutation_test(
+        theirs = scipy.stats.permutation_test(
             (values,), np.sum, permutation_type="samples", vectorized=False, n_resamples=9999, rng=rng(3)
         ).pvalue
         assert flip(values, list(range(len(values)))) == pytest.approx(theirs, abs=slack)
@@ -141,7 +141,7 @@ def test_many_clusters_are_flipped_block_by_block():
     found = flip_signs(*Sample.micro(column(values), range(20_000)).parts(), rng(), first=600, most=600)
     half = 1.96 * values.std() / np.sqrt(20_000)
     assert (found.low[0], found.high[0]) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15 * half)
-    expected = 2 * norm.sf(abs(values.mean()) / values.std() * np.sqrt(20_000))
+    expected = 2 * scipy.stats.norm.sf(abs(values.mean()) / values.std() * np.sqrt(20_000))
     assert found.p[0] == pytest.approx(expected, abs=0.02)
 
 
@@ -181,7 +181,7 @@ def test_holm_bounds(p_values):
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     assert all(adjusted[a] <= adjusted[b] for a, b in pairwise(order))
     if p_values:
-        assert (np.array(adjusted) >= false_discovery_control(p_values) - 1e-12).all()
+        assert (np.array(adjusted) >= scipy.stats.false_discovery_control(p_values) - 1e-12).all()
 
 
 @settings(max_examples=30)
@@ -241,5 +241,5 @@ def test_the_tests_beside_are_scipys(n, digits):
     """Student's t and Wilcoxon's p equal scipy's, with ties and zeros too, for few clusters and for many."""
     values = np.round(np.random.default_rng(n).normal(0.1, 1, (n, 1)), digits)
     ((t, w),) = beside(Sample.micro(values, [str(i) for i in range(n)]))
-    assert t == pytest.approx(ttest_1samp(values[:, 0], 0).pvalue, rel=1e-12)
-    assert w == pytest.approx(wilcoxon(values[:, 0]).pvalue, rel=1e-12)
+    assert t == pytest.approx(scipy.stats.ttest_1samp(values[:, 0], 0).pvalue, rel=1e-12)
+    assert w == pytest.approx(scipy.stats.wilcoxon(values[:, 0]).pvalue, rel=1e-12)

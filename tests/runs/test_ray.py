@@ -7,12 +7,11 @@ import subprocess
 import sys
 import time
 from functools import partial
+from importlib.util import find_spec
 from itertools import count, product
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("ray")
 
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.runs.experiment import Experiment
@@ -23,7 +22,7 @@ from repoeval_bench.runs.request import RunRequest
 from support.folders import content
 from support.killer import KILLS, Killer, children, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")]
 
 CHUNKERS = (
     "fixed:max_nws=400",
