@@ -170,6 +170,11 @@ class Comparison:
         return self.verdict.startswith(("better", "worse"))
 
     @property
+    def is_equal(self) -> bool:
+        """Whether the verdict is that the means are equal within the margin."""
+        return self.verdict.startswith("equal")
+
+    @property
     def favours_treatment(self) -> bool:
         """Whether the treatment's mean is the better one, shown or not."""
         return self.difference != 0 and (self.difference > 0) != lower_is_better(self.measure)

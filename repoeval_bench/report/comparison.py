@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table, record_table, with_notes
-from repoeval_bench.report.text import cluster_count, heading, interval
+from repoeval_bench.report.text import EQUAL, cluster_count, heading, interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Influence
@@ -82,6 +82,8 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     if any(c.verdict == "no difference shown" for c in comparisons):
         test = "" if first.margin is not None else "; --equivalence MARGIN tests that"
         lines.append(f'"no difference shown" does not mean equal{test}.')
+    if any(c.is_equal for c in comparisons):
+        lines.append(EQUAL)
     if any(c.p_adjusted is None for c in comparisons):
         lines.append("a ceiling is not a result of a run: its difference is not tested")
     if shaky := _shaky(comparisons):

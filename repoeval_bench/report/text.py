@@ -22,6 +22,9 @@ BETWEEN = " · "
 LONGEST = 40
 """Characters of a name in a figure; the middle of a longer one is left out."""
 
+EQUAL = '"Equal within" knows only the files that were seen: a rare one that differs by much may not be among them.'
+"""What is said where two means are called equal."""
+
 _NAMES = {
     "ndcg": "nDCG",
     "recall": "R",

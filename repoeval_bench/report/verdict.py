@@ -20,7 +20,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.text import cluster_count, found_nothing, heading, probability, short_names
+from repoeval_bench.report.text import EQUAL, cluster_count, found_nothing, heading, probability, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Interval
@@ -197,7 +197,8 @@ def _sure(what: str, short: Sequence[str], against: dict[int, Comparison], compa
         return "A ceiling is not a result of a run: its difference is not tested."
     shown = [i for i, each in against.items() if each.is_shown]
     carried = [i for i, each in against.items() if each.rests_on_one]
-    rest = [i for i in against if i not in (*shown, *carried)]
+    equal = [i for i, each in against.items() if each.is_equal]
+    rest = [i for i in against if i not in (*shown, *carried, *equal)]
 
     def said(which: Sequence[int]) -> str:
         return listed([f"{short[i]} (p = {probability(against[i].p_adjusted)})" for i in which])
@@ -206,6 +207,8 @@ def _sure(what: str, short: Sequence[str], against: dict[int, Comparison], compa
     if shown:
         parts.append(f"the {what} {said(shown)} is beyond chance")
     parts += [f"the {what} {said([i])} {against[i].verdict}, without which none is shown" for i in carried]
+    if equal:
+        parts.append(f"the {what} {said(equal)} is 0 within {first.margin:g}")
     if rest:
         parts.append(f"the {what} {said(rest)} is not shown to be more than chance, which does not mean equal")
     text = ", ".join(parts).replace("p = <", "p < ")
@@ -244,6 +247,8 @@ def _doubts(against: Sequence[Comparison]) -> list[str]:
         lines.append(f"Over {clusters} no test{among} shows a difference: it takes at least {needed}.")
     if FEWEST_CLUSTERS <= first.n_clusters < FEW_CLUSTERS:
         lines.append(f"The intervals rest on {clusters}: single ones decide them.")
+    if any(each.is_equal for each in against):
+        lines.append(EQUAL)
     if any("borderline" in each.verdict for each in against):
         lines.append("The test is borderline: the last bits of another processor's scores can turn it.")
     if any(each.hangs_on_repositories for each in against):

@@ -201,3 +201,15 @@ def test_both_questions_are_answered_beside_each_other(tmp_path, plain):
     assert (between.value, one.text) == (new.deviation, f"{new.prediction[0]:+.4f} to {new.prediction[1]:+.4f}")
     assert "sign-flip test's over 8 repositories" in rests.note([compared])
     assert rests.note([]) == ""
+
+
+def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_limit(tmp_path, plain):
+    """The paragraph says what the table says of it, and that only the files that were seen are known."""
+    near = [value + 0.001 * (-1) ** (i // 2) for i, value in enumerate(plain)]
+    runs = [made(tmp_path / "b", plain), made(tmp_path / "c", near)]
+    found = verdict(runs, compare(runs, equivalence=0.05))
+    assert [each.verdict for each in found.differences] == ["equal within 0.05"]
+    assert " is 0 within 0.05: sign-flip test" in found.sure
+    assert "does not mean equal" not in found.sure
+    assert any("knows only the files that were seen" in note for note in found.notes)
+    assert not any("knows only" in note for note in verdict(runs).notes)
