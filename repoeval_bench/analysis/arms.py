@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_option
+from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.sampling import some_of
@@ -69,9 +71,10 @@ def sized(
             if name == BASELINE:
                 spec, at = baseline.spec, size
             elif size_option(Spec.parse(spec)):
-                match = match_size(name, target, files)
-                spec, at, reason = match.spec, size, match.reason
-                notify(str(match))
+                with suppress(ChunkError):  # its run says why it fails
+                    match = match_size(name, target, files)
+                    spec, at, reason = match.spec, size, match.reason
+                    notify(str(match))
             if spec not in seen:
                 arms.append(Arm(name=name, size=at, spec=spec))
             elif reason:

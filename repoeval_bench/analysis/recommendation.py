@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.arms import BASELINE, SIZES, Arm, sample_of, sized
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare, pairs_with
-from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.errors import ChunkError, DatasetError, UsageError
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
@@ -21,7 +22,7 @@ from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.experiment import evaluate_all
+from repoeval_bench.runs.experiment import Workplace, evaluate_each
 from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
 from repoeval_bench.runs.planning import asked_of, select
 from repoeval_bench.runs.problems import Problems, check_once, check_requests
@@ -90,11 +91,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recommendation:
-    """The answers, the one that decides first, what was left out, and the runs behind them."""
+    """The answers, the one that decides first, what was left out, and the runs behind them.
+
+    `n_failed` of the runs were left out because they failed.
+    """
 
     data: str
     answers: tuple[Answer, ...]
     left_out: tuple[str, ...]
+    n_failed: int
     runs: tuple[Path, ...]
 
     def __repr__(self) -> str:
@@ -115,7 +120,7 @@ class Recommendation:
 
 if TYPE_CHECKING:
     RunsElsewhere = Callable[[Sequence[RunRequest]], RunJobs]
-    Steps = Iterator[tuple[Sequence[Setting], Sequence[Arm], list[Sequence[RunView | None]] | None]]
+    Steps = Iterator[tuple[Sequence[Setting], Sequence[Arm], list[Sequence[RunView | ChunkError | None]] | None]]
 
 
 def recommend(
@@ -164,11 +169,12 @@ def recommend(
         steps = _steps(benchmark, groups, by_size, late, where)
     else:
         steps = _steps_as_jobs(elsewhere, [each for group in groups for each in group], by_size, late)
-    _gather(steps, runs, left_out, partial(_tell, notify, len(settings) * sum(map(len, by_size))))
+    failed = _gather(steps, runs, left_out, partial(_tell, notify, len(settings) * sum(map(len, by_size))))
     return Recommendation(
         data=benchmark.label,
         answers=tuple(answer_of(setting, made, ratio) for setting, made in runs.items() if len(made) > 1),
         left_out=tuple(left_out),
+        n_failed=failed,
         runs=tuple(run.folder for made in runs.values() for _, run in made),
     )
 
@@ -184,9 +190,9 @@ def _gather(
     runs: Mapping[RunRequest, list[tuple[Arm, RunView]]],
     left_out: list[str],
     tell: Callable[[int, Sequence[str], Sequence[Arm]], None],
-) -> None:
-    """Add the runs of all steps to those of their setting, and a line on each that was not made."""
-    done = 0
+) -> int:
+    """Add the runs of all steps to those of their setting, and a line on each that was not made; how many failed."""
+    done = failed = 0
     for group, arms, made in steps:
         asked = [f"{each.request.protocol} by {each.request.retriever}" for each in group]
         done += len(group) * len(arms)
@@ -197,10 +203,12 @@ def _gather(
         tell(done, asked, arms)
         for each, name, of_setting in zip(group, asked, zip(*made, strict=True), strict=True):
             for arm, run in zip(arms, of_setting, strict=True):
-                if run is not None:
-                    runs[each.request].append((arm, run))
+                if run is None or isinstance(run, ChunkError):
+                    left_out.append(f"{name}, {arm.label}: {run or 'it failed'}")
+                    failed += 1
                 else:
-                    left_out.append(f"{name}, {arm.label}: it failed")
+                    runs[each.request].append((arm, run))
+    return failed
 
 
 def _side_by_side(asked: Sequence[Setting], *, alone: bool) -> list[list[Setting]]:
@@ -239,7 +247,7 @@ def _steps(
         for group in groups:
             with closing(_made(group, by_size, embedder, corpora, where)) as made:
                 for arms in by_size:
-                    taken: list[Sequence[RunView | None]] | None = None if late() else []
+                    taken: list[Sequence[RunView | ChunkError | None]] | None = None if late() else []
                     for _ in arms:
                         if taken is not None:
                             taken.append(next(made))
@@ -267,24 +275,17 @@ def _made(
     embedder: Embedder | None,
     corpora: Corpora,
     where: Mapping[str, Any],
-) -> Generator[list[RunView]]:
+) -> Generator[Sequence[RunView | ChunkError]]:
     """For each arm, size by size, the run of each setting."""
     alone = group[0]
     if not alone.request.needs_vectors:
         yield from evaluate_settings(group, [arm.spec for arms in by_size for arm in arms], **where)
         return
+    place = Workplace(**where, corpora=corpora)
     for arms in by_size:
-        runs = evaluate_all(
-            alone.selected,
-            [arm.spec for arm in arms],
-            protocol=alone.request.protocol,
-            retriever=alone.request.retriever,
-            embedder=embedder or alone.request.embedder,
-            reuse=True,
-            corpora=corpora,
-            **where,
-        )
-        yield from ([run] for run in runs)
+        cutters = [make_chunker(arm.spec) for arm in arms]
+        for run in evaluate_each(alone.selected, cutters, alone.request, embedder, place, reuse=True):
+            yield [run]
 
 
 def suitable(benchmark: Benchmark) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
 from repoeval_bench.cli.output import OUTPUT, page_of, write_and_say
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
@@ -69,6 +70,8 @@ def recommend_command(
         if found.answers:
             _show(found, report, out, as_json=as_json)
     # Where jobs failed, that has been told by now.
+    if found.n_failed:
+        raise ResultError("\n  ".join([f"{count(found.n_failed, 'run')} failed; left out:", *found.left_out]))
     if not found.answers:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
 

@@ -173,7 +173,7 @@ class Experiment(Asked):
         total = sum(len(self._kept(each)) for each in self._members)
         bar = self._bar = self._bar or progress(desc="runs", unit="runs", total=total)
         chunkers, embedder = self.chunkers(setting), self.embedder(setting)
-        made = _evaluate(self.benchmark, chunkers, setting, embedder, self._place, reuse=reuse)
+        made = evaluate_each(self.benchmark, chunkers, setting, embedder, self._place, reuse=reuse)
         for request, run in zip(kept, made, strict=True):
             bar.update()
             bar.clear()  # a line is printed now
@@ -275,13 +275,13 @@ def evaluate_all(
     elif not request.needs_vectors:
         model = None
     place = Workplace(out=results.out, home=home, notify=notify, executor=executor, corpora=corpora)
-    for run in _evaluate(benchmark, cutters, request, model, place, reuse=reuse):
+    for run in evaluate_each(benchmark, cutters, request, model, place, reuse=reuse):
         if isinstance(run, ChunkError):
             raise run
         yield run
 
 
-def _evaluate(
+def evaluate_each(
     benchmark: Benchmark,
     chunkers: Sequence[Chunker],
     request: RunRequest,
@@ -290,7 +290,7 @@ def _evaluate(
     *,
     reuse: bool,
 ) -> Iterator[RunView | ChunkError]:
-    """The run of each chunker, or why it failed; the error itself where all of them did."""
+    """The run of each chunker of a checked request, or why it failed; the error is raised where all of them did."""
     selected = select(benchmark, request.resolved_protocol())
     wanted = wanted_runs(selected, request, chunkers, embedder, place)
     results = Results.at(place.out)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.runs import store
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import Wanted, Workplace, execute_and_store, fitting, wanted_runs
@@ -44,8 +45,10 @@ def evaluate_settings(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
-) -> Iterator[list[RunView]]:
+) -> Iterator[list[RunView] | list[ChunkError]]:
     """For each chunker the run of each setting; stored ones that this very code made are taken as they are.
+
+    A chunker that fails has its error in the place of each run.
 
     The settings have the same files, and none needs vectors. Raises a BenchError in one sentence.
     """
@@ -54,7 +57,7 @@ def evaluate_settings(
     every = list(zip(*of_settings, strict=True))
     results = Results.at(out)
     stored = [[results.find(each.run_id) for each in wanted] for wanted in every]
-    made: Iterator[None] = iter(())
+    made: Iterator[ChunkError | None] = iter(())
     if not all(map(all, stored)):
         store.check_writable(out)
         cutters = [wanted[0].cut[0] for wanted in every]
@@ -66,16 +69,21 @@ def evaluate_settings(
                 jobs.append(partial(_make, [(wanted[at], inputs[at]) for at in missing], out))
         made = executor.map(jobs)
     for wanted, runs in zip(every, stored, strict=True):
-        if not all(runs):
-            next(made)
+        if not all(runs) and (error := next(made)):
+            yield [error] * len(wanted)
+            continue
         yield [run or RunView(out / each.run_id) for each, run in zip(wanted, runs, strict=True)]
 
 
-def _make(wanted: Sequence[tuple[Wanted, Inputs]], out: Path) -> None:
-    """The runs of one chunker, one after the other."""
+def _make(wanted: Sequence[tuple[Wanted, Inputs]], out: Path) -> ChunkError | None:
+    """The runs of one chunker, one after the other; its error where it fails."""
     made: Corpus | None = None
     for each, inputs in wanted:
-        planned = plan_one(inputs, each.cut, skip_errors=each.config.skip_errors, made=made)
+        try:
+            planned = plan_one(inputs, each.cut, skip_errors=each.config.skip_errors, made=made)
+        except ChunkError as error:
+            return error
         if each.protocol.documents == "chunks":
             made = replace(planned.corpus, own={})
         execute_and_store(planned, each, inputs, out)
+    return None

@@ -105,3 +105,16 @@ def test_each_combination_of_a_file_names_its_own(places, tmp_path, executor):
     done = bench(*asked, home=places["home"])
     assert done.err.count("note: the baseline has no run here") == 2
     assert done.out.count("stored in ") == 2
+
+
+@pytest.mark.parametrize("further", [["--retriever", "bm25"], ["--retriever", "dense", "--embedder", "hash"]])
+def test_a_recommendation_is_of_the_others(places, further):
+    """At every size; what it could not cut is among what was left out, and the exit code is 1."""
+    chunkers = [word for name in ("fixed", "ast") for word in ("-c", name)] + ["-c", f"py:{places['module']}:Breaks"]
+    asked = ("--sizes", "200,400", "--protocol", "body", "--out", places["out"], "--json", *further)
+    done = bench("recommend", places["pack"], *chunkers, *asked, home=places["home"])
+    assert done.code == 1
+    assert REASONS["Breaks"] in done.err[done.err.index("error: 1 run failed; left out:") :]
+    found = json.loads(done.out)
+    assert [REASONS["Breaks"] in line for line in found["left_out"]] == [True]
+    assert len(found["runs"]) == 4
