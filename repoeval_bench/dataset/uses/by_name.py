@@ -17,6 +17,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import KINDS, Definition, Kind
 from repoeval_bench.dataset.uses.python_names import Found
 from repoeval_bench.dataset.uses.script_places import ScriptPlaces
+from repoeval_bench.dataset.uses.static_bindings import binding
 from repoeval_bench.dataset.uses.static_nodes import OWN
 from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, is_bound, is_macro, receiver_of, text_of
 from repoeval_bench.dataset.uses.visible_names import STANDARD, VisibleNames
@@ -46,7 +47,7 @@ class _Use:
 
     `typed` is what it means by its type in JavaScript and TypeScript; None where that is no definition of the
     repository, such as a key of an object. In the other languages `members` are what it is of what it is looked up in,
-    if `inside`. `kind`: what the grammar calls it.
+    if `inside`. `kind`: what the grammar calls it. `elsewhere`: no local is meant, though one has the name.
     """
 
     name: str
@@ -59,6 +60,7 @@ class _Use:
     inside: bool
     members: Members
     kind: str
+    elsewhere: bool
 
 
 class ByName(VisibleNames):
@@ -122,6 +124,7 @@ class ByName(VisibleNames):
             inside=inside,
             members=members,
             kind=node.type,
+            elsewhere=not scripted and _is_elsewhere(node, self.family(path) or ""),
         )
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
@@ -147,7 +150,7 @@ class ByName(VisibleNames):
             found, reason = (found, None) if len(found) == 1 else ((), "unresolved" if found else "builtin")
         elif use.inside or use.receiver:
             found, reason = self._looked_up(path, lines, use, local)
-        elif use.binds or (use.name in local and (family != "c" or use.kind != "type_identifier")):
+        elif use.binds or (use.name in local and not use.elsewhere):
             return Found(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
         else:
             found, reason = self._bare(path, lines, family, use.name)
@@ -205,3 +208,9 @@ class ByName(VisibleNames):
             return members, None
         _, reason = self._bare(path, LineSpan(0, 0), family, steps[-1])
         return (), reason if reason == "third party" else "dynamic"
+
+
+def _is_elsewhere(node: Node, family: str) -> bool:
+    """Whether a name is that of a type of C or C++, or called before a local has it."""
+    called = node.parent is not None and node.parent.child_by_field_name("function") == node
+    return binding(node, text_of(node)) is None if called else (family, node.type) == ("c", "type_identifier")

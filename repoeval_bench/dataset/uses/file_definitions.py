@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -81,8 +81,14 @@ class FileDefinitions:
         )
 
     def named(self, name: str, family: str) -> Sequence[Definition]:
-        """All definitions of a family whose own name this is, declarations only where nothing else defines it."""
-        return self._best(self._named.get((family, name), ()))
+        """All definitions of a family whose own name this is, declarations only where nothing else defines it.
+
+        None of them where some may be any of several.
+        """
+        found = self._named.get((family, name), ())
+        known = {(path, each.qualified) for path, each in found if each.kind == "method"}
+        best = self._best(found)
+        return () if len(known) > len(best) and family == "rust" else best
 
     @cached_property
     def _named(self) -> Mapping[tuple[str, str], Sequence[tuple[str, Parsed]]]:
@@ -106,12 +112,22 @@ class FileDefinitions:
         real = [each for each in found if not each[1].declaration] or found
         # In Rust a type is defined once, and may have any number of `impl`.
         real = [each for each in real if each[1].form != "impl"] or real
-        by_name: dict[tuple[str, str], Definition] = {}
+        by_name: dict[tuple[str, str], list[tuple[str, Parsed]]] = defaultdict(list)
         for path, parsed in real:
-            by_name.setdefault((path, parsed.qualified), self.definition(path, parsed))
-        # In Rust `Value.from` of several `impl From<…> for Value` may be any of them.
-        methods = Counter((at, each.qualified) for at, each in real if each.kind == "method" and at.endswith(".rs"))
-        return tuple(found for key, found in by_name.items() if methods[key] < 2)
+            by_name[path, parsed.qualified].append((path, parsed))
+        best = (self._one_of(each) if path.endswith(".rs") else each[0] for (path, _), each in by_name.items())
+        return tuple(self.definition(*each) for each in best if each)
+
+    def _one_of(self, found: Sequence[tuple[str, Parsed]]) -> tuple[str, Parsed] | None:
+        """Of methods of Rust with one name that of the type's own `impl`; None where it may be any of several."""
+        own = [each for each in found if not self._is_of_trait(*each)]
+        if len(own or found) > 1 and found[0][1].kind == "method":
+            return None
+        return (own or found)[0]
+
+    def _is_of_trait(self, path: str, parsed: Parsed) -> bool:
+        around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
+        return around is not None and around.form == "impl" and " for " in around.signature
 
     def _named_in(self, path: str) -> NamedIn:
         if path not in self._names:

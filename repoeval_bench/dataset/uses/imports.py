@@ -162,6 +162,8 @@ class Imports:
         for found in _RUST.finditer(text):
             exported = found[0].lstrip().startswith("pub")
             for steps, name in _use_tree(re.sub(r"\s+", " ", found["tree"]).strip(), ()):
+                if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(steps[0])}\b", text):  # of this file
+                    steps = ("self", *steps)  # noqa: PLW2901
                 of, original = self._crate(path, steps[:-1]), steps[-1]
                 if original == "self":
                     yield Import(name if name != "self" else steps[-2], None, self._crate(path, steps[:-1]), exported)

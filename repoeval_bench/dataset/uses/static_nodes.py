@@ -36,7 +36,15 @@ GENERIC = frozenset({"generic_type", "generic_name", "template_type", "template_
 _WRAPS = frozenset(
     {
         *("pointer_type", "reference_type", "parenthesized_type", "nullable_type", "dynamic_type", "abstract_type"),
-        *("type_descriptor", "optional_type", "bounded_type", "type_elem", "type_constraint", "variadic_type"),
+        *(
+            "type_descriptor",
+            "optional_type",
+            "bounded_type",
+            "bracketed_type",
+            "type_elem",
+            "type_constraint",
+            "variadic_type",
+        ),
     }
 )
 

@@ -174,10 +174,13 @@ class StaticTypes:
             self._depth -= 1
         return self._known[key]
 
-    def _of(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one branch a kind of expression
+    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
         kind = node.type
         if text_of(node) in OWN[self._names.family(path) or ""]:
             return self._around(path, node)
+        if kind in ("bracketed_type", *GENERIC):
+            named = child(node, "name")
+            return self.of(path, named) if kind == "template_function" else self._typed(path, bare_type(node))
         if kind in _NAMES and node.parent is not None and node.parent.type == "field_pattern":
             return self._first(self.named(path, node)[1])
         if kind in _NAMES:

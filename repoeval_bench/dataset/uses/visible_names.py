@@ -97,6 +97,10 @@ class VisibleNames(FileDefinitions):
                 found += [(path, e) for each in top.values() for e in each if self._is_default(path, e)]
                 found = found or [(path, each) for each in top.get(name, ())]
             found += [(path, each) for each in top.get(original, ())]
+            if family == "rust" and not found:  # `use Shape::Round`
+                found += [
+                    (path, each) for each in self.defined(path) if (each.form, each.name) == ("enumerator", original)
+                ]
             if found or depth > 4 or family == "c":  # in C what an include includes is seen, only farther away
                 continue
             for each in self._imports.of(path, family):
@@ -199,8 +203,11 @@ class VisibleNames(FileDefinitions):
                 # A class declares in its header what is defined elsewhere.
                 named = self._named.get((family, name), ())
                 found += [each for each in named if each[1].qualified == wanted and each[1].kind != "variable"]
+            if not found and family == "rust":  # an `impl` may be in any file
+                found = [each for each in self._named.get((family, name), ()) if each[1].qualified == wanted]
+                found = found if len({at for at, _ in found}) == 1 else []
             if found:
-                return found
+                return [each for each in found if not self._is_of_trait(*each)] or found
             if depth <= 3:
                 above = [(at, of, depth + 1) for file in files for at, of in self._bases(file, qualified, family)]
                 ahead += reversed(above)

@@ -162,6 +162,9 @@ impl Basket {
 pub struct Fault { pub code: u32 }
 pub enum Shape { Round(Item), Square { item: Item } }
 pub trait Seen { fn look(&self) -> Item; }
+impl Seen for Basket { fn look(&self) -> Item { todo!() } }
+impl Basket { pub fn look(&self) -> &Basket { self } }
+pub use Shape::Round;
 """
 RUST = {
     "a constructor": ("let x = Item::new(1); x.price;", "Item Item.new Item.price"),
@@ -179,6 +182,11 @@ RUST = {
         "Basket Basket.first Basket.items Item.price",
     ),
     "a closure": ("let f = |i: &Item| i.price;", "Item Item.price"),
+    "a type's own before a trait's": ("basket.look().first;", "Basket.look Basket.first"),
+    "variants": ("Round(1); Shape::Square { item };", "Shape Shape.Round Shape.Square"),
+    "a call before a local has its name": ("let helped = helped(item);", "helped"),
+    "an impl elsewhere": ("item.doubled().price;", "Item.doubled Item.price"),
+    "a type in brackets": ("<Item>::new(1).price;", "Item Item.new Item.price"),
     "from outside": ("let n = text.len(); text.price;", ""),
 }
 JAVA_SHOP = {
@@ -239,7 +247,7 @@ OTHERS = [
             case,
             {"src/shop.rs": RUST_SHOP, "src/lib.rs": "pub mod shop;\npub mod task;\n"},
             "src/task.rs",
-            "use crate::shop::*;\nfn written(item: &Item, basket: Basket, seen: &dyn Seen, text: String) -> Result<(), Fault> {\n",
+            "use crate::shop::*;\nfn helped(x: &Item) -> u32 { 1 }\nimpl Item { fn doubled(&self) -> Item { todo!() } }\nfn written(item: &Item, basket: Basket, seen: &dyn Seen, text: String) -> Result<(), Fault> {\n",
             of,
         )
         for case, of in RUST.items()
