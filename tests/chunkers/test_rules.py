@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -20,6 +21,7 @@ from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.languages import LANGUAGES, language_of
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.syntax import Parsed
 
 LINE = "x = 1234\n"
 """Six non-whitespace characters."""
@@ -83,6 +85,18 @@ def test_a_class_above_the_size_gives_its_methods_once() -> None:
     one, two = function("one", indent="    "), function("two", indent="    ")
     text = "class A:\n" + one + "\n" + two
     assert texts(BlocksChunker(max_nws=count_nws(one), min_nws=10), text) == [one, two]
+
+
+def test_classes_in_classes_are_each_looked_into_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked into from every class around it, they take time that grows with the square of the nesting."""
+    looked: list[int] = []
+    children = Parsed.children
+    monkeypatch.setattr(Parsed, "children", lambda self, node: looked.append(node.id) or children(self, node))
+    n = 300
+    text = "".join(f"class A{at} {{\n" for at in range(n)) + "}\n" * n
+    blocks = texts(BlocksChunker(max_nws=100, min_nws=50), text, "A.java")
+    assert blocks[-1].startswith(f"class A{n - 5} {{")
+    assert max(Counter(looked).values()) <= 2  # once for the definitions, once for the blocks
 
 
 def test_a_leaf_above_the_size_is_cut_by_lines() -> None:

@@ -26,7 +26,8 @@ _JS_REQUIRE = re.compile(
 )
 _JS_GIVEN = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
 """A module that gives one thing, and no object of names."""
-_JS_ENDINGS = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
+_JS_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
+"""What a declaration file beside a script says is defined in the script."""
 _GO = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
 _GO_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
 _JAVA = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)

@@ -101,7 +101,10 @@ class Resolver(ExitStack):
             only = [each for each in self._definitions.named(name.name, path) if not self._inside(each, path, hole)]
             if len(only) == 1 and only[0].kind in name.kinds:
                 common = name.name in COMMON.get(self._others.family(path) or "python", ())
-                yield only[0], "distinctive" if is_compound(name.name) and not common else "unique"
+                # What a declaration file tells the users of a script is often another thing of that name.
+                told = only[0].file.endswith(".d.ts") and not path.endswith((".ts", ".tsx"))
+                sure = is_compound(name.name) and not common and not told
+                yield only[0], "distinctive" if sure else "unique"
 
     @staticmethod
     def _inside(definition: Definition, path: str, hole: LineSpan) -> bool:

@@ -477,6 +477,23 @@ def test_what_a_name_alone_does_not_tell(lib, task):
     assert "distinctive" not in {each.tier for each in found.used}
 
 
+def test_a_declaration_beside_a_script_is_no_other_definition():
+    found = resolve(
+        {
+            "pool.d.ts": "export declare class Pool { size(): number }\nexport interface Options { maxItems: number }\n",
+            "pool.js": "class Pool {\n  size() { return 1; }\n}\nmodule.exports = { Pool };\n",
+            "task.js": 'const { Pool } = require("./pool");\nfunction written(opts) {\n'
+            "  return new Pool().size() + opts.maxItems; // HOLE\n}\n",
+        }
+    )
+    used = {(each.definition.file, each.definition.name, each.tier) for each in found.used}
+    assert used == {
+        ("r/pool.js", "Pool", "imported"),
+        ("r/pool.js", "Pool.size", "imported"),
+        ("r/pool.d.ts", "Options.maxItems", "unique"),
+    }
+
+
 def test_what_is_of_a_type_from_outside_is_not_told_by_name():
     found = resolve(
         {
