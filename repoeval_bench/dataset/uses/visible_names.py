@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
 """Family -> what its standard library is called where a name is looked up in it."""
+_BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
+"""A name, and of `Outer.Inner` the last."""
 
 
 class VisibleNames(FileDefinitions):
@@ -220,7 +222,7 @@ class VisibleNames(FileDefinitions):
                 word
                 for each in self._named_in(file).whole.get(qualified, ())
                 if each.kind == "class"
-                for word in re.findall(r"\w+", each.signature.partition(each.name)[2])
+                for word in _BASE.findall(_without_arguments(each.signature.partition(each.name)[2]))
             ]
             named = [found for word in words for found in self._bare(file, LineSpan(0, 0), family, word)[0]]
             if family == "go":
@@ -230,3 +232,10 @@ class VisibleNames(FileDefinitions):
             above = ((at, of.qualified) for at, of in named if of.kind == "class" and of.qualified != qualified)
             self._above[file, qualified] = tuple(dict.fromkeys(above))
         return self._above[file, qualified]
+
+
+def _without_arguments(text: str) -> str:
+    """Without type arguments: what a base is of is no base."""
+    while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
+        text = shorter
+    return text

@@ -194,12 +194,13 @@ JAVA_SHOP = {
     "  Item part(int at) { return parts.get(at); }\n  Item part(int at, int by) { return null; }\n"
     "  static Item made() { return null; }\n}\n",
     "shop/Base.java": "package shop;\npublic class Base {\n  Basket owner() { return null; }\n}\n",
+    "shop/Outer.java": "package shop;\nclass Outer {\n  enum Kind { SMALL }\n  static class Part { }\n}\n",
     "shop/Basket.java": "package shop;\nimport java.util.List;\npublic record Basket(Item first, int count) {\n"
     "  Item pick() { return first; }\n}\n",
 }
 JAVA = {
     "calls in a row": ("item.owner().pick().price;", "Base.owner Basket.pick Item.price"),
-    "of this": ("this.own.owner();", "Task.own Base.owner"),
+    "of this": ("this.own.owner();", "Task.In.own Base.owner"),
     "a static method": ("Item.made().price;", "Item Item.made Item.price"),
     "var, loop, index": (
         "var x = item.part(1); for (var p : x.parts) { p.price; } many[0].price;",
@@ -207,6 +208,8 @@ JAVA = {
     ),
     "instanceof": ("if (any instanceof Item gift) { gift.price; }", "Item Item.price"),
     "a cast": ("((Item) any).price;", "Item Item.price"),
+    "what a base is of is no base": ("shelf.price; shelf.Kind;", ""),
+    "what a base is in is no base": ("Kind.SMALL;", "Task.Kind Task.Kind.SMALL"),
     "a collection": ("item.parts.get(0).price;", "Item.parts Item.price"),
 }
 CSHARP_SHOP = {
@@ -257,7 +260,7 @@ OTHERS = [
             case,
             JAVA_SHOP,
             "shop/Task.java",
-            "package shop;\nclass Task {\n  Item own;\n  void written(Item item, Item[] many, Object any) {\n",
+            "package shop;\nclass Task {\n  enum Kind { SMALL }\n  class Shelf extends java.util.ArrayList<Item> { }\n  class In extends Outer.Part {\n  Item own;\n  void written(Item item, Item[] many, Object any, Shelf shelf) {\n",
             of,
         )
         for case, of in JAVA.items()
@@ -275,5 +278,5 @@ OTHERS = [
 def test_others(case, shop, path, head, of):
     body, expected = of
     line = head.count("\n")
-    end = "}\n" if path.endswith((".cpp", ".rs")) else "}}\n"
+    end = "}" * (head.count("{") - head.count("}")) + "\n"
     assert used({**shop, path: f"{head}    {body}\n{end}"}, path, line, line + 1) == set(expected.split())
