@@ -70,6 +70,11 @@ def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
     return spec, policies
 
 
+def has_model(text: str) -> bool:
+    """Whether the embedder of a spec is a model that is loaded where texts are embedded, here or in another process."""
+    return Spec.parse(text).name in models.NAMES
+
+
 def check_installed(text: str) -> None:
     """A UsageError where a package is missing that the embedder of a spec needs."""
     choose("embedder", choose_embedder(text)[0]).check_installed()

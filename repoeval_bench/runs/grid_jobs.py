@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.grid import Grid, make_grid
 from repoeval_bench.runs.job import DataJob, Shared
@@ -36,11 +37,12 @@ class GridJobs:
         check_countable(request.embedder)
         request = request.on_this_device()
         results = Results.at(self.out.resolve())
+        embedder = request.embedder_spec()
         shared = Shared.here(self.data, without=self.without, home=self.home, store=results.store)
         jobs = [
             DataJob(
                 shared=shared,
-                needs_vectors=request.embedder_spec() is not None,
+                needs_model=embedder is not None and has_model(embedder),
                 work=partial(_score, request, chunker, results),
             )
             for chunker in chunkers

@@ -111,8 +111,8 @@ class Job(Protocol[Made_co]):
     """Work that can be sent to a worker."""
 
     @property
-    def needs_vectors(self) -> bool:
-        """Whether it embeds anything."""
+    def needs_model(self) -> bool:
+        """Whether it embeds with a model that can be loaded elsewhere."""
 
     def __call__(self, placed: Placed | None = None) -> Finished[Made_co]:
         """Do it; an error is part of what comes back. `placed` says where encoders compute, see `make_embedder`."""
@@ -198,7 +198,7 @@ class DataJob(Generic[Made_co]):
     """Work over data that a worker loads once and keeps; `work` can be pickled, and is given materials and notices."""
 
     shared: Shared
-    needs_vectors: bool
+    needs_model: bool
     work: Callable[[Materials, Callable[[str], None]], Made_co]
 
     def __call__(self, placed: Placed | None = None) -> Finished[Made_co]:

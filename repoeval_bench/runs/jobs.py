@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from repoeval_bench.core.errors import LanguageError, ResultError, UsageError, all_mistakes
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
+from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.runs.asked import Asked
 from repoeval_bench.runs.experiment import make_run
 from repoeval_bench.runs.job import DataJob, Finished, Job, JobExecutor, Shared
@@ -189,7 +190,7 @@ class RunJobs(Asked):
         jobs = [
             DataJob(
                 shared=shared,
-                needs_vectors=request.needs_vectors,
+                needs_model=request.needs_vectors and has_model(request.embedder),
                 work=partial(_make, request, results, reuse=reuse, sample=self._sample),
             )
             for request in requests

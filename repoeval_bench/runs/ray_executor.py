@@ -108,7 +108,7 @@ class RayCluster:
         import ray
 
         run = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_run)
-        if self._placed is None and any(job.needs_vectors for job in jobs):
+        if self._placed is None and any(job.needs_model for job in jobs):
             self._placed = self._start_actors()
         ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         running: dict[Any, int] = {}
@@ -128,7 +128,7 @@ class RayCluster:
                 ray.cancel(reference)
 
     def _start_actors(self) -> Placed:
-        """The actors, each on its machine, started when the first vector is needed."""
+        """The actors, each on its machine, started when the first job needs a model."""
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

@@ -233,8 +233,8 @@ def test_an_error_ends_its_run_alone(cluster, places, tmp_path):
 def test_gpus_that_are_not_there_are_told(cluster, places, tmp_path):
     with RayCluster(cluster.address, gpus_per_embedder=0.5) as chosen, pytest.raises(UsageError, match="has no GPU"):
         list(
-            RunJobs(requests(places, ("hash",))[:1], JobLog(chosen), out=tmp_path, home=places["home"]).run(
-                requests(places, ("hash",))[0].setting
+            RunJobs(requests(places, ("minilm",))[:1], JobLog(chosen), out=tmp_path, home=places["home"]).run(
+                requests(places, ("minilm",))[0].setting
             )
         )
 
