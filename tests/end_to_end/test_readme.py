@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.embedding.precision import cpu_has_bf16
-from support.command import bench_process
+from support.command import bench, bench_process
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -41,13 +41,17 @@ def test_the_readmes_chunker_conforms(tmp_path, monkeypatch):
     assert_chunker_conforms(make_chunker("py:cutter:halves"))
 
 
-def test_the_readmes_script_runs(tmp_path, mirror, warm_home):
+def test_the_readmes_script_runs(tmp_path, mirror, warm_home, monkeypatch):
     """At most 20 lines compare an own function with `ast`, show a data frame, and write a figure."""
     pytest.importorskip("pandas")
     (script,) = PYTHON.findall(README.read_text(encoding="utf-8"))
     assert len(script.splitlines()) <= 20
     assert "load_benchmark()" in script
     (tmp_path / "cutter.py").write_text(script.replace("load_benchmark()", f"load_benchmark({str(mirror)!r})"), "utf-8")
+    # This process has loaded the model, so it embeds the new chunks.
+    monkeypatch.syspath_prepend(tmp_path)
+    asked = ("eval", "-c", "py:cutter:halves", "--source", mirror, "--out", tmp_path / "first")
+    assert bench(*asked, home=warm_home).code == 0
     done = subprocess.run(
         [sys.executable, "cutter.py"],
         cwd=tmp_path,
