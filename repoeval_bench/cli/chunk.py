@@ -15,13 +15,12 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, request_options, say
-from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError, os_errors_as
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, os_errors_as
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES
-from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table
-from repoeval_bench.retrieval.corpus import check_chunks
+from repoeval_bench.retrieval.corpus import chunk_files
 from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
@@ -153,30 +152,11 @@ def _read(path: Path) -> Sequence[SourceFile]:
 
 def _chunked(
     chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool
-) -> list[tuple[SourceFile, Sequence[Chunk]]]:
+) -> list[tuple[SourceFile, tuple[Chunk, ...]]]:
     """Each file with its chunks. Files that the chunker fails on end the command, or are left out and counted."""
-    found: list[tuple[SourceFile, Sequence[Chunk]]] = []
-    skipped: list[str] = []
-    with progress(desc=f"chunk {chunker.spec}", unit="files", total=len(files)) as bar:
-        for file in files:
-            try:
-                found.append((file, _chunks(chunker, file)))
-            except ChunkError as error:
-                if not skip_errors:
-                    raise
-                skipped.append(str(error))
-            bar.update()
+    found, skipped = chunk_files(files, chunker, skip_errors=skip_errors)
     _say_skipped(chunker.spec, skipped)
     return found
-
-
-def _chunks(chunker: Chunker, file: SourceFile) -> Sequence[Chunk]:
-    from repoeval_bench.chunkers._adapters import named_failure
-
-    with named_failure(chunker.spec, file):
-        chunks = chunker.chunk(file)
-        check_chunks(file, chunks, chunker.spec)
-        return chunks
 
 
 def _record(chunk: Chunk) -> dict[str, object]:

@@ -89,31 +89,40 @@ def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *,
     A chunker that raises or breaks the contract on a file is a ChunkError with the file's name, or a counted
     skip with `skip_errors`.
     """
-    by_repo: dict[str, tuple[Chunk, ...]] = {}
-    skipped: list[str] = []
-    uncovered = 0
-    n_files = sum(map(len, files.values()))
-    with progress(desc=f"chunk {chunker.spec}", unit="files", total=n_files) as bar:
-        for repo, repo_files in files.items():
-            found: list[Chunk] = []
-            for file in repo_files:
-                try:
-                    chunks = _chunk_file(file, chunker)
-                except ChunkError as error:
-                    if not skip_errors:
-                        raise
-                    skipped.append(str(error))
-                else:
-                    found.extend(chunks)
-                    uncovered += _uncovered(file, chunks)
-                bar.update()
-            by_repo[repo] = tuple(found)
-    _close(chunker)
-    if not any(by_repo.values()) and any(file.text.strip() for repo_files in files.values() for file in repo_files):
+    every = [file for repo_files in files.values() for file in repo_files]
+    found, skipped = chunk_files(every, chunker, skip_errors=skip_errors)
+    if not any(chunks for _, chunks in found) and any(file.text.strip() for file in every):
         way_out = "; give it other options, or take another chunker"
         reason = f"; the first failure: {skipped[0].removesuffix(OR_SKIP)}" if skipped else way_out
-        raise ChunkError(f"{chunker.spec} gave no chunk for any of {n_files} files{reason}")
-    return Corpus(chunks=by_repo, n_files=n_files, skipped=tuple(skipped), uncovered_lines=uncovered)
+        raise ChunkError(f"{chunker.spec} gave no chunk for any of {len(every)} files{reason}")
+    by_repo = defaultdict[str, list[Chunk]](list, {repo: [] for repo in files})
+    for file, chunks in found:
+        by_repo[file.repo].extend(chunks)
+    return Corpus(
+        chunks={repo: tuple(chunks) for repo, chunks in by_repo.items()},
+        n_files=len(every),
+        skipped=tuple(skipped),
+        uncovered_lines=sum(_uncovered(file, chunks) for file, chunks in found),
+    )
+
+
+def chunk_files(
+    files: Sequence[SourceFile], chunker: Chunker, *, skip_errors: bool = False
+) -> tuple[list[tuple[SourceFile, tuple[Chunk, ...]]], list[str]]:
+    """Each file with its chunks, checked, and with `skip_errors` what the chunker said of the files it failed on."""
+    found: list[tuple[SourceFile, tuple[Chunk, ...]]] = []
+    skipped: list[str] = []
+    with progress(desc=f"chunk {chunker.spec}", unit="files", total=len(files)) as bar:
+        for file in files:
+            try:
+                found.append((file, _chunk_file(file, chunker)))
+            except ChunkError as error:
+                if not skip_errors:
+                    raise
+                skipped.append(str(error))
+            bar.update()
+    _close(chunker)
+    return found, skipped
 
 
 def merge_identical(corpus: Corpus) -> Corpus:
@@ -162,11 +171,11 @@ def _close(chunker: object) -> None:
 
 def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
     chunks = chunks_of(file, chunker)
-    check_chunks(file, chunks, chunker.spec)
+    _check_chunks(file, chunks, chunker.spec)
     return chunks
 
 
-def check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
+def _check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
     """Raise a ChunkError unless the chunks are what `Chunk.cut` gives, not blank, ordered by start, and distinct."""
     where = file.name
     ids: set[str] = set()
