@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from repoeval_bench.core.cores import usable_cores
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from repoeval_bench.core.benchmark import Benchmark
@@ -56,6 +57,15 @@ def benchmark(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Benchma
     from repoeval_bench.dataset.loader import load_benchmark
 
     return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A server of embeddings; modules that need another kind have their own."""
+    from support.embedding_server import serving
+
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture

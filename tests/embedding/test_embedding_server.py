@@ -13,18 +13,12 @@ from repoeval_bench.embedding.choice import Material, find_encoder, parse_embedd
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.server import EmbeddingServer
 from repoeval_bench.embedding.storage import VectorCache
-from support.embedding_server import KEY, MINILM, serving
+from support.embedding_server import KEY, MINILM
 
 TEXTS = ["def add(a, b):\n    return a + b\n", "", "class Ω:\n    '''naïve 𝒳'''\n", "lone \ud800", "import os\n" * 300]
 
 
 pytestmark = pytest.mark.usefixtures("no_faults")
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as server:
-        yield server
 
 
 @pytest.fixture

@@ -9,19 +9,13 @@ from repoeval_bench.embedding.choice import Material, choose_embedder, find_enco
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.tokens import Tokens
-from support.embedding_server import MINILM, serving
+from support.embedding_server import MINILM
 
 TEXTS = [f"def name_{i}(a, b):\n    return a + {i} * b\n" for i in range(24)]
 LONG = "def long(first, second):\n" + "".join(f"    first += second[{i}]\n" for i in range(40))
 
 
 pytestmark = pytest.mark.usefixtures("no_faults")
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as server:
-        yield server
 
 
 @pytest.fixture

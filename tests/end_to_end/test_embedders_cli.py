@@ -6,7 +6,7 @@ import pytest
 
 from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
-from support.embedding_server import KEY, MINILM, serving
+from support.embedding_server import KEY, MINILM
 
 AST = "ast:max_nws=400"
 
@@ -14,12 +14,6 @@ AST = "ast:max_nws=400"
 def metrics_of(done):
     assert done.code == 0, done.err
     return json.loads(done.out)
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as server:
-        yield server
 
 
 def without_key(*places, printed=()):

@@ -6,13 +6,7 @@ import pytest
 
 from repoeval_bench.embedding.models import locate
 from support.command import bench, one_sentence
-from support.embedding_server import KEY, MINILM, serving
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as server:
-        yield server
+from support.embedding_server import KEY, MINILM
 
 
 @pytest.fixture

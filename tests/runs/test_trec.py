@@ -113,44 +113,29 @@ def test_scores_are_compared_as_float32(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "piece"),
+    ("read", "line", "piece"),
     [
-        ("q Q0 b 2 0.5", "5 fields, not 6"),
-        ("q Q0 b 2 0.5 t more", "7 fields, not 6"),
-        ("q Q0 b 2 high t", "'high' is not a number"),
-        ("q Q0 b 2 nan t", "'nan' is not a number"),
-        ("q Q0 b 2 1e999 t", "'1e999' is not a finite number"),
-        ("q Q0 a 2 0.1 t", "'a' appears twice in query 'q'"),
+        (read_run, "q Q0 b 2 0.5", "5 fields, not 6"),
+        (read_run, "q Q0 b 2 0.5 t more", "7 fields, not 6"),
+        (read_run, "q Q0 b 2 high t", "'high' is not a number"),
+        (read_run, "q Q0 b 2 nan t", "'nan' is not a number"),
+        (read_run, "q Q0 b 2 1e999 t", "'1e999' is not a finite number"),
+        (read_run, "q Q0 a 2 0.1 t", "'a' appears twice in query 'q'"),
+        (read_qrels, "q 0 b", "3 fields, not 4"),
+        (read_qrels, "q 0 b one", "'one' is not a number"),
+        (read_qrels, "q 0 b -inf", "the gain is -inf"),
+        (read_qrels, "q 0 b inf", "the gain is inf"),
+        (read_qrels, "q 0 b 1e13", "the gain is 1e13; write numbers of at most 1e+12"),
+        (read_qrels, "q 0 a 2", "'a' appears twice in query 'q'"),
     ],
 )
-def test_a_malformed_run_line_is_named_by_file_and_line(tmp_path, line, piece):
+def test_a_malformed_line_is_named_by_file_and_line(tmp_path, read, line, piece):
     """file:line and what is wrong with it."""
-    path = tmp_path / "run.trec"
-    path.write_text(f"q Q0 a 1 0.9 t\n\n{line}\n")
+    path = tmp_path / "file.trec"
+    path.write_text(f"{'q Q0 a 1 0.9 t' if read is read_run else 'q 0 a 1'}\n\n{line}\n")
     with pytest.raises(MetricError) as caught:
-        read_run(path)
+        read(path)
     assert f"{path}:3: " in str(caught.value)
-    assert piece in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("line", "piece"),
-    [
-        ("q 0 b", "3 fields, not 4"),
-        ("q 0 b one", "'one' is not a number"),
-        ("q 0 b -inf", "the gain is -inf"),
-        ("q 0 b inf", "the gain is inf"),
-        ("q 0 b 1e13", "the gain is 1e13; write numbers of at most 1e+12"),
-        ("q 0 a 2", "'a' appears twice in query 'q'"),
-    ],
-)
-def test_a_malformed_qrels_line_is_named_by_file_and_line(tmp_path, line, piece):
-    """file:line and what is wrong with it."""
-    path = tmp_path / "qrels.trec"
-    path.write_text(f"q 0 a 1\n{line}\n")
-    with pytest.raises(MetricError) as caught:
-        read_qrels(path)
-    assert f"{path}:2: " in str(caught.value)
     assert piece in str(caught.value)
 
 
