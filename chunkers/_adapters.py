@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.core.errors import BenchError, ChunkError, UsageError
+from repoeval_bench.core.errors import OR_SKIP, BenchError, ChunkError, UsageError
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 
@@ -29,8 +29,8 @@ def named_failure(chunker: str, file: SourceFile) -> Iterator[None]:
         raise
     except Exception as error:
         raise ChunkError(
-            f"{file.name}: {chunker} failed with {type(error).__name__}: {_first_line(error)}; "
-            "repair the chunker or leave such files out with --skip-errors"
+            f"{file.name}: {chunker} failed with {type(error).__name__}: {_first_line(error)}; repair the chunker"
+            f"{OR_SKIP}"
         ) from error
 
 
@@ -46,8 +46,7 @@ def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
         raise
     except (Exception, SystemExit) as error:
         raise ChunkError(
-            f"{chunker.spec} failed on {file.name}: {type(error).__name__}: {error}; "
-            "leave such files out, counted, with --skip-errors"
+            f"{chunker.spec} failed on {file.name}: {type(error).__name__}: {error}; repair the chunker{OR_SKIP}"
         ) from error
 
 

@@ -13,7 +13,7 @@ from repoeval_bench.analysis.arms import BASELINE, SIZES, Arm, sample_of, sized
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare, pairs_with
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import ChunkError, DatasetError, UsageError
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, UsageError
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
@@ -204,7 +204,7 @@ def _gather(
         for each, name, of_setting in zip(group, asked, zip(*made, strict=True), strict=True):
             for arm, run in zip(arms, of_setting, strict=True):
                 if run is None or isinstance(run, ChunkError):
-                    left_out.append(f"{name}, {arm.label}: {run or 'it failed'}")
+                    left_out.append(f"{name}, {arm.label}: {str(run or 'it failed').removesuffix(OR_SKIP)}")
                     failed += 1
                 else:
                     runs[each.request].append((arm, run))

@@ -90,7 +90,7 @@ def pool_command(
     The file does not say who retrieved a chunk, nor what the gold says of it. Read it back with
     repoeval-bench bounds RUN --judgements FILE.
     """
-    stored = [find_run(name, out) for name in runs]
+    stored = list({run.folder: run for run in (find_run(name, out) for name in runs)}.values())
     if output.exists():
         raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
     found = pool(stored, k, skip_gold=skip_gold)
@@ -104,5 +104,5 @@ def pool_command(
         return
     echo(
         f"{count(len(found.rows), 'chunk')} of {count(queries, 'query')} to be judged, "
-        f"from the top {found.k} of {count(len(runs), 'run')}"
+        f"from the top {found.k} of {count(len(stored), 'run')}"
     )

@@ -119,6 +119,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     assert "sign-flip test over" in bench("compare", run, cut["run_id"], *out).out
     assert bench("diff", run, cut["run_id"], *out, "-m", "judged@5").code == 0
     assert bench("segments", run, *out).code == 0
+    assert all(row["measure"] and row["score"] is not None for row in json.loads(bench("runs", *out, "--json").out))
     gates = tmp_path / "gates.yaml"
     gates.write_text("gates: [{measure: bpref, at_least: 0.0}]\nlatency: [{median_ms: 3}]")
     refused = bench("gate", run, "--config", gates, *out)
