@@ -25,6 +25,8 @@ _OPENED = _FUNCTIONS | {
     *("is_pattern_expression", "resource_specification", "inferred_parameters", "using_statement"),
 }
 """What holds bindings for what is around it."""
+_HIGHEST = 100
+"""Syntax nodes above a name that are looked through: each step up a tree begins at its root."""
 _AROUND = frozenset({"for_expression", "foreach_statement", "enhanced_for_statement", "for_range_loop", "match_arm"})
 """What binds a name for what is in itself."""
 _NO_TYPE = frozenset({"placeholder_type_specifier", "implicit_type"})
@@ -46,7 +48,9 @@ class Bound:
 def binding(node: Node, name: str) -> Bound | None:
     """The nearest binding of a name above a node in its function; None where it is not a local one."""
     at, parent = node, node.parent
-    while parent is not None and parent.parent is not None:  # what is outermost is a definition
+    for _ in range(_HIGHEST):
+        if parent is None or parent.parent is None:  # what is outermost is a definition
+            break
         if parent.type == "type_case" and (found := _case(parent, name)):
             return found
         if parent.type in _AROUND and at != child(parent, "value", "right"):

@@ -280,3 +280,12 @@ def test_others(case, shop, path, head, of):
     line = head.count("\n")
     end = "}" * (head.count("{") - head.count("}")) + "\n"
     assert used({**shop, path: f"{head}    {body}\n{end}"}, path, line, line + 1) == set(expected.split())
+
+
+def test_a_local_is_looked_for_so_far_above_and_no_farther():
+    """Each step up a tree begins at its root, so in code that is nested deeply they are counted."""
+    head = "package shop\n\nfunc written() {\n\tx := NewItem(1)\n"
+    for deep, found in ((10, {"Item.Price"}), (200, set())):
+        text = head + "{\n" * deep + "\tx.Price\n" + "}\n" * deep + "}\n"
+        line = text.split("\n").index("\tx.Price")
+        assert used({"shop.go": GO_SHOP, "task.go": text}, "task.go", line, line + 1) == found
