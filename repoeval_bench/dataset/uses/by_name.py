@@ -188,7 +188,9 @@ class ByName(VisibleNames):
         if plain[0] in STANDARD.get(family, ()):
             return (), "builtin"
         if family == "c" and self._namespaces.issuperset(plain):
-            return self._bare(path, lines, family, use.name)
+            return self._of_type(path, family, plain[-1], use.name) or self._bare(path, lines, family, use.name)[
+                0
+            ], None
         head = re.split(r"\W+", use.receiver)[0]
         if head in local or not all(map(str.isidentifier, plain)):
             return (), "dynamic"

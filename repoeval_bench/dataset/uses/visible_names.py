@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitions
-from repoeval_bench.dataset.uses.imports import EVERY, Imports
+from repoeval_bench.dataset.uses.imports import EVERY, Import, Imports
 from repoeval_bench.dataset.uses.script_trees import Trees
 from repoeval_bench.dataset.uses.static_types import StaticTypes
 
@@ -47,12 +47,12 @@ class VisibleNames(FileDefinitions):
                     outside = True
                 elif each.original is None:
                     return (), None  # a module
-                elif found := self._in_files(each.files, each.original, name, family, 0):
+                elif found := self._given(each, name, family, 0):
                     return found, None
+        if top := self._named_in(path).top.get(name):  # what is imported may be for a module in the file
+            return [(path, each) for each in top], None
         if outside:
             return (), "third party"
-        if top := self._named_in(path).top.get(name):
-            return [(path, each) for each in top], None
         for files in self._visible(path, family):
             if found := self._in_files(files, name, name, family, 0):
                 return found, None
@@ -99,18 +99,25 @@ class VisibleNames(FileDefinitions):
                 found += [(path, e) for each in top.values() for e in each if self._is_default(path, e)]
                 found = found or [(path, each) for each in top.get(name, ())]
             found += [(path, each) for each in top.get(original, ())]
-            if family == "rust" and not found:  # `use Shape::Round`
-                found += [
-                    (path, each) for each in self.defined(path) if (each.form, each.name) == ("enumerator", original)
-                ]
             if found or depth > 4 or family == "c":  # in C what an include includes is seen, only farther away
                 continue
             for each in self._imports.of(path, family):
                 given_on = each.exported or each.original == EVERY
                 if given_on and each.original is not None and each.name in (original, EVERY):
-                    inner = original if each.original == EVERY else each.original
-                    found += self._in_files(each.files, inner, name, family, depth + 1)
+                    if each.original == EVERY:
+                        found += self._in_files(each.files, original, name, family, depth + 1)
+                    else:
+                        found += self._given(each, name, family, depth + 1)
         return found
+
+    def _given(self, of: Import, name: str, family: str, depth: int) -> list[tuple[str, Parsed]]:
+        """What is imported by its name: in Rust it may be a variant, as in `use Shape::Round`."""
+        original = of.original or ""
+        found = self._in_files(of.files, original, name, family, depth)
+        if found or family != "rust":
+            return found
+        every = ((path, each) for path in of.files for each in self.defined(path))
+        return [each for each in every if (each[1].form, each[1].name) == ("enumerator", original)]
 
     def _is_default(self, path: str, parsed: Parsed) -> bool:
         start = parsed.header.start

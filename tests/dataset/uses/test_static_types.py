@@ -133,6 +133,8 @@ using Alias = Item;
 Basket make(int x);
 struct self_t { int own; };
 }
+namespace Both { int far(); }
+struct Both { static bool Ready(); };
 """
 CPP = {
     "what a function gives": ("auto b = core::make(1); b.made(2)->price;", "make Basket.made Item.price"),
@@ -146,6 +148,7 @@ CPP = {
     "another name": ("Alias a; a.price;", "Alias Item.price"),
     "casts": ("static_cast<Item *>(any)->price; ((Basket *)any)->first;", "Item Item.price Basket Basket.first"),
     "what an enumeration lists": ("item.kind() == Item::Large;", "Item.kind Item Item.Kind.Large"),
+    "a class and a namespace": ("Both::Ready(); Both::far();", "Both Both.Ready far"),
     "a variable called self": ("core::self_t self; self.own;", "self_t self_t.own"),
     "from outside": ("item.parts.size(); std::string s; s.price;", "Item.parts"),
 }
@@ -165,6 +168,8 @@ pub trait Seen { fn look(&self) -> Item; }
 impl Seen for Basket { fn look(&self) -> Item { todo!() } }
 impl Basket { pub fn look(&self) -> &Basket { self } }
 pub use Shape::Round;
+pub enum Kind { None, Some }
+mod test { use super::super::Basket; }
 """
 RUST = {
     "a constructor": ("let x = Item::new(1); x.price;", "Item Item.new Item.price"),
@@ -184,6 +189,7 @@ RUST = {
     "a closure": ("let f = |i: &Item| i.price;", "Item Item.price"),
     "a type's own before a trait's": ("basket.look().first;", "Basket.look Basket.first"),
     "variants": ("Round(1); Shape::Square { item };", "Shape Shape.Round Shape.Square"),
+    "no variants of what is seen": ("match 1 { None => 1 }", ""),
     "a call before a local has its name": ("let helped = helped(item);", "helped"),
     "an impl elsewhere": ("item.doubled().price;", "Item.doubled Item.price"),
     "a type in brackets": ("<Item>::new(1).price;", "Item Item.new Item.price"),
