@@ -180,7 +180,8 @@ def _tried(chunk: Callable[[], tuple[Corpus, Corpus, float]]) -> tuple[Corpus, C
     try:
         return chunk()
     except ChunkError as error:
-        return error
+        # Without its traceback, whose frames would hold the caller's data and caches.
+        return type(error)(str(error))
 
 
 def plan_one(

@@ -82,7 +82,7 @@ def _make(wanted: Sequence[tuple[Wanted, Inputs]], out: Path) -> ChunkError | No
         try:
             planned = plan_one(inputs, each.cut, skip_errors=each.config.skip_errors, made=made)
         except ChunkError as error:
-            return error
+            return type(error)(str(error))  # without its traceback, which holds what the caller holds
         if each.protocol.documents == "chunks":
             made = replace(planned.corpus, own={})
         execute_and_store(planned, each, inputs, out)
