@@ -277,7 +277,7 @@ def evaluate_all(
     place = Workplace(out=results.out, home=home, notify=notify, executor=executor, corpora=corpora)
     for run in evaluate_each(benchmark, cutters, request, model, place, reuse=reuse):
         if isinstance(run, ChunkError):
-            raise run
+            raise type(run)(str(run))  # see `_make_all`
         yield run
 
 
@@ -354,7 +354,8 @@ def _make_all(
     planned = [each for each in found if isinstance(each, Plan)]
     errors = [each for each in found if isinstance(each, ChunkError)]
     if not planned and not some:
-        raise errors[0] if len(errors) == 1 else ChunkError(all_mistakes(map(str, errors)))
+        # A new error: one that a local names would keep this frame, and with it the vector cache, in a cycle.
+        raise (type(errors[0]) if len(errors) == 1 else ChunkError)(all_mistakes(map(str, errors)))
     if parts.embedder and planned:
         ranked, measured = parts.retrievers[0].vectors, "vectors" in inputs_of(config.measures)
         planned = embed(planned, parts.embedder, ranked=ranked, measured=measured, few_gold=first.few_gold)

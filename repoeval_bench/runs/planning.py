@@ -132,7 +132,7 @@ def plan_all(
     inputs, planned = plan_each(benchmark, parts, protocol, skip_errors=skip_errors, executor=executor, corpora=corpora)
     for each in planned:
         if isinstance(each, ChunkError):
-            raise each
+            raise type(each)(str(each))  # a new one, which no local of this frame names
     return inputs, [each for each in planned if isinstance(each, Plan)]
 
 
