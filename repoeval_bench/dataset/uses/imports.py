@@ -122,14 +122,17 @@ class Imports:
         tries += [f"{stem}/index{end}" for end in _JS_ENDINGS]
         return next(((each,) for each in tries if each in self._files), ())
 
-    def _go(self, path: str, text: str) -> Iterator[Import]:  # noqa: ARG002 - all readers are called alike
+    def _go(self, path: str, text: str) -> Iterator[Import]:
         for block in _GO_BLOCK.finditer(text):
             for found in _GO.finditer(block["many"] or block["one"]):
                 steps = found["module"].split("/")
                 folders = ("/".join(steps[at:]) for at in range(len(steps)))
                 folder = next((each for each in folders if each in self._folders), None)
                 own = re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
-                if folder is None and "." in steps[0] and own == self._outermost:
+                own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3
+                # A package does not import itself: from the outermost folder its name is that of another.
+                beside = "/" not in path and not path.endswith("_test.go")
+                if folder is None and "." in steps[0] and own == self._outermost and not beside:
                     folder = ""
                 files = tuple(each for each in self._folders.get(folder or "", ()) if not each.endswith("_test.go"))
                 yield Import((found["alias"] or "").strip() or own, None, files if folder is not None else ())

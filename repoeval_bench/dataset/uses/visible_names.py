@@ -154,7 +154,20 @@ class VisibleNames(FileDefinitions):
             found, reason = self.of_module(path, steps[:-1], steps[-1])
             if found or reason:
                 return found, reason
+            if not self._is_here(path, steps):
+                return (), "third party"
         return self.bare(path, LineSpan(0, 0), steps[-1])
+
+    def _is_here(self, path: str, steps: Sequence[str]) -> bool:
+        """Whether what a type's name is looked up in may be of these files: `Map.Entry` is none where no `Map` is.
+
+        A package of Go has been imported. In C, C++ and C# a namespace may be made by a macro or a tool.
+        """
+        family = self.family(path)
+        if family == "java":
+            outer = self.bare(path, LineSpan(0, 0), steps[-2])[0]
+            return bool(outer) or any(f"/{each}".endswith(f"/{'/'.join(steps)}.java") for each in self._files)
+        return family != "go"
 
     def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:
         """The members of that name of the first class that has one."""

@@ -295,3 +295,39 @@ def test_a_local_is_looked_for_so_far_above_and_no_farther():
         text = head + "{\n" * deep + "\tx.Price\n" + "}\n" * deep + "}\n"
         line = text.split("\n").index("\tx.Price")
         assert used({"shop.go": GO_SHOP, "task.go": text}, "task.go", line, line + 1) == found
+
+
+ELSEWHERE = {
+    "a package with its version": (
+        "a/a.go",
+        'package a\nimport "gopkg.in/yaml.v3"\ntype Node struct { Kind int }\n'
+        "func (n *Node) Walk() int { return 1 }\nfunc f(found *yaml.Node, own *Node) {\n{}\n}\n",
+        "found.Walk()",
+        "own.Walk()",
+        "Node.Walk",
+    ),
+    "a package of the same name": (
+        "errors.go",
+        'package errors\nimport "github.com/pkg/errors"\nfunc New() int { return 1 }\nfunc f() {\n{}\n}\n',
+        "errors.New()",
+        "New()",
+        "New",
+    ),
+    "a class of a class": (
+        "src/a/T.java",
+        "package a;\nimport java.util.*;\nclass Entry { int getKey() { return 1; } }\n"
+        "class T { void f(Map.Entry found, a.Entry other, Entry own) {\n{}\n} }\nclass E { Entry own; }\n",
+        "found.getKey();",
+        "own.getKey();",
+        "Entry.getKey",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_a_type_of_elsewhere_is_not_the_one_of_its_name_here(case):
+    """What it is looked up in is none of these files; the type here is found by its own name."""
+    path, text, foreign, own, wanted = ELSEWHERE[case]
+    at = text[: text.index("{}")].count("\n")
+    for line, names in ((foreign, set()), (own, {wanted})):
+        assert used({path: text.replace("{}", line)}, path, at, at + 1) == names
