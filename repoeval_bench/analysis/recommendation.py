@@ -284,7 +284,7 @@ def _made(
     place = Workplace(**where, corpora=corpora)
     for arms in by_size:
         cutters = [make_chunker(arm.spec) for arm in arms]
-        for run in evaluate_each(alone.selected, cutters, alone.request, embedder, place, reuse=True):
+        for run in evaluate_each(alone.selected, cutters, alone.request, embedder, place, reuse=True, some=True):
             yield [run]
 
 

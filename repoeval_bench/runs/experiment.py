@@ -289,8 +289,12 @@ def evaluate_each(
     place: Workplace,
     *,
     reuse: bool,
+    some: bool = False,
 ) -> Iterator[RunView | ChunkError]:
-    """The run of each chunker of a checked request, or why it failed; the error is raised where all of them did."""
+    """The run of each chunker of a checked request, or why it failed.
+
+    The error is raised where all of them did, unless there are `some` others.
+    """
     selected = select(benchmark, request.resolved_protocol())
     wanted = wanted_runs(selected, request, chunkers, embedder, place)
     results = Results.at(place.out)
@@ -299,7 +303,7 @@ def evaluate_each(
     if not all(stored):
         store.check_writable(place.out)
         missing = [each for each, run in zip(wanted, stored, strict=True) if not run]
-        made = _make_all(selected, missing, place, some=len(missing) < len(wanted))
+        made = _make_all(selected, missing, place, some=some or len(missing) < len(wanted))
     for run in stored:
         found = run or next(made)
         yield RunView(found) if isinstance(found, Path) else found

@@ -118,3 +118,14 @@ def test_a_recommendation_is_of_the_others(places, further):
     found = json.loads(done.out)
     assert [REASONS["Breaks"] in line for line in found["left_out"]] == [True]
     assert len(found["runs"]) == 4
+
+
+@pytest.mark.parametrize("further", [["--retriever", "bm25"], ["--retriever", "dense", "--embedder", "hash"]])
+def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(places, further):
+    """As where some fail: what the other sizes have made is not lost."""
+    chunkers = [word for name in REASONS for word in ("-c", f"py:{places['module']}:{name}")]
+    asked = ("--sizes", "200", "--protocol", "body", "--out", places["out"], *further)
+    done = bench("recommend", places["pack"], *chunkers, *asked, home=places["home"])
+    assert done.code == 1
+    told = done.err[done.err.index("error: 2 runs failed; left out:") :]
+    assert all(reason in told for reason in REASONS.values())
