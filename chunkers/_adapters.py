@@ -46,11 +46,12 @@ def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
         raise
     except (Exception, SystemExit) as error:
         raise ChunkError(
-            f"{chunker.spec} failed on {file.name}: {type(error).__name__}: {error}; repair the chunker{OR_SKIP}"
+            f"{chunker.spec} failed on {file.name}: {type(error).__name__}: {_first_line(error)}; repair the chunker"
+            f"{OR_SKIP}"
         ) from error
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0][:200] or "no message"
 
 

@@ -78,7 +78,7 @@ def match_size(
             nominal=None,
             realised=realised,
             target=target,
-            reason="" if near else f"{start.name} has no option for a size",
+            reason="" if near else f"{spec} has no option for a size",
         )
     seen: dict[int, float] = {}
 

@@ -54,7 +54,7 @@ class Spec:
             module, _, tail = rest.partition(":")
             attribute, _, options = tail.partition(":")
             if not module or not attribute:
-                raise SpecError(f"spec {text!r} has no class; write py:module:Class")
+                raise SpecError(f"spec {text!r} names nothing in a module; write py:module:name")
             return cls(name, f"{module}:{attribute}", _params(text, options.split(",") if options else []))
         pieces = rest.split(",") if rest else []
         target = pieces.pop(0) if pieces and "=" not in pieces[0] else ""

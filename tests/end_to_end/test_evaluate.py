@@ -382,6 +382,8 @@ def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path, mo
     [
         ("return [file.text]", "Chunk.cut"),
         ("return None", "failed on"),
+        ("raise ValueError('first\\nsecond')", "ValueError: first; repair"),
+        ("raise ValueError", "ValueError: no message; repair"),
         ("raise SystemExit(0)", "SystemExit"),
         ("yield whole(file); raise ValueError('late')", "late"),
         ("return []", "gave no chunk for any of"),
