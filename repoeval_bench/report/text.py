@@ -56,7 +56,7 @@ def heading(measure: str) -> str:
 
 def found_nothing(measure: str, over: str, where: str) -> str:
     """What is said instead of a winner where every run scores 0; `where` is `under protocol context`."""
-    return f"No run found anything {where}: the {over} mean of {heading(measure)} is 0 for each of them."
+    return f"No run found anything by {heading(measure)} {where}: its {over} mean is 0 for each of them."
 
 
 def with_interval(value: float, ci: HalfOpen, number: str = ".4f") -> str:

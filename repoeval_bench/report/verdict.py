@@ -157,8 +157,10 @@ def _alone(run: RunView, name: str, where: str, failed: int) -> Verdict:
     mean, share = metrics.over(metrics.headline)[measure], metrics.shares_of_ceiling.get(measure)
     of_ceiling = "" if share is None else f", {share:.0%} of what a greedy ranker that knows the gold reaches"
     who = f"{name} reaches {heading(measure)} ({metrics.headline} mean) {mean:.3f} {where}{of_ceiling}."
+    if scores_nothing(measure, [mean]):
+        who = f"{name} found nothing by {heading(measure)} {where}: its {metrics.headline} mean is 0."
     return Verdict(
-        who=found_nothing(measure, metrics.headline, where) if scores_nothing(measure, [mean]) else who,
+        who=who,
         sure="One run alone says nothing about other chunkers"
         + ("." if failed else ": give a second one to compare it with."),
         notes=(*_failures(failed), *_cautions([run], [name], [])),

@@ -261,7 +261,9 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     assert {each["run_id"] for each in compared["choice"]["candidates"]} == set(runs)
     page = tmp_path / "page.html"
     assert bench("report", *runs, "-o", page, "--out", tmp_path / "results").code == 0
-    assert "Holm over 3 tests (1 measure of each of the 3 pairs of runs)" in page.read_text()
+    text = page.read_text()
+    assert "Holm over 3 tests (1 measure of each of the 3 pairs of runs)" in text
+    assert f"Holm over 3 pairs, the other measures by Holm over {tests - 3} tests, so p is valid" in text
 
 
 def test_runs_of_other_protocols_are_not_compared(evaluate, tmp_path):

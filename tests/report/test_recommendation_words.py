@@ -83,16 +83,16 @@ def test_where_every_run_scores_0_there_is_no_best(tmp_path):
     made = [(Arm(name=run.run_id, size=500, spec=f"{run.run_id}:max_nws=500"), run) for run in runs]
     said = answer_sentences(answer_of(RunRequest(protocol="context", retriever="bm25"), made, 0.3))
     assert said == [
-        "No run found anything under protocol context by bm25: the micro mean of nDCG@10 is 0 for each of them."
+        "No run found anything by nDCG@10 under protocol context by bm25: its micro mean is 0 for each of them."
     ]
     assert (
         verdict(runs).who
-        == "No run found anything under protocol context: the micro mean of nDCG@10 is 0 for each of them."
+        == "No run found anything by nDCG@10 under protocol context: its micro mean is 0 for each of them."
     )
     assert not verdict(runs).clear
-    assert verdict(runs[:1]).who.startswith("No run found anything")
+    assert verdict(runs[:1]).who == "a found nothing by nDCG@10 under protocol context: its micro mean is 0."
     found = choose(runs)
-    assert choice_sentences(found) == ["No run found anything here: the micro mean of nDCG@10 is 0 for each of them."]
+    assert choice_sentences(found) == ["No run found anything by nDCG@10 here: its micro mean is 0 for each of them."]
     assert [row.cells[-1] for row in choice_table(found).rows] == ["found nothing"] * 2
     assert "no run found anything" in repr(found)
     assert not any(

@@ -17,6 +17,7 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.choosing import choice_notes, standing
+from repoeval_bench.report.comparison import families
 from repoeval_bench.report.html import rests
 from repoeval_bench.report.html.artefacts import artefacts
 from repoeval_bench.report.html.assets import check_page, environment, script, style
@@ -27,7 +28,7 @@ from repoeval_bench.report.html.segments import segments
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.text import probability
-from repoeval_bench.report.verdict import Verdict, family_words, verdict
+from repoeval_bench.report.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice
@@ -199,11 +200,10 @@ def _differences_note(found: Verdict, runs: Sequence[PageRun]) -> str:
     first = found.differences[0]
     hidden = any(each.measure.endswith(SHARE) for each in found.differences)
     left_out = " The tests include the mean share of the ceiling, which is not in these tables." if hidden else ""
-    family = family_words(first, len(runs) * (len(runs) - 1) // 2)
     picked = ", so p is valid although the best was picked from these runs" if len(runs) > 2 else ""
     return (
         f"Paired over {count(first.n_queries, 'query')} of the {first.headline} mean; p by a sign-flip test "
-        f"that resamples what compare resamples, Holm over {family}{picked}.{left_out} "
+        f"that resamples what compare resamples{families(found.differences)}{picked}.{left_out} "
         'Intervals are not adjusted. "No difference shown" does not mean equal.'
     )
 

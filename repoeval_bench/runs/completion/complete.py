@@ -221,7 +221,8 @@ def _judged(n_tasks: int, baseline: Baseline) -> str:
 def _account(answered: Answered, distinct: int) -> str:
     tokens = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in answered.usage.items())
     cost = "" if answered.cost is None else f", cost {answered.cost:.4f}"
-    return f"{distinct:,} distinct prompts: {answered.sent:,} sent{tokens}{cost}, the rest was in the cache"
+    rest = ", the rest was in the cache" if answered.sent < distinct else ""
+    return f"{count(distinct, 'distinct prompt')}: {answered.sent:,} sent{tokens}{cost}{rest}"
 
 
 def _check_grammars(prompted: Sequence[Prompted]) -> None:
