@@ -72,6 +72,7 @@ class ByName(VisibleNames):
 
     def names_in(self, path: str, lines: LineSpan) -> list[Found] | None:
         """Every name on these lines in order; None where the file's grammar is not installed."""
+        self._static.begin()
         uses = self._uses(path, lines)
         if uses is None:
             return None

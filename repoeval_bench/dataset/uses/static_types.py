@@ -99,18 +99,21 @@ class StaticTypes:
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
         self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
         self._depth = 0
-        self._asked = ""
+
+    def begin(self) -> None:
+        """Forget values: how far steps lead depends on what is known, and a task's gold on no other task.
+
+        Trees are kept as long as a value of them is.
+        """
+        self._known.clear()
+        if len(self._nodes) > _KEPT:
+            self._nodes.clear()
 
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
         """Whether a name at a place is looked up in something, and what of that it then is.
 
         Nothing where it is not known what it is looked up in.
         """
-        if path != self._asked:  # trees are kept as long as a value of them is
-            self._known.clear()
-            self._asked = path
-        if len(self._nodes) > _KEPT:
-            self._nodes.clear()
         owner = self._owner(path, node)
         if owner is None or owner is _NOTHING:
             return owner is None, ()

@@ -331,3 +331,16 @@ def test_a_type_of_elsewhere_is_not_the_one_of_its_name_here(case):
     at = text[: text.index("{}")].count("\n")
     for line, names in ((foreign, set()), (own, {wanted})):
         assert used({path: text.replace("{}", line)}, path, at, at + 1) == names
+
+
+def test_what_was_asked_before_changes_nothing():
+    """A task's gold is the same alone and after another one in its function."""
+    steps = "".join(f"\tx{n + 1} := x{n}.Grow(1)\n" for n in range(12))
+    text = f"package shop\n\nfunc written(x0 *Item) {{\n{steps}\tx12.depth\n}}\n"
+    sources = [SourceFile("r", name, content) for name, content in {"shop.go": GO_SHOP, "task.go": text}.items()]
+    alone, before = LineSpan(15, 16), LineSpan(3, 15)
+    with Resolver(sources, jedi=False) as resolver:
+        first = resolver.uses("task.go", alone)
+    with Resolver(sources, jedi=False) as resolver:
+        assert resolver.uses("task.go", before).used
+        assert resolver.uses("task.go", alone) == first
