@@ -207,6 +207,10 @@ class ByName(VisibleNames):
                 if each.original is None:
                     found = self._in_files(each.files, name, name, family, 0)
                     return found, None if found else "unresolved"
+        if family == "rust" and steps[1:]:
+            classes, reason = self.types(path, steps)
+            members = self._of_classes(classes, family, name)
+            return members, None if members else reason or "dynamic"
         if members := self._of_type(path, family, steps[-1], name):
             return members, None
         _, reason = self._bare(path, LineSpan(0, 0), family, steps[-1])

@@ -168,16 +168,16 @@ class Imports:
             for steps, name in _use_tree(re.sub(r"\s+", " ", found["tree"]).strip(), ()):
                 if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(steps[0])}\b", text):  # of this file
                     steps = ("self", *steps)  # noqa: PLW2901
-                of, original = self._crate(path, steps[:-1]), steps[-1]
+                of, original = self.crate(path, steps[:-1]), steps[-1]
                 if original == "self":
-                    yield Import(name if name != "self" else steps[-2], None, self._crate(path, steps[:-1]), exported)
+                    yield Import(name if name != "self" else steps[-2], None, self.crate(path, steps[:-1]), exported)
                 elif original == EVERY:
                     yield Import(EVERY, EVERY, of, exported)
                 else:
-                    module = self._crate(path, steps)
+                    module = self.crate(path, steps)
                     yield Import(name, None if module and module != of else original, module or of, exported)
 
-    def _crate(self, path: str, steps: tuple[str, ...]) -> tuple[str, ...]:
+    def crate(self, path: str, steps: tuple[str, ...]) -> tuple[str, ...]:
         """The file of a module path, or of the nearest module around what it names."""
         folder = posixpath.dirname(path)
         own = path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")

@@ -152,6 +152,8 @@ class VisibleNames(FileDefinitions):
             return (), "third party" if steps else None
         if steps[1:]:
             found, reason = self.of_module(path, steps[:-1], steps[-1])
+            if not (found or reason) and self.family(path) == "rust":
+                found = self._in_files(self._imports.crate(path, (*steps[:-1],)), steps[-1], steps[-1], "rust", 0)
             if found or reason:
                 return found, reason
             if not self._is_here(path, steps):
@@ -159,14 +161,20 @@ class VisibleNames(FileDefinitions):
         return self.bare(path, LineSpan(0, 0), steps[-1])
 
     def _is_here(self, path: str, steps: Sequence[str]) -> bool:
-        """Whether what a type's name is looked up in may be of these files: `Map.Entry` is none where no `Map` is.
+        """Whether what a type's name is looked up in may be of these files: `serde_json::Error` is none of theirs.
 
         A package of Go has been imported. In C, C++ and C# a namespace may be made by a macro or a tool.
         """
         family = self.family(path)
+        outer = self.bare(path, LineSpan(0, 0), steps[-2])[0]
         if family == "java":
-            outer = self.bare(path, LineSpan(0, 0), steps[-2])[0]
             return bool(outer) or any(f"/{each}".endswith(f"/{'/'.join(steps)}.java") for each in self._files)
+        if family == "rust":
+            known = {"crate", "self", "super", *(each.name for each in self._imports.of(path, family) if each.files)}
+            module = rf"\bmod\s+{re.escape(steps[0])}\b"
+            # A crate's name is written small; what is written large may be a type parameter.
+            here = outer or steps[0] in known or not steps[0].islower() or self._imports.crate(path, (steps[0],))
+            return bool(here or re.search(module, self._files[path].text))
         return family != "go"
 
     def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:

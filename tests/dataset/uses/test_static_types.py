@@ -298,6 +298,14 @@ def test_a_local_is_looked_for_so_far_above_and_no_farther():
 
 
 ELSEWHERE = {
+    "a crate": (
+        "src/lib.rs",
+        "pub struct Error { code: i32 }\nimpl Error { pub fn classify(&self) -> i32 { self.code } }\n"
+        "fn f(found: serde_json::Error, own: crate::Error) {\n{}\n}\n",
+        "found.classify();",
+        "own.classify();",
+        "Error.classify",
+    ),
     "a package with its version": (
         "a/a.go",
         'package a\nimport "gopkg.in/yaml.v3"\ntype Node struct { Kind int }\n'
@@ -344,3 +352,13 @@ def test_what_was_asked_before_changes_nothing():
     with Resolver(sources, jedi=False) as resolver:
         assert resolver.uses("task.go", before).used
         assert resolver.uses("task.go", alone) == first
+
+
+def test_a_type_of_a_module_of_rust_is_found_there():
+    """By the module's name in this file, or from the crate's beginning."""
+    shapes = "pub struct Round { r: i32 }\nimpl Round {\n    pub fn turn(&self) -> i32 { 1 }\n"
+    shapes += "    pub fn make() -> Round { Round { r: 1 } }\n}\n"
+    text = "mod shapes;\nstruct Round { own: i32 }\nfn f(a: shapes::Round, b: crate::shapes::Round) {\n{}\n}\n"
+    for line, wanted in (("a.turn();", "turn"), ("b.turn();", "turn"), ("let c = shapes::Round::make();", "make")):
+        files = {"src/lib.rs": text.replace("{}", line), "src/shapes.rs": shapes}
+        assert used(files, "src/lib.rs", 3, 4) == {f"Round.{wanted}"}
