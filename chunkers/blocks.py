@@ -72,12 +72,12 @@ class BlocksChunker(Sized):
     ) -> set[LineSpan]:
         """The blocks of a tree; a stack replaces recursion, for nesting can be deeper than Python's."""
         blocks: set[LineSpan] = set()
-        seen: set[int] = set()
+        seen: set[tuple[int, LineSpan]] = set()
         while found:
             lines, node = found.pop()
-            if node.id in seen:  # a definition is among the children of what is around it, too
+            if (node.id, lines) in seen:  # a definition is among the children of each that is around it, too
                 continue
-            seen.add(node.id)
+            seen.add((node.id, lines))
             if nws[lines.end] - nws[lines.start] < self.min_nws:
                 continue
             if len(lines) == 1 or before[lines.end] - before[lines.start] <= self.limit:

@@ -99,6 +99,14 @@ def test_classes_in_classes_are_each_looked_into_once(monkeypatch: pytest.Monkey
     assert max(Counter(looked).values()) <= 2  # once for the definitions, once for the blocks
 
 
+def test_a_method_is_a_block_with_its_comment_and_without_it() -> None:
+    """With it as a definition, without it as a child of a class above the size."""
+    method = "  total(): number {\n    return this.items.map(each => each.price).length\n  }\n"
+    text = "export class Shop {\n" + f"  /** What all of it costs. */\n{method}" * 3 + "}\n"
+    blocks = texts(BlocksChunker(max_nws=120, min_nws=50), text, "shop.ts")
+    assert blocks.count(f"  /** What all of it costs. */\n{method}") == blocks.count(method) == 3
+
+
 def test_a_leaf_above_the_size_is_cut_by_lines() -> None:
     """A comment between braces is one node, without children."""
     comment = ["  /* 12345678\n", *["     1234567890\n"] * 5, "  */\n"]
