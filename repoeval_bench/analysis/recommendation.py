@@ -110,9 +110,9 @@ class Recommendation:
         """Every arm of every answer with its mean, and whether the best is told apart from it."""
         rows = []
         for answer in self.answers:
-            asked = f"{answer.protocol} by {answer.retriever}"
+            asked, behind = f"{answer.protocol} by {answer.retriever}", answer.behind
             for place, each in enumerate(answer.choice.candidates):
-                said = "best" if place == 0 else "behind" if each in answer.behind else "not told apart"
+                said = "best" if place == 0 else "behind" if each in behind else "not told apart"
                 rows.append((asked, answer.arm(each).label, answer.choice.measure, f"{each.mean:.4f}", said))
         names = ("asked", "chunker", "measure", "mean", "against the best")
         return html_table(f"{repr(self)[1:-1]} ({self.data})", names, rows)

@@ -26,6 +26,7 @@ from repoeval_bench.runs.stages import texts_of
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder, Role
     from repoeval_bench.runs.request import RunRequest
+    from repoeval_bench.runs.view import RunView
 
 
 @click.command("eval")
@@ -67,7 +68,14 @@ def evaluate_command(
         unmade = experiment.left_out | {name: why for each in experiment.failed.values() for name, why in each.items()}
         contents = [run.metrics.as_json() for runs in found for run in runs] + left_out_rows(unmade)
         print_json(contents[0] if len(contents) == 1 else contents)
-    for number, (setting, runs) in enumerate(zip(experiment.settings, found if not as_json else (), strict=False)):
+    else:
+        _print(experiment, found, out, details=details)
+    experiment.check()
+
+
+def _print(experiment: Experiment, found: Sequence[Sequence[RunView]], out: Path, *, details: bool) -> None:
+    """The runs of each setting, under its protocol where there are several."""
+    for number, (setting, runs) in enumerate(zip(experiment.settings, found, strict=True)):
         if len(found) > 1:
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
         left_out, failed = experiment.left_out_of(setting), len(experiment.failed_of(setting))
@@ -76,7 +84,6 @@ def evaluate_command(
             print_lines(left_out_notes(left_out))
         else:
             print_answer(runs, out, failed=failed, left_out=left_out, remembered=False)
-    experiment.check()
 
 
 def _protocols(asked: Mapping[str, Any]) -> tuple[str, ...]:

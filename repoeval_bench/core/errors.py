@@ -108,6 +108,14 @@ def ending_with(last: Callable[[], None]) -> Iterator[None]:
     last()
 
 
+def anew(error: ChunkError) -> ChunkError:
+    """The same error without its traceback, whose frames hold what the caller holds: data, and caches that are open.
+
+    Raised again, an error that a local names would keep that frame in a cycle.
+    """
+    return type(error)(str(error))
+
+
 def all_mistakes(sentences: Iterable[str], where: object = "") -> str:
     """One mistake as its sentence; several one a line, each once, under a line that counts them.
 

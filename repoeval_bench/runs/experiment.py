@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import BUILT_IN
-from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, all_mistakes
+from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, all_mistakes, anew
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
@@ -277,7 +277,7 @@ def evaluate_all(
     place = Workplace(out=results.out, home=home, notify=notify, executor=executor, corpora=corpora)
     for run in evaluate_each(benchmark, cutters, request, model, place, reuse=reuse):
         if isinstance(run, ChunkError):
-            raise type(run)(str(run))  # see `_make_all`
+            raise anew(run)
         yield run
 
 

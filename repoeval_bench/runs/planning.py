@@ -9,7 +9,7 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import ChunkError, DatasetError
+from repoeval_bench.core.errors import ChunkError, DatasetError, anew
 from repoeval_bench.dataset.assembly import published_subset
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
@@ -132,7 +132,7 @@ def plan_all(
     inputs, planned = plan_each(benchmark, parts, protocol, skip_errors=skip_errors, executor=executor, corpora=corpora)
     for each in planned:
         if isinstance(each, ChunkError):
-            raise type(each)(str(each))  # a new one, which no local of this frame names
+            raise anew(each)
     return inputs, [each for each in planned if isinstance(each, Plan)]
 
 
@@ -180,8 +180,7 @@ def _tried(chunk: Callable[[], tuple[Corpus, Corpus, float]]) -> tuple[Corpus, C
     try:
         return chunk()
     except ChunkError as error:
-        # Without its traceback, whose frames would hold the caller's data and caches.
-        return type(error)(str(error))
+        return anew(error)
 
 
 def plan_one(

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.errors import ChunkError, anew
 from repoeval_bench.runs import store
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import Wanted, Workplace, execute_and_store, fitting, wanted_runs
@@ -82,7 +82,7 @@ def _make(wanted: Sequence[tuple[Wanted, Inputs]], out: Path) -> ChunkError | No
         try:
             planned = plan_one(inputs, each.cut, skip_errors=each.config.skip_errors, made=made)
         except ChunkError as error:
-            return type(error)(str(error))  # without its traceback, which holds what the caller holds
+            return anew(error)
         if each.protocol.documents == "chunks":
             made = replace(planned.corpus, own={})
         execute_and_store(planned, each, inputs, out)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from repoeval_bench.core.benchmark import Task
@@ -195,84 +197,12 @@ FILE = SourceFile("r", "a.py", "x = 1\n")
 @pytest.mark.parametrize(
     ("task", "file"),
     [
-        (
-            Task(
-                task_id="r/1",
-                repo="r",
-                path="a.py",
-                prompt="p",
-                ground_truth="x = 1\n",
-                body=LineSpan(0, 1),
-                context_start=0,
-                level="function",
-            ),
-            FILE,
-        ),
-        (
-            Task(
-                task_id="r/0",
-                repo="r",
-                path="b.py",
-                prompt="p",
-                ground_truth="x = 1\n",
-                body=LineSpan(0, 1),
-                context_start=0,
-                level="function",
-            ),
-            FILE,
-        ),
-        (
-            Task(
-                task_id="r/0",
-                repo="r",
-                path="a.py",
-                prompt="q",
-                ground_truth="x = 1\n",
-                body=LineSpan(0, 1),
-                context_start=0,
-                level="function",
-            ),
-            FILE,
-        ),
-        (
-            Task(
-                task_id="r/0",
-                repo="r",
-                path="a.py",
-                prompt="p",
-                ground_truth="x = 2\n",
-                body=LineSpan(0, 1),
-                context_start=0,
-                level="function",
-            ),
-            FILE,
-        ),
-        (
-            Task(
-                task_id="r/0",
-                repo="r",
-                path="a.py",
-                prompt="p",
-                ground_truth="x = 1\n",
-                body=LineSpan(1, 2),
-                context_start=0,
-                level="function",
-            ),
-            FILE,
-        ),
-        (
-            Task(
-                task_id="r/0",
-                repo="r",
-                path="a.py",
-                prompt="p",
-                ground_truth="x = 1\n",
-                body=LineSpan(1, 2),
-                context_start=1,
-                level="function",
-            ),
-            FILE,
-        ),
+        (replace(TASK, task_id="r/1"), FILE),
+        (replace(TASK, path="b.py"), FILE),
+        (replace(TASK, prompt="q"), FILE),
+        (replace(TASK, ground_truth="x = 2\n"), FILE),
+        (replace(TASK, body=LineSpan(1, 2)), FILE),
+        (replace(TASK, body=LineSpan(1, 2), context_start=1), FILE),
         (TASK, SourceFile("r", "b.py", "x = 1\n")),
         (TASK, SourceFile("r", "a.py", "x = 1")),
     ],

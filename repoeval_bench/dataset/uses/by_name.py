@@ -154,7 +154,7 @@ class ByName(VisibleNames):
         elif use.binds or (use.name in local and not use.elsewhere):
             return Found(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
         else:
-            found, reason = self._bare(path, lines, family, use.name)
+            found, reason = self.bare(path, lines, use.name)
             found = [each for each in found if family != "rust" or each[1].form != "macro"]
         kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
         if not kept and reason in ("dynamic", "unresolved"):
@@ -189,9 +189,7 @@ class ByName(VisibleNames):
         if plain[0] in STANDARD.get(family, ()):
             return (), "builtin"
         if family == "c" and self._namespaces.issuperset(plain):
-            return self._of_type(path, family, plain[-1], use.name) or self._bare(path, lines, family, use.name)[
-                0
-            ], None
+            return self._of_type(path, family, plain[-1], use.name) or self.bare(path, lines, use.name)[0], None
         head = re.split(r"\W+", use.receiver)[0]
         if head in local or not all(map(str.isidentifier, plain)):
             return (), "dynamic"
@@ -213,7 +211,7 @@ class ByName(VisibleNames):
             return members, None if members else reason or "dynamic"
         if members := self._of_type(path, family, steps[-1], name):
             return members, None
-        _, reason = self._bare(path, LineSpan(0, 0), family, steps[-1])
+        _, reason = self.bare(path, LineSpan(0, 0), steps[-1])
         return (), reason if reason == "third party" else "dynamic"
 
 

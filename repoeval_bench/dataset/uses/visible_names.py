@@ -35,9 +35,9 @@ class VisibleNames(FileDefinitions):
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 
-    def _bare(
-        self, path: str, lines: LineSpan, family: str, name: str
-    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        """(file, definition) of what a name alone means on some lines of a file, locals aside, or why there is none."""
+        family = self.family(path) or ""
         if family in IMPLICIT and lines and (found := self._own(path, lines, name)):
             return found, None
         outside = False
@@ -130,10 +130,6 @@ class VisibleNames(FileDefinitions):
         files = (file.text for path, file in self._files.items() if self.family(path) == "c")
         return frozenset(name for text in files for name in re.findall(r"\bnamespace\s+(\w+)", text))
 
-    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
-        """(file, definition) of what a name alone means on some lines of a file, locals aside, or why there is none."""
-        return self._bare(path, lines, self.family(path) or "", name)
-
     def of_module(
         self, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
@@ -153,7 +149,7 @@ class VisibleNames(FileDefinitions):
         if steps[1:]:
             found, reason = self.of_module(path, steps[:-1], steps[-1])
             if not (found or reason) and self.family(path) == "rust":
-                found = self._in_files(self._imports.crate(path, (*steps[:-1],)), steps[-1], steps[-1], "rust", 0)
+                found = self._in_files(self._imports.crate(path, tuple(steps[:-1])), steps[-1], steps[-1], "rust", 0)
             if found or reason:
                 return found, reason
             if not self._is_here(path, steps):
@@ -166,16 +162,16 @@ class VisibleNames(FileDefinitions):
         A package of Go has been imported. In C, C++ and C# a namespace may be made by a macro or a tool.
         """
         family = self.family(path)
+        if family not in ("java", "rust"):
+            return family != "go"
         outer = self.bare(path, LineSpan(0, 0), steps[-2])[0]
         if family == "java":
             return bool(outer) or any(f"/{each}".endswith(f"/{'/'.join(steps)}.java") for each in self._files)
-        if family == "rust":
-            known = {"crate", "self", "super", *(each.name for each in self._imports.of(path, family) if each.files)}
-            module = rf"\bmod\s+{re.escape(steps[0])}\b"
-            # A crate's name is written small; what is written large may be a type parameter.
-            here = outer or steps[0] in known or not steps[0].islower() or self._imports.crate(path, (steps[0],))
-            return bool(here or re.search(module, self._files[path].text))
-        return family != "go"
+        known = {"crate", "self", "super", *(each.name for each in self._imports.of(path, family) if each.files)}
+        module = rf"\bmod\s+{re.escape(steps[0])}\b"
+        # A crate's name is written small; what is written large may be a type parameter.
+        here = outer or steps[0] in known or not steps[0].islower() or self._imports.crate(path, (steps[0],))
+        return bool(here or re.search(module, self._files[path].text))
 
     def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:
         """The members of that name of the first class that has one."""
@@ -183,7 +179,7 @@ class VisibleNames(FileDefinitions):
 
     def _of_type(self, path: str, family: str, of: str, name: str) -> Sequence[tuple[str, Parsed]]:
         """The member of the class that a file calls so."""
-        return self._of_classes(self._bare(path, LineSpan(0, 0), family, of)[0], family, name)
+        return self._of_classes(self.bare(path, LineSpan(0, 0), of)[0], family, name)
 
     def _of_classes(
         self, classes: Iterable[tuple[str, Parsed]], family: str, name: str
@@ -252,7 +248,7 @@ class VisibleNames(FileDefinitions):
                 if each.kind == "class"
                 for word in _BASE.findall(_without_arguments(each.signature.partition(each.name)[2]))
             ]
-            named = [found for word in words for found in self._bare(file, LineSpan(0, 0), family, word)[0]]
+            named = [found for word in words for found in self.bare(file, LineSpan(0, 0), word)[0]]
             if family == "go":
                 structs = (each for each in self._named_in(file).whole.get(qualified, ()) if each.kind == "class")
                 inside = (steps for each in structs for steps in self._static.embedded(file, each))
@@ -263,7 +259,7 @@ class VisibleNames(FileDefinitions):
 
 
 def _without_arguments(text: str) -> str:
-    """Without type arguments: what a base is of is no base."""
+    """Without type arguments: `Order` in `List<Order>` is not a base."""
     while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
         text = shorter
     return text

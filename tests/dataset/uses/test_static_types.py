@@ -75,7 +75,7 @@ GO = {
         "x := []*Item{{Price: 1, Parts: []Item{{Weight: 2}}}}",
         "Item Item.Price Item.Parts Item.Weight",
     ),
-    "keys that are no members": ("x := map[string]Item{name: {Price: 1}}", "Item Item.Price"),
+    "keys that are not members": ("x := map[string]Item{name: {Price: 1}}", "Item Item.Price"),
     "a function in a field": ("item.Total().Items", "Item.Total Basket.Items"),
     "a function in a variable": (
         "f := func(i *Item) *Basket { return nil }; f(item).Items",
@@ -214,8 +214,8 @@ JAVA = {
     ),
     "instanceof": ("if (any instanceof Item gift) { gift.price; }", "Item Item.price"),
     "a cast": ("((Item) any).price;", "Item Item.price"),
-    "what a base is of is no base": ("shelf.price; shelf.Kind;", ""),
-    "what a base is in is no base": ("Kind.SMALL;", "Task.Kind Task.Kind.SMALL"),
+    "what a base is of is not a base": ("shelf.price; shelf.Kind;", ""),
+    "what a base is in is not a base": ("Kind.SMALL;", "Task.Kind Task.Kind.SMALL"),
     "a collection": ("item.parts.get(0).price;", "Item.parts Item.price"),
 }
 CSHARP_SHOP = {
