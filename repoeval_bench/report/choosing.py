@@ -75,7 +75,7 @@ def choice_sentences(choice: Choice, comparisons: Sequence[Comparison] = ()) -> 
         shown = ", ".join(alike[:NAMED]) + (f" and {len(alike) - NAMED} more" if len(alike) > NAMED else "")
         cheap = f", the cheapest first ({choice.cost_unit} a query)" if choice.cost_unit else ""
         told = [f"cannot be told apart from the best{cheap}: {shown}."]
-    return [*told, *doubts, *missing_data(choice)]
+    return [*told, *doubts, *missing_data(choice, nearest_shown=not _doubt(choice.candidates[1], choice, comparisons))]
 
 
 def choice_record(choice: Choice) -> dict[str, Any]:
@@ -106,8 +106,14 @@ def _why(doubt: Comparison) -> str:
     return f": {doubt.verdict}" if doubt.rests_on_one else f" among {count(doubt.family, 'comparison')}"
 
 
-def missing_data(choice: Choice) -> list[str]:
-    """How much more data would settle the top pair; nothing where it is settled or cannot be said."""
+def missing_data(choice: Choice, *, nearest_shown: bool) -> list[str]:
+    """How much more data would settle the top pair; nothing where it is settled or cannot be said.
+
+    What tells the pair apart among the best's own may not among all pairs, or rest on one file: then it is not
+    `nearest_shown`, and the estimate, which is of the former, says nothing.
+    """
+    if choice.more_clusters == 0 and not nearest_shown:
+        return []
     if choice.more_clusters == 0 and choice.more_repositories:
         more = _about(choice.more_repositories, "more repository")
         return [f"estimate: files like these tell the first two apart; to say it of new repositories takes {more}."]

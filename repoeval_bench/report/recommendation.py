@@ -29,9 +29,7 @@ def answer_sentences(answer: Answer) -> list[str]:
     if not answer.enough:
         asked = f"{count(answer.n_queries, 'query')} in {cluster_count(choice.n_clusters, choice.clustered_by)}"
         found = f"Not enough data: {asked} cannot show which chunker is better. {found}"
-    # What settles the first two among the best's own pairs may not among all pairs; then there is no estimate.
-    doubted = choice.more_clusters == 0 and choice.candidates[1] not in answer.behind
-    missing = [] if doubted else missing_data(choice)
+    missing = missing_data(choice, nearest_shown=choice.candidates[1] in answer.behind)
     return [
         *filter(None, [found, _gain_and_cost(answer)]),
         *(f"{each[:1].upper()}{each[1:]}" for each in missing),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from repoeval_bench.analysis.comparison import compare, pairs_with
 from repoeval_bench.analysis.diff import SAME
 from repoeval_bench.analysis.records import scores_nothing
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, fewest_clusters
+from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
@@ -228,7 +229,7 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str], against: Sequence[C
         named = ", ".join(f"{name} {size:.0f}" for name, size in zip(short, sizes, strict=True))
         lines.append(
             f"Chunks are not of one size (mean non-whitespace characters: {named}), and size alone moves scores; "
-            "--match-size removes that."
+            f"{_size_remedy({each.chunker for each in metrics})}."
         )
     cautions = [copy_note(metrics[0].gold_in_query)]
     with suppress(UsageError):  # an imported run's protocol has no text of ours
@@ -236,6 +237,17 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str], against: Sequence[C
     if said := "; ".join(filter(None, cautions)):
         lines.append(f"Protocol {metrics[0].protocol}: {said}.")
     return tuple(lines)
+
+
+def _size_remedy(chunkers: Collection[str]) -> str:
+    """What can be done about the sizes of these chunkers, of which some may have no option for one."""
+    unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
+    if not unsized:
+        return "--match-size removes that"
+    if len(unsized) == 1:
+        return f"--match-size {unsized[0]} removes that ({unsized[0]} has no option for a size)"
+    none = f"{listed(unsized)} have no option for a size"
+    return none if len(unsized) == len(chunkers) else f"--match-size removes that among the others, {none}"
 
 
 def _doubts(against: Sequence[Comparison]) -> list[str]:

@@ -69,12 +69,13 @@ def test_it_says_what_the_verdict_on_the_same_runs_says(tmp_path):
 
 
 def test_the_first_two_are_told_apart_by_the_answer_or_by_no_sentence(tmp_path):
-    """The estimate of repositories begins with them: it is left out where the test among all pairs does not show them."""
+    """The estimate of repositories begins with them: `recommend` and `compare` leave it out where no test shows them."""
     for mean, shown in ((0.5, True), (0.7, False)):
         found = answer(tmp_path / str(mean), {"a": 0.701, "b": mean})
         found = replace(found, choice=replace(found.choice, more_clusters=0, more_repositories=7))
-        told = any("files like these tell the first two apart" in each for each in answer_sentences(found))
-        assert (told, bool(found.behind)) == (shown, shown)
+        for sentences in (answer_sentences(found), choice_sentences(found.choice, [*found.leads.values()])):
+            told = any("files like these tell the first two apart" in each for each in sentences)
+            assert (told, bool(found.behind)) == (shown, shown)
 
 
 def test_where_every_run_scores_0_there_is_no_best(tmp_path):

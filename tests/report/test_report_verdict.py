@@ -121,6 +121,27 @@ def test_sizes_that_differ_are_minded(tmp_path, plain):
     assert any("b 100, c 104, d 120" in line for line in verdict(runs).notes)
 
 
+@pytest.mark.parametrize(
+    ("chunkers", "said"),
+    [
+        (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size removes that."),
+        (("ast:max_nws=1500", "functions"), "; --match-size functions removes that (functions has no option for a size)."),
+        (("file", "functions"), "; file and functions have no option for a size."),
+        (
+            ("ast:max_nws=1500", "file", "functions"),
+            "; --match-size removes that among the others, file and functions have no option for a size.",
+        ),
+    ],
+)
+def test_a_size_is_matched_where_there_is_one(tmp_path, plain, chunkers, said):
+    """One chunker without a size can be what the others are set to; of several nothing is promised."""
+    runs = [
+        made(tmp_path / name, plain, chunker=spec, chunk_nws={"mean": mean, "median": 1, "p95": 1})
+        for name, spec, mean in zip("bcd", chunkers, (100.0, 120.0, 140.0), strict=False)
+    ]
+    assert any(line.startswith("Chunks are not of one size") and line.endswith(said) for line in verdict(runs).notes)
+
+
 def test_equal_means_have_no_first_among_them(tmp_path, plain):
     """A tie is called one, without a lead of nothing."""
     found = verdict([made(tmp_path / "b", plain), made(tmp_path / "c", list(plain))])
