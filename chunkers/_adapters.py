@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.core.errors import OR_SKIP, BenchError, ChunkError, UsageError
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError, plug_in_errors_as
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 
@@ -20,18 +20,9 @@ if TYPE_CHECKING:
     from repoeval_bench.core.registry import Chosen
 
 
-@contextmanager
-def named_failure(chunker: str, file: SourceFile) -> Iterator[None]:
+def named_failure(chunker: str, file: SourceFile) -> AbstractContextManager[None]:
     """Turn any exception of foreign code into a ChunkError that names the chunker and the file."""
-    try:
-        yield
-    except BenchError:
-        raise
-    except Exception as error:
-        raise ChunkError(
-            f"{file.name}: {chunker} failed with {type(error).__name__}: {_first_line(error)}; repair the chunker"
-            f"{OR_SKIP}"
-        ) from error
+    return plug_in_errors_as(ChunkError, f"{file.name}: {chunker}", f"repair the chunker{OR_SKIP}")
 
 
 def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
@@ -39,20 +30,8 @@ def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
 
     A generator runs here, and what a plug-in prints does not get among the results.
     """
-    try:
-        with redirect_stdout(sys.stderr):
-            return tuple(chunker.chunk(file))
-    except BenchError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise ChunkError(
-            f"{chunker.spec} failed on {file.name}: {type(error).__name__}: {_first_line(error)}; repair the chunker"
-            f"{OR_SKIP}"
-        ) from error
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0][:200] or "no message"
+    with named_failure(chunker.spec, file), redirect_stdout(sys.stderr):
+        return tuple(chunker.chunk(file))
 
 
 def char_offsets(text: str) -> dict[int, int]:

@@ -23,7 +23,7 @@ from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, shell_line
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, eval_line, shell_line
 from repoeval_bench.runs.store import check_writable
 from repoeval_bench.runs.view import RunView
 
@@ -58,7 +58,10 @@ def recommend_command(
     request = _with_what_is_here(RecommendRequest.of({"source": source, **asked}, typed=True))
     _check(request, execution, report, home)
     check_writable(out)
-    data = _data(request, out)
+    source = benchmark_of(request.source, out / PACKS, notify=say)
+    # A worker may be in another folder.
+    elsewhere_too = str(Path(source).resolve()) if Path(source).exists() else source
+    data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": elsewhere_too}
     benchmark = load_benchmark(**data, home=home, notify=say)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     jobs: dict[str, Any] = {"out": out, "without": frozenset(), "sample": request.tasks}
@@ -68,7 +71,7 @@ def recommend_command(
             places: dict[str, Any] = {"out": out, "home": home, "executor": pool, "elsewhere": elsewhere}
             found = recommend(benchmark, **fields, **places, notify=say)
         if found.answers:
-            _show(found, report, out, as_json=as_json)
+            _show(found, request.model_copy(update={"source": source}), report, out, as_json=as_json)
     # Where jobs failed, that has been told by now.
     if found.n_failed:
         raise ResultError("\n  ".join([f"{count(found.n_failed, 'run')} failed; left out:", *found.left_out]))
@@ -102,26 +105,24 @@ def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path 
     problems.check()
 
 
-def _show(found: Recommendation, report: Path | None, out: Path, *, as_json: bool) -> None:
-    decides = [RunView(out / run_id) for run_id in found.answers[0].arms]
+def _show(found: Recommendation, request: RecommendRequest, report: Path | None, out: Path, *, as_json: bool) -> None:
+    first = found.answers[0]
+    decides = [RunView(out / run_id) for run_id in first.arms]
     remember(decides, out, say)
     if report:
         from repoeval_bench.report.html.report import report_page
 
         write_and_say(report, report_page(decides, str(report)), "another file with --report")
     if as_json:
-        print_json(recommendation_record(found))
+        print_json({"source": request.source} | recommendation_record(found))
         return
-    print_paragraph(" ".join(answer_sentences(found.answers[0])))
+    print_paragraph(" ".join(answer_sentences(first)))
     echo()
     echo(found.data)
     print_table(recommendation_table(found))
     closer, tested = (shell_line([command], out=out) for command in ("report", "compare"))
-    print_lines([f"look closer: {closer}", f"each pair tested: {tested} RUN RUN"])
-
-
-def _data(request: RecommendRequest, out: Path) -> dict[str, Any]:
-    source = benchmark_of(request.source, out / PACKS, notify=say)
-    # A worker may be in another folder.
-    source = str(Path(source).resolve()) if Path(source).exists() else source
-    return request.model_dump(include=set(DataRequest.model_fields)) | {"source": source}
+    best = next(each for each in request.requests([first.protocol]) if each.retriever == first.retriever)
+    alone = eval_line(best.model_copy(update={"chunker": first.best.spec}), out=out, short=True)
+    print_lines(
+        [f"look closer: {closer}", f"each pair tested: {tested} RUN RUN", f"other runs over these tasks: {alone}"]
+    )

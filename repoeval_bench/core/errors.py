@@ -75,6 +75,10 @@ class ResultError(BenchError):
     """A run folder cannot be written, or holds what cannot be read back."""
 
 
+_LONGEST = 200
+"""Characters of others' messages that are told."""
+
+
 def os_reason(error: Exception) -> str:
     """Why a file cannot be read or written; of what the system says, without a number and paths.
 
@@ -90,6 +94,23 @@ def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[No
         yield
     except (OSError, UnicodeDecodeError) as error:
         raise kind(f"{what} ({os_reason(error)}); {way_out}") from error
+
+
+def in_one_line(error: BaseException) -> str:
+    """The kind of an error of others' code, and of its message the first line: `ValueError: no such column`."""
+    first, *_ = str(error).strip().splitlines() or ["no message"]
+    return f"{type(error).__name__}: {first.strip()[:_LONGEST]}"
+
+
+@contextmanager
+def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[None]:
+    """Within the block whatever another package's code raises, an exit too, is one of a kind, in one sentence."""
+    try:
+        yield
+    except BenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise kind(f"{what} failed with {in_one_line(error)}; {way_out}") from error
 
 
 @contextmanager

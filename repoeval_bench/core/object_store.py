@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from repoeval_bench.core.errors import BenchError, UsageError
+from repoeval_bench.core.errors import BenchError, UsageError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_text, write_atomic
 
@@ -53,7 +53,7 @@ class ObjectStore:
                 f"{url} is not the address of a store ({error}); give one such as file:///shared"
             ) from error
         except Exception as error:  # implementations of fsspec raise what they like, some of them where they connect
-            raise StoreError(f"the store {url} cannot be reached ({_reason(error)})") from error
+            raise StoreError(f"the store {url} cannot be reached ({in_one_line(error)})") from error
         self._local = type(self._system).__name__ == "LocalFileSystem"
 
     def __eq__(self, other: object) -> bool:
@@ -164,10 +164,6 @@ class ObjectStore:
             raise
         except Exception as error:  # implementations of fsspec raise what they like
             raise StoreError(
-                f"{name} of the store {self.url} cannot be {verb} after {TRIES} tries ({_reason(error)}); run the same "
-                "command again when the store answers"
+                f"{name} of the store {self.url} cannot be {verb} after {TRIES} tries ({in_one_line(error)}); run the "
+                "same command again when the store answers"
             ) from error
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

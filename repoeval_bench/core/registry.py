@@ -31,7 +31,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import BenchError, SpecError
+from repoeval_bench.core.errors import BenchError, SpecError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.options import Option, options_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
@@ -199,8 +199,8 @@ class Chosen:
                 made = factory(**asked, **self.options)
         except BenchError:
             raise
-        except Exception as error:
-            raise SpecError(f"{self.spec} cannot be built: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise SpecError(f"{self.spec} cannot be built: {in_one_line(error)}") from error
         missing = [name for name in kind.offers if not hasattr(made, name)]
         if missing:
             raise SpecError(f"{self.spec} has no {missing[0]}; see docs/plug-ins.md for what {_a(kind.name)} offers")
@@ -317,9 +317,9 @@ def _package(point: EntryPoint) -> str:
 def _plug_in(kind: str, point: EntryPoint) -> Row:
     try:
         loaded = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SpecError(
-            f"plug-in {point.name!r} of {_package(point)} cannot be imported ({type(error).__name__}: {error}); "
+            f"plug-in {point.name!r} of {_package(point)} cannot be imported ({in_one_line(error)}); "
             "repair or remove the package"
         ) from error
     return _row(kind, point.name, loaded, where=point.value.replace(" ", ""), origin=_package(point))
@@ -335,9 +335,9 @@ def _from_module(kind: str, target: str) -> Row:
     _search_working_folder()
     try:
         module = import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SpecError(
-            f"{kind} py:{target}: module {name!r} cannot be imported ({type(error).__name__}: {error}); "
+            f"{kind} py:{target}: module {name!r} cannot be imported ({in_one_line(error)}); "
             "run from the folder that holds it, or install it"
         ) from error
     if not hasattr(module, attribute):

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from repoeval_bench.core.errors import EmbeddingError, SpecError
+from repoeval_bench.core.errors import EmbeddingError, SpecError, in_one_line
 from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
 from repoeval_bench.core.registry import choose
@@ -120,7 +120,7 @@ def locate(text: str) -> ModelFiles:
     except (AttributeError, LookupError, TypeError) as error:
         raise EmbeddingError(
             f"the configuration files in {folder} are not those of a sentence-transformers model "
-            f"({type(error).__name__}: {error}); restore the model's folder"
+            f"({in_one_line(error)}); restore the model's folder"
         ) from error
     if spec.name != "minilm":
         return files
@@ -152,10 +152,9 @@ def _model_folder(name: str) -> Path:
     try:
         return Path(snapshot_download(name, ignore_patterns=["onnx/*", "openvino/*", "*.h5", "*.msgpack", *_PICKLES]))
     except Exception as error:  # the hub's client raises a dozen kinds; all mean that the model is not here
-        reason = str(error).partition("\n")[0]
         raise EmbeddingError(
             f"model {name!r} is neither a folder, nor in the local hub cache, nor to be fetched "
-            f"({type(error).__name__}: {reason}); name the folder of a model that is here"
+            f"({in_one_line(error)}); name the folder of a model that is here"
         ) from error
 
 

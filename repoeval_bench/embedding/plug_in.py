@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import BenchError, EmbeddingError
+from repoeval_bench.core.errors import EmbeddingError, plug_in_errors_as
 from repoeval_bench.core.parts import Role
 from repoeval_bench.embedding.text_encoder import PlainEncoder, Sending, unit_rows
 
@@ -50,11 +50,5 @@ class PlugInEncoder(PlainEncoder):
         return found
 
     def _asked(self, method: str, texts: Sequence[str], role: Role) -> Any:
-        try:
+        with plug_in_errors_as(EmbeddingError, self.spec, "repair the embedder"):
             return getattr(self._inner, method)(texts, role)
-        except BenchError:
-            raise
-        except Exception as error:
-            raise EmbeddingError(
-                f"{self.spec} failed with {type(error).__name__}: {error}; repair the embedder"
-            ) from error

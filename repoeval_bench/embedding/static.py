@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.errors import EmbeddingError, in_one_line
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.parts import Role
 from repoeval_bench.embedding.fitted import keep
@@ -76,9 +76,8 @@ def _distill(files: ModelFiles, dim: int, folder: Path) -> None:
         try:
             model = distill(str(files.folder), device="cpu", pca_dims=dim, quantize_to="float32")
         except Exception as error:  # a model that is not a transformer, or lacks a vocabulary, fails in its own way
-            reason = str(error).partition("\n")[0]
             raise EmbeddingError(
-                f"nothing can be distilled from {files.folder} ({type(error).__name__}: {reason}); name a model that "
+                f"nothing can be distilled from {files.folder} ({in_one_line(error)}); name a model that "
                 "begins with a Transformer"
             ) from error
     # Settings of the model it comes from, which would cut long texts and fill short ones up.

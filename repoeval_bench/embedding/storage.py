@@ -13,7 +13,7 @@ from typing import Literal
 
 from diskcache import Timeout
 
-from repoeval_bench.core.errors import CacheError
+from repoeval_bench.core.errors import CacheError, in_one_line
 from repoeval_bench.embedding.database import Database, ReadOnlyDatabase
 from repoeval_bench.embedding.disk import KEPT, MEND, SETTINGS, RawDisk, can_be_written, prepare
 
@@ -167,7 +167,7 @@ class VectorCache:
             # In a damaged or foreign database that sqlite can read, diskcache and this class meet values of any kind.
             raise CacheError(
                 f"the vector cache {self.folder} holds what was not written by this program "
-                f"({type(error).__name__}: {error}); {_ELSEWHERE if self.read_only else _DELETE}"
+                f"({in_one_line(error)}); {_ELSEWHERE if self.read_only else _DELETE}"
             ) from error
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.errors import BenchError, MetricError
+from repoeval_bench.core.errors import MetricError, plug_in_errors_as
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.retrieval.ranking import rank
 
@@ -24,14 +24,8 @@ class PlugInRetriever:
 
     def search(self, queries: Sequence[Query], k: int, exclude: Excluded | None = None) -> Run:
         """The k best chunks of each query; MetricError where the plug-in fails or breaks what a retriever offers."""
-        try:
+        with plug_in_errors_as(MetricError, self._spec, "repair the retriever"):
             run = self._inner.search(queries, k, exclude)
-        except BenchError:
-            raise
-        except Exception as error:
-            raise MetricError(
-                f"{self._spec} failed with {type(error).__name__}: {error}; repair the retriever"
-            ) from error
         if not isinstance(run, Run):
             raise MetricError(f"{self._spec} returned a {type(run).__name__}; search returns a Run of core.run")
         return Run(
@@ -72,12 +66,8 @@ class PlugInScorer:
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text; MetricError where the plug-in fails or gives something else."""
-        try:
+        with plug_in_errors_as(MetricError, self._spec, "repair the reranker"):
             scores = [float(score) for score in self._inner.score(query, texts)]
-        except Exception as error:
-            raise MetricError(
-                f"{self._spec} failed with {type(error).__name__}: {error}; repair the reranker"
-            ) from error
         if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
             raise MetricError(
                 f"{self._spec} gave {len(scores)} scores for {len(texts)} texts, or one that is not finite"

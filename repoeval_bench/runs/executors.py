@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from repoeval_bench.core.cores import usable_cores
-from repoeval_bench.core.errors import BenchError
+from repoeval_bench.core.errors import BenchError, in_one_line
 
 if TYPE_CHECKING:
     from ctypes import Array, c_ubyte
@@ -320,7 +320,7 @@ def _run(job: Callable[[], T], place: int) -> T:
     except Exception as error:
         if _travels(error):
             raise
-        raise BenchError(f"a job failed with {type(error).__name__}: {error}") from error
+        raise BenchError(f"a job failed with {in_one_line(error)}") from error
 
 
 def _travels(error: Exception) -> bool:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from repoeval_bench.core.cores import usable_cores
-from repoeval_bench.core.errors import BenchError, EmbeddingError, UsageError
+from repoeval_bench.core.errors import BenchError, EmbeddingError, UsageError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
@@ -169,9 +169,7 @@ def _result(reference: Any) -> Finished[Any]:
     try:
         finished: Finished[Any] = ray.get(reference)
     except ray.exceptions.RayTaskError as error:  # it was not begun: a job's own errors are part of what comes back
-        return failed(
-            f"its machine cannot begin it ({type(error.cause).__name__}: {error.cause}); install the same there"
-        )
+        return failed(f"its machine cannot begin it ({in_one_line(error.cause)}); install the same there")
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0]
         return failed(f"its worker was lost {TRIES} times, the last time so: {reason}; give it more memory")

@@ -383,7 +383,7 @@ def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path, mo
     ("body", "message"),
     [
         ("return [file.text]", "Chunk.cut"),
-        ("return None", "failed on"),
+        ("return None", "failed with TypeError"),
         ("raise ValueError('first\\nsecond')", "ValueError: first; repair"),
         ("raise ValueError", "ValueError: no message; repair"),
         ("raise SystemExit(0)", "SystemExit"),

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from support.command import bench
+from support.command import bench, one_sentence
 from support.plug_ins import install, module_of_the_docs
 
 
@@ -94,3 +94,26 @@ def test_a_folder_of_ones_own_named_chunkers_is_not_taken_for_ours(mirror, tmp_p
     )
     assert done.code == 0, done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("ends", ["raise ValueError('first\\nsecond')", "raise SystemExit(0)"])
+@pytest.mark.parametrize(
+    ("part", "asked"),
+    [
+        ("retriever", ["--retriever", "py:{}:Fails"]),
+        ("reranker", ["--retriever", "rerank:py:{}:Fails,first=bm25"]),
+        ("embedder", ["--embedder", "py:{}:Fails"]),
+    ],
+)
+def test_a_part_that_fails_is_one_sentence(mirror, tmp_path, monkeypatch, part, asked, ends):
+    """The kind of the exception and the first line of its message; an exit of its own is a failure too."""
+    module = f"fails_{part}_{len(ends)}"
+    methods = "".join(f"    def {name}(self, *_):\n        {ends}\n" for name in ("search", "score", "encode"))
+    (tmp_path / f"{module}.py").write_text(
+        f"class Fails:\n    identity = {{'model': 'none'}}\n    def __init__(self, chunks=None): pass\n{methods}"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["-c", "file", *(word.format(module) for word in asked), "--source", mirror, "--out", tmp_path / "results"]
+    sentence = one_sentence(bench("eval", *words, home=tmp_path / "home"), 1)
+    reason = "ValueError: first" if "first" in ends else "SystemExit: 0"
+    assert sentence.endswith(f"py:{module}:Fails failed with {reason}; repair the {part}")

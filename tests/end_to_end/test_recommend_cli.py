@@ -2,6 +2,7 @@
 
 import json
 import random
+import shlex
 
 import pytest
 
@@ -117,7 +118,19 @@ def test_a_table_and_where_to_look_follow_the_answer(code, tmp_path, answered):
     paragraph = done.out.partition("\n\n")[0]
     assert paragraph.split() == " ".join(found["answers"][0]["answer"]).split()
     assert f"look closer: repoeval-bench report --out {out}" in done.out
-    assert len(list((out / "packs").iterdir())) == 1
+    (pack,) = (out / "packs").iterdir()
+    assert found["source"] == str(pack)
+
+
+def test_the_last_line_goes_on_over_the_same_tasks(code, answered):
+    """It names the pack, and makes the run that the answer names."""
+    out, found = answered
+    done = bench("recommend", code, *NARROW, "--out", out, home=out / "home")
+    program, *words = shlex.split(done.out.splitlines()[-1].partition(": ")[2])
+    assert program == "repoeval-bench"
+    again = bench(*words, "--json", home=out / "home")
+    assert again.code == 0, again.err
+    assert json.loads(again.out)["run_id"] == found["answers"][0]["choice"]["candidates"][0]["run_id"]
 
 
 def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered):

@@ -125,7 +125,10 @@ def test_sizes_that_differ_are_minded(tmp_path, plain):
     ("chunkers", "said"),
     [
         (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size removes that."),
-        (("ast:max_nws=1500", "functions"), "; --match-size functions removes that (functions has no option for a size)."),
+        (
+            ("ast:max_nws=1500", "functions"),
+            "; --match-size functions removes that (functions has no option for a size).",
+        ),
         (("file", "functions"), "; file and functions have no option for a size."),
         (
             ("ast:max_nws=1500", "file", "functions"),
