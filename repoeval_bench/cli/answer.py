@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,13 @@ from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.scores import headline_table, score_tables
-from repoeval_bench.report.table import with_notes
 from repoeval_bench.report.verdict import Verdict, verdict
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import shell_line
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.runs.asked import Asked
     from repoeval_bench.runs.view import RunView
 
 
@@ -51,7 +51,7 @@ def print_answer(
     different, found = answer_to(runs, comparisons, failed=failed)
     print_paragraph(found.text)
     echo()
-    (table,) = with_notes([answer_table(different, found)], left_out_notes(left_out))
+    table = answer_table(different, found, left_out)
     print_table(table)
     if table.notes:  # without them the blank line below the rows is the one
         echo()
@@ -63,15 +63,14 @@ def print_answer(
     echo(f"for every measure, test and note add --details; for a page: {report}")
 
 
-def left_out_notes(chunkers: Iterable[str]) -> list[str]:
-    """A note on the chunkers that know too few languages; why was said when they were left out."""
-    named = ", ".join(chunkers)
-    return [f"left out, not knowing a language of the data: {named}"] if named else []
-
-
-def left_out_rows(chunkers: Mapping[str, str]) -> list[dict[str, str]]:
-    """A row for each of them, with the reason, behind the rows of runs in JSON."""
-    return [{"chunker": name, "left_out": reason} for name, reason in chunkers.items()]
+def unmade_rows(experiment: Asked) -> list[dict[str, str]]:
+    """A row for each chunker that was left out, and for each run that failed, behind the rows of runs in JSON."""
+    left_out = [{"chunker": name, "left_out": reason} for name, reason in experiment.left_out.items()]
+    return left_out + [
+        {"chunker": name, "protocol": setting.resolved_protocol().name, "left_out": reason}
+        for setting, of_setting in experiment.failed.items()
+        for name, reason in of_setting.items()
+    ]
 
 
 def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice) -> None:

@@ -63,9 +63,9 @@ def compare_command(  # longer than 60 lines: each option has its line
     # These take as long to import as the server to start, so they are imported while it does.
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import check_margin, compare
-    from repoeval_bench.cli.answer import answer_to, left_out_notes, print_answer, print_comparison
+    from repoeval_bench.cli.answer import answer_to, print_answer, print_comparison
     from repoeval_bench.cli.console import print_lines
-    from repoeval_bench.report.answer import answer_markdown
+    from repoeval_bench.report.answer import answer_markdown, left_out_notes
     from repoeval_bench.runs.execution import experiment_on
     from repoeval_bench.runs.naming import find_run, remember
     from repoeval_bench.runs.run_store import Results
@@ -104,7 +104,7 @@ def compare_command(  # longer than 60 lines: each option has its line
         # The baseline may be none of the runs: it is one to choose from all the same.
         compared = stored if base is None else [base, *stored]
         if summary:
-            append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed))))
+            append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), left_out))
         if as_json:
             _print_json(compared, comparisons, left_out | failed)
         elif details:

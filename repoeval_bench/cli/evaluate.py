@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.cli.answer import left_out_notes, left_out_rows, print_answer, print_scores
+from repoeval_bench.cli.answer import print_answer, print_scores, unmade_rows
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import details_option, refuse_unread, requests_of, run_options, say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.metrics import inputs_of
+from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment, plan_run
@@ -65,8 +66,7 @@ def evaluate_command(
             return
         found = [[run for run in experiment.run(setting) if run] for setting in experiment.settings]
     if as_json:
-        unmade = experiment.left_out | {name: why for each in experiment.failed.values() for name, why in each.items()}
-        contents = [run.metrics.as_json() for runs in found for run in runs] + left_out_rows(unmade)
+        contents = [run.metrics.as_json() for runs in found for run in runs] + unmade_rows(experiment)
         print_json(contents[0] if len(contents) == 1 else contents)
     else:
         _print(experiment, found, out, details=details)

@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.answer import left_out_notes, print_answer, print_comparison, print_scores
+from repoeval_bench.cli.answer import print_answer, print_comparison, print_scores
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -24,6 +24,7 @@ from repoeval_bench.cli.options import (
 )
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, parse_shard, read_benchmark, shipped

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from repoeval_bench.analysis.recall_curves import K_MEASURES, sweep_row
-from repoeval_bench.cli.answer import left_out_notes, left_out_rows
+from repoeval_bench.cli.answer import unmade_rows
 from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.echo import echo
@@ -17,6 +17,7 @@ from repoeval_bench.cli.options import execution_options, refuse_unread, request
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import CEILING, SHARE
+from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.table import figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.execution import experiment_on
@@ -96,13 +97,13 @@ def sweep_command(
     ) as experiment:
         (setting,) = experiment.settings
         runs = [run for run in experiment.run(setting, reuse=True) if run]
-        _print(runs, experiment.left_out_of(setting), experiment.failed_of(setting), as_json=as_json)
+        _print(runs, experiment.left_out_of(setting), unmade_rows(experiment), as_json=as_json)
 
 
-def _print(runs: Sequence[RunView], left_out: Mapping[str, str], failed: Mapping[str, str], *, as_json: bool) -> None:
+def _print(runs: Sequence[RunView], left_out: Iterable[str], unmade: list[dict[str, str]], *, as_json: bool) -> None:
     rows = [sweep_row(run) for run in runs]
     if as_json:
-        print_json(rows + left_out_rows({**left_out, **failed}))
+        print_json([*rows, *unmade])
         return
     if not runs:
         return

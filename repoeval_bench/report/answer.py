@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -33,21 +33,28 @@ _NAME, _HEAD = 20, 12
 """Characters of a run's name in a row, and of the one in a heading."""
 
 
-def answer_table(runs: Sequence[RunView], found: Verdict) -> Table:
+def left_out_notes(chunkers: Iterable[str]) -> list[str]:
+    """A note on the chunkers that know too few languages; why was said when they were left out."""
+    named = ", ".join(chunkers)
+    return [f"left out, not knowing a language of the data: {named}"] if named else []
+
+
+def answer_table(runs: Sequence[RunView], found: Verdict, left_out: Iterable[str] = ()) -> Table:
     """Of one run every measure that is printed at all; of several the mean of each and its difference by the verdict.
 
-    What was left out, cut or not found is counted in the notes.
+    What was left out, cut or not found is counted in the notes, and the chunkers `left_out` are named.
     """
     title = "\n".join(_title(runs))
     notes = [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in _lost(run)]
+    notes += left_out_notes(left_out)
     if len(runs) == 1:
         return _scores(runs[0], title, notes)
     return _differences(runs, found, title, notes)
 
 
-def answer_markdown(runs: Sequence[RunView], found: Verdict) -> str:
+def answer_markdown(runs: Sequence[RunView], found: Verdict, left_out: Iterable[str] = ()) -> str:
     """The verdict and the table as a section in Markdown, to be appended to a GitHub step summary."""
-    return f"{markdown_text(found.text)}\n\n{markdown([answer_table(runs, found)])}\n"
+    return f"{markdown_text(found.text)}\n\n{markdown([answer_table(runs, found, left_out)])}\n"
 
 
 def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:

@@ -66,6 +66,7 @@ def test_the_others_are_evaluated_and_json_has_the_reason(places):
     told_at_the_end(done, "Nothing", "Breaks", of=4)
     *rows, nothing, breaks = json.loads(done.out)
     assert [row["chunker"].partition(":")[0] for row in rows] == ["ast", "fixed"]
+    assert (nothing["protocol"], breaks["protocol"]) == ("body", "body")
     assert REASONS["Nothing"] in nothing["left_out"]
     assert REASONS["Breaks"] in breaks["left_out"]
     said = [line for line in done.err.splitlines() if line.startswith("left out: ")]

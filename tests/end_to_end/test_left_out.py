@@ -47,6 +47,13 @@ def test_among_others_it_is_left_out_and_noted(places, command, further):
     assert done.out.count(NOTE) == 1
 
 
+def test_the_summary_names_it(places, tmp_path):
+    """The Markdown of a step summary, as the table that is printed."""
+    done = ask(places, "compare", *chunkers("astchunk", "ast", "fixed"), "--github-summary", tmp_path / "summary.md")
+    said_once(done)
+    assert (tmp_path / "summary.md").read_text().count(NOTE) == 1
+
+
 def test_json_names_it_with_the_reason(places):
     """As a row behind those of runs, or under `left_out`."""
     asked = [*chunkers("astchunk", "ast", "fixed"), "--protocol", "body", "--json"]
