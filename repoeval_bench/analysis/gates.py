@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.analysis.segments import Segment, find
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, FloatArray
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
+from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class ScoreGate(Strict):
 
     measure: str
     at_least: _Finite | None = None
-    max_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    max_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(None, validate_default=True)
     mean: Literal["micro", "macro"] | None = None
     segment: Annotated[dict[str, str | int | float | bool], Field(min_length=1, max_length=1)] | None = None
 
@@ -56,20 +57,21 @@ class ScoreGate(Strict):
             # pydantic gathers ValueErrors, so that all mistakes are reported at once.
             raise ValueError(str(error)) from error
 
-    @model_validator(mode="after")
-    def _one_limit(self) -> Self:
-        if (self.at_least is None) == (self.max_drop is None):
-            raise ValueError("give either at_least or max_drop")
-        if self.at_least is not None and self.at_least > 1 and self._is_share:
-            raise ValueError(f"at_least is {self.at_least:g}, but {self.measure} is 1 at most: no run can pass")
-        return self
+    # Of fields, as pydantic asks nothing of a model where a field is wrong; those before are in `info.data` if right.
+    @field_validator("at_least")
+    @classmethod
+    def _reachable(cls, limit: float | None, info: ValidationInfo) -> float | None:
+        name = info.data.get("measure", "")
+        if limit is not None and limit > 1 and _is_share(name):
+            raise ValueError(f"at_least is {limit:g}, but {name} is 1 at most: no run can pass")
+        return limit
 
-    @property
-    def _is_share(self) -> bool:
-        """Whether the measure is known to be 1 at most."""
-        return self.measure not in UNREGISTERED and Measure.parse(self.measure).definition.range.startswith(
-            ("0..1", "0 or 1")
-        )
+    @field_validator("max_drop")
+    @classmethod
+    def _one_limit(cls, limit: float | None, info: ValidationInfo) -> float | None:
+        if (limit is None) == (info.data.get("at_least", 0.0) is None):
+            raise ValueError("give either at_least or max_drop")
+        return limit
 
     @property
     def part(self) -> tuple[str, str] | None:
@@ -82,18 +84,25 @@ class ScoreGate(Strict):
         return by, value if isinstance(value, str) else f"{value:g}"
 
 
+def _is_share(measure: str) -> bool:
+    """Whether a measure is known to be 1 at most."""
+    known = measure and measure not in UNREGISTERED
+    return bool(known) and Measure.parse(measure).definition.range.startswith(("0..1", "0 or 1"))
+
+
 class LatencyGate(Strict):
     """A limit on the time that a step took for a query, as it was measured: `median_ms`, `p90_ms` or both."""
 
     step: Literal["retrieve", "rerank"] = "retrieve"
     median_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    p90_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    p90_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(None, validate_default=True)
 
-    @model_validator(mode="after")
-    def _some_limit(self) -> Self:
-        if self.median_ms is None and self.p90_ms is None:
+    @field_validator("p90_ms")
+    @classmethod
+    def _some_limit(cls, limit: float | None, info: ValidationInfo) -> float | None:
+        if limit is None and info.data.get("median_ms", 0.0) is None:
             raise ValueError("give median_ms, p90_ms or both")
-        return self
+        return limit
 
 
 class GateConfig(Strict):
@@ -143,14 +152,29 @@ def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> l
     baseline, a step's times), or on too few clusters for an interval, are one UsageError that lists them all; a
     baseline that cannot be compared is one too.
     """
+    found = Problems()
+    results = gate_each(run, config, baseline, found)
+    found.check()
+    return results
+
+
+def gate_each(
+    run: RunView, config: GateConfig, baseline: RunView | None, found: Problems, *, drops: bool = True
+) -> list[GateResult]:
+    """`gate` that collects what is wrong; without `drops` their gates are left out, as their baseline is not known."""
     if baseline is not None:
-        check_comparable([(baseline, run)])
+        with found.about("baseline"):
+            check_comparable([(baseline, run)])
+        if found.found:
+            baseline, drops = None, False
     return check_gates(
         config,
         run.scores,
         None if baseline is None else baseline.scores,
+        found,
         headline=run.metrics.headline,
         latency=run.timings.by_step() if config.latency else {},
+        drops=drops,
     )
 
 
@@ -158,31 +182,23 @@ def check_gates(
     config: GateConfig,
     scores: QueryScores,
     baseline: QueryScores | None,
+    found: Problems,
     *,
     headline: Headline,
     latency: Mapping[str, Sequence[float]],
+    drops: bool = True,
 ) -> list[GateResult]:
-    """`gate` of bare scores: `headline` is the protocol's mean, `latency` step -> milliseconds of each query."""
-    problems: list[str] = []
+    """`gate_each` of bare scores: `headline` is the protocol's mean, `latency` step -> milliseconds of each query."""
     results: list[GateResult] = []
     scores, *others = together([scores] if baseline is None else [scores, baseline])
     base = others[0] if others else None
     for i, limit in enumerate(config.gates):
-        try:
-            results.append(_score(limit, scores, base, limit.mean or headline))
-        except UsageError as error:
-            problems.append(f"gates[{i}]: {error}")
+        if drops or limit.max_drop is None:
+            with found.about("gates", where=f"gates[{i}]"):
+                results.append(_score(limit, scores, base, limit.mean or headline))
     for i, slow in enumerate(config.latency):
-        if times := latency.get(slow.step):
-            if not np.isfinite(times).all():
-                problems.append(f"latency[{i}]: a time of {slow.step} is not a finite number, so no limit can hold")
-                continue
-            results.extend(_latency(slow, times))
-        else:
-            known = ", ".join(latency) or "no step"
-            problems.append(f"latency[{i}]: the run has no times of {slow.step}; it has those of {known}")
-    if problems:
-        raise UsageError(all_mistakes(problems))
+        with found.about("gates", where=f"latency[{i}]"):
+            results += _latency(slow, latency)
     return results
 
 
@@ -242,7 +258,12 @@ def _values(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None) ->
     return run.values[limit.measure] - baseline.values[limit.measure]
 
 
-def _latency(limit: LatencyGate, times: Sequence[float]) -> list[GateResult]:
+def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]]) -> list[GateResult]:
+    if not (times := latency.get(limit.step)):
+        known = ", ".join(latency) or "no step"
+        raise UsageError(f"the run has no times of {limit.step}; it has those of {known}")
+    if not np.isfinite(times).all():
+        raise UsageError(f"a time of {limit.step} is not a finite number, so no limit can hold")
     found = []
     for name, quantile, most in (("median", 0.5, limit.median_ms), ("p90", 0.9, limit.p90_ms)):
         if most is None:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.analysis.gates import gate, read_gates
+from repoeval_bench.analysis.gates import gate_each, read_gates
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder, say
 from repoeval_bench.cli.output import INPUT, OUTPUT, append_summary, summary_option
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table, gate_title
 from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.problems import Problems
 
 
 @click.command("gate")
@@ -38,16 +38,19 @@ def gate_command(
     as_json: bool,
 ) -> int:
     """Check RUN against the limits of a gate file: exit 0 where all are kept, 1 where one is not."""
-    limits = read_gates(config)
-    stored = find_run(run, out)
-    name = baseline or limits.baseline
-    base = find_run(name, out) if name else None
+    problems = Problems()
+    limits = stored = base = None
+    with problems.about("config"):
+        limits = read_gates(config)
+    with problems.about("run"):
+        stored = find_run(run, out)
+    with problems.about("baseline"):
+        if name := baseline or (limits and limits.baseline):
+            base = find_run(name, out)
+    results = gate_each(stored, limits, base, problems, drops=base is not None or not name) if stored and limits else []
+    problems.check()
     if base is not None and base.folder == stored.folder:
         say(f"note: {stored.run_id} is its own baseline, so it drops by nothing")
-    try:
-        results = gate(stored, limits, base)
-    except UsageError as error:
-        raise UsageError(f"{config}: {error}") from error
     if junit:
         write_named(junit, gate_junit(results, stored.run_id))
     if summary:

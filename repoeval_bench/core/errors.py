@@ -140,6 +140,8 @@ def anew(error: ChunkError) -> ChunkError:
 def all_mistakes(sentences: Iterable[str], where: object = "") -> str:
     """One mistake as its sentence; several one a line, each once, under a line that counts them.
 
+    One that has lines of its own is indented as a whole.
+
     >>> print(all_mistakes(["K=0", "no gold", "K=0"], "bench.yaml"))
     2 mistakes in bench.yaml:
       K=0
@@ -148,4 +150,5 @@ def all_mistakes(sentences: Iterable[str], where: object = "") -> str:
     distinct = list(dict.fromkeys(sentences))
     if len(distinct) == 1:
         return distinct[0]
-    return "\n  ".join([f"{len(distinct)} mistakes{f' in {where}' if where else ''}:", *distinct])
+    lines = (each.replace("\n", "\n  ") for each in distinct)
+    return "\n  ".join([f"{len(distinct)} mistakes{f' in {where}' if where else ''}:", *lines])

@@ -54,12 +54,12 @@ class Problems:
         self.found: list[Problem] = []
 
     @contextmanager
-    def about(self, option: str, value: str | None = None) -> Iterator[None]:
-        """A context whose usage error is kept as one about this option."""
+    def about(self, option: str, value: str | None = None, *, where: str = "") -> Iterator[None]:
+        """A context whose usage error is kept as one about this option, `where` of which it says first."""
         try:
             yield
         except UsageError as error:
-            self.found.append(Problem(option, value, str(error)))
+            self.found.append(Problem(option, value, f"{where}: {error}" if where else str(error)))
 
     def check(self) -> None:
         """A UsageError with every sentence that was kept, if there is any."""

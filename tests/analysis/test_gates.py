@@ -9,6 +9,7 @@ from repoeval_bench.analysis.gates import GateConfig, check_gates, read_gates
 from repoeval_bench.analysis.statistics import Sample, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
+from repoeval_bench.runs.problems import Problems
 from support.runs import write_run
 
 FILES = [f"f{i // 3}.py" for i in range(90)]
@@ -23,7 +24,11 @@ def run(tmp_path, name="a", shift=0.0, **options):
 
 
 def check(config, scored, baseline=None, latency=None):
-    return check_gates(GateConfig.model_validate(config), scored, baseline, headline="micro", latency=latency or {})
+    found = Problems()
+    config = GateConfig.model_validate(config)
+    results = check_gates(config, scored, baseline, found, headline="micro", latency=latency or {})
+    found.check()
+    return results
 
 
 def one(gate, scored, baseline=None):
@@ -147,7 +152,7 @@ gates:
   - {measure: ndgc@10, at_least: 0.58}
   - {measre: recall@10, max_drop: -1}
   - {measure: mrr, at_least: "0.5", mean: mikro}
-  - {measure: mrr, at_least: 0.5, max_drop: 1}
+  - {measure: mrr, at_least: 0.5, max_drop: 1, mean: mikro}
   - {measure: mrr, at_least: .nan}
 latency:
   - {p90: 3}
@@ -171,10 +176,11 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
         "gates[1].max_drop: a number",
         "gates[2].at_least: a number was expected (it is '0.5')",
         "gates[2].mean: 'micro' or 'macro' was expected",
-        "gates[3]: give either at_least or max_drop",
+        "gates[3].max_drop: give either at_least or max_drop",
+        "gates[3].mean: 'micro' or 'macro' was expected",
         "gates[4].at_least",
         "latency[0]: unknown key 'p90'",
-        "latency[1]: give median_ms",
+        "latency[1].p90_ms: give median_ms",
     ):
         assert piece in str(error.value), piece
 
@@ -188,7 +194,10 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
         ("- a", "keys with values"),
         ("gates: 3", "gates: a list was"),
         ("gates: [{measure: mrr, at_least: 1, segment: {a: 1, b: 2}}]", "gates[0].segment"),
-        ("gates: [{measure: nDCG@10, at_least: 55}]", "gates[0]: at_least is 55, but ndcg@10 is 1 at most: no run can"),
+        (
+            "gates: [{measure: nDCG@10, at_least: 55}]",
+            "gates[0].at_least: at_least is 55, but ndcg@10 is 1 at most: no run can",
+        ),
         ("word " * 100, f"keys with values were expected (it is '{'word ' * 15}word…)"),
         ("gates: !!python/object/apply:os.getcwd []", "not valid YAML"),
     ],

@@ -77,6 +77,25 @@ def test_usage_errors_exit_2_and_decide_nothing(tmp_path, config):
     assert "max_drop needs a run" not in one_sentence(bench("gate", "nothing", "--config", config), 2)
 
 
+def test_mistakes_in_runs_and_gates_are_told_at_once(tmp_path):
+    """A baseline that is not there, or of another question, and what the other gates ask that the run does not have."""
+    good, other = run(tmp_path, "good", 0.8), run(tmp_path, "other", 0.8, protocol="body")
+    config = tmp_path / "gates.yaml"
+    config.write_text(
+        "gates: [{measure: ndcg@7, at_least: 0.1}, {measure: ndcg@10, max_drop: 0.1}]\nlatency: [{step: rerank, p90_ms: 1}]"
+    )
+    for baseline, said in ((tmp_path / "gone", "no run"), (other, "protocol body against context")):
+        done = bench("gate", good, "--config", config, "--baseline", baseline)
+        assert done.code == 2
+        assert done.err.startswith("error: 3 mistakes:")
+        for piece in (said, "gates[0]: ndcg@7 was not scored", "latency[0]: the run has no times of rerank"):
+            assert piece in done.err
+    config.write_text("gates: [{measure: ndgc, at_least: 1}]")
+    done = bench("gate", tmp_path / "gone", "--config", config)
+    assert done.err.startswith("error: 2 mistakes:")
+    assert "did you mean 'ndcg'" in done.err
+
+
 def test_the_workflow_by_hand_runs_as_printed(tmp_path, mirror):
     """Its lines, one by one, in a folder with a gate file; only the last one fails, where the gate does."""
     text = DOCS.read_text().partition("### By hand")[2]
