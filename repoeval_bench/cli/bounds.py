@@ -12,7 +12,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import depth_option, json_option, runs_folder
-from repoeval_bench.cli.output import INPUT, OUTPUT, measures_option, plain, title_of, write_rows
+from repoeval_bench.cli.output import INPUT, OUTPUT_JSONL, measures_option, plain, title_of, write_rows
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.retrieval import agreement_lines, bounds_table, corrected_lines
@@ -36,7 +36,7 @@ _GOLD = "Write gold plus judge as gold for import-run, gain 0 for what is not re
 )
 @depth_option("The depth of the precision that is corrected.")
 @measures_option("Only this measure; repeat it. All measures of ranks if not given.")
-@click.option("--write-gold", type=OUTPUT, metavar="FILE", help=_GOLD)
+@click.option("--write-gold", type=OUTPUT_JSONL, metavar="FILE", help=_GOLD)
 @runs_folder
 @json_option
 def bounds_command(
@@ -79,7 +79,9 @@ def bounds_command(
 @run_argument("runs", nargs=-1, required=True, metavar="RUN…")
 @depth_option("How many chunks of each ranking.")
 @click.option("--skip-gold", is_flag=True, help="Leave out what the gold calls relevant.")
-@click.option("-o", "--output", required=True, type=OUTPUT, metavar="FILE", help="Where to write the pool (JSONL).")
+@click.option(
+    "-o", "--output", required=True, type=OUTPUT_JSONL, metavar="FILE", help="Where to write the pool (JSONL)."
+)
 @runs_folder
 @json_option
 def pool_command(

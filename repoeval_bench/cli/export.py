@@ -15,7 +15,7 @@ from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import refuse_unread, runs_folder, say
-from repoeval_bench.cli.output import OUTPUT, OUTPUT_FOLDER, measures_option, sensitivity_option, write_and_say
+from repoeval_bench.cli.output import OUTPUT, OUTPUT_FOLDER, form_of, measures_option, sensitivity_option, write_and_say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record, choice_table
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 _PAPER = ("markdown", "latex")
-FORMATS = ("markdown", "latex", "csv", "json", "trec")
+ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".trec": "trec"}
 
 
 @click.command("export")
@@ -40,8 +40,8 @@ FORMATS = ("markdown", "latex", "csv", "json", "trec")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
-    help="Format to write: markdown by default, nothing with --plots alone.",
+    type=click.Choice([*ENDINGS.values()]),
+    help="Format to write: by FILE's ending, else markdown; nothing with --plots alone.",
 )
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE", help="Where to write; standard output if not given.")
 @click.option("--plots", type=OUTPUT_FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
@@ -66,7 +66,9 @@ def export_command(
     FILE.qrels. With --measure, `markdown` and `latex` are one table of short names, the best in bold, and letters for
     the runs that a mean is shown to be better than.
     """
-    if form is None and (plots is None or output is not None):
+    if form is None and output is not None and output.suffix:
+        form = form_of(output, ENDINGS)
+    elif form is None and (plots is None or output is not None):
         form = "markdown"
     if sensitivity is not None and plots is None:
         raise UsageError("--sensitivity is drawn among the plots; give --plots DIR, or leave it out")

@@ -12,7 +12,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder, say
-from repoeval_bench.cli.output import INPUT, OUTPUT, append_summary, summary_option
+from repoeval_bench.cli.output import INPUT, OUTPUT_XML, append_summary, summary_option
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table, gate_title
 from repoeval_bench.runs.naming import find_run
@@ -23,7 +23,7 @@ from repoeval_bench.runs.problems import Problems
 @run_argument()
 @click.option("--config", required=True, type=INPUT, metavar="FILE", help="The gate file (YAML).")
 @click.option("--baseline", metavar="RUN", help="Run that drops are measured from; overrides the file's baseline.")
-@click.option("--junit", type=OUTPUT, metavar="FILE", help="Write the results as JUnit XML too.")
+@click.option("--junit", type=OUTPUT_XML, metavar="FILE", help="Write the results as JUnit XML too.")
 @summary_option
 @runs_folder
 @json_option

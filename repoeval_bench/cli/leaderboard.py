@@ -12,7 +12,7 @@ from repoeval_bench.analysis.leaderboard import Leaderboard, leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import allow_option, home_option, out_option, request_options, runs_folder, say
-from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER
+from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER, form_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.object_store import is_url
@@ -81,12 +81,7 @@ def rank(*, out: Path, output: Path | None, form: str | None, site: Path | None,
     if updates is not None:
         raise UsageError("--updates is a column of the pages; name their folder with --site")
     if output is not None and form is None:
-        form = ENDINGS.get(output.suffix.lower())
-        if form is None:
-            raise UsageError(
-                f"{output} does not end in {', '.join(ENDINGS)}; say with --format what to write, or write HTML pages "
-                "with --site FOLDER"
-            )
+        form = form_of(output, ENDINGS, ", or write HTML pages with --site FOLDER")
     found = leaderboard(out)
     if form is None:
         print_tables(leaderboard_tables(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,13 +26,25 @@ if TYPE_CHECKING:
 
 
 class _Output(click.Path):
-    """A file, or a folder, that a command writes: whether it can is known before anything is computed."""
+    """A file, or a folder, that a command writes: whether it can is known before anything is computed.
+
+    What is written in a `form` is written to files that have one of its endings, or none.
+    """
+
+    def __init__(self, form: str = "", *endings: str, folder: bool = False) -> None:
+        super().__init__(path_type=Path, file_okay=not folder, dir_okay=folder)
+        self._form, self._endings = form, endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if is_url(str(value)):
             raise UsageError(f"{value} is a URL; give a {'file' if self.file_okay else 'folder'} of this machine")
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         named = f" with {min(param.opts, key=len)}" if isinstance(param, click.Option) else ""
+        if self._endings and path.suffix.lower() not in ("", *self._endings):
+            endings = " or ".join(self._endings)
+            raise UsageError(
+                f"{path} does not end in {endings}, and {self._form} is written; choose such a name{named}"
+            )
         check_writable(path, f"another {'file' if self.file_okay else 'folder'}{named}", folder=not self.file_okay)
         return path
 
@@ -40,8 +52,12 @@ class _Output(click.Path):
 INPUT = click.Path(path_type=Path, dir_okay=False, exists=True)
 """A file that is read. One that is not there is a usage error, whichever command it is given to."""
 
-OUTPUT = _Output(path_type=Path, dir_okay=False)
-OUTPUT_FOLDER = _Output(path_type=Path, file_okay=False)
+OUTPUT = _Output()
+OUTPUT_HTML = _Output("HTML", ".html", ".htm")
+OUTPUT_JSON = _Output("JSON", ".json")
+OUTPUT_JSONL = _Output("JSONL", ".jsonl", ".ndjson")
+OUTPUT_XML = _Output("XML", ".xml")
+OUTPUT_FOLDER = _Output(folder=True)
 
 sensitivity_option = click.option(
     "--sensitivity",
@@ -63,6 +79,15 @@ summary_option = click.option(
     metavar="FILE",
     help="Append the results as Markdown to this file.",
 )
+
+
+def form_of(output: Path, endings: Mapping[str, str], otherwise: str = "") -> str:
+    """The form that a file's ending means; a UsageError where it means none, which ends with what can be done else."""
+    form = endings.get(output.suffix.lower())
+    if form is None:
+        known = ", ".join(endings)
+        raise UsageError(f"{output} does not end in {known}; say with --format what to write{otherwise}")
+    return form
 
 
 def append_summary(path: Path, markdown: str) -> None:
@@ -108,9 +133,8 @@ def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None]:
 
     if execution.job_page is None:
         return untold
-    output = Path(execution.job_page)
+    output = OUTPUT_HTML.convert(execution.job_page, click.Option(["--job-page"]), None)
     require("--job-page", "jinja2")
-    check_writable(output, "another file with --job-page")
 
     def write(log: JobLog) -> None:
         from repoeval_bench.report.html.jobs import job_page

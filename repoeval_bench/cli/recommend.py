@@ -12,7 +12,7 @@ from repoeval_bench.analysis.recommendation import Recommendation, check_recomme
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
-from repoeval_bench.cli.output import OUTPUT, page_of, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, page_of, write_and_say
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.pack import benchmark_of
@@ -34,7 +34,9 @@ _CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA o
 @click.command("recommend")
 @click.argument("source", metavar="PATH")
 @request_options(RecommendRequest, only=_CHOICES)
-@click.option("--report", type=OUTPUT, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")
+@click.option(
+    "--report", type=OUTPUT_HTML, metavar="FILE", help="Write the runs behind the answer as an HTML page too."
+)
 @out_option
 @home_option
 @execution_options

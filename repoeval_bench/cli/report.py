@@ -11,7 +11,7 @@ import click
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, runs_folder, say
-from repoeval_bench.cli.output import OUTPUT, sensitivity_option, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, sensitivity_option, write_and_say
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=OUTPUT,
+    type=OUTPUT_HTML,
     default=Path("report.html"),
     show_default=True,
     metavar="FILE",

@@ -13,7 +13,7 @@ from repoeval_bench.analysis.sensitivity import sensitivity
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import cells_folder, execution_options, home_option, json_option, request_options, say
-from repoeval_bench.cli.output import OUTPUT, page_of
+from repoeval_bench.cli.output import OUTPUT_JSON, page_of
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
@@ -30,7 +30,7 @@ from repoeval_bench.runs.store import check_writable
 
 @click.command("sensitivity")
 @request_options(GridRequest)
-@click.option("--output", "-o", type=OUTPUT, help="Write the cells there as JSON.")
+@click.option("--output", "-o", type=OUTPUT_JSON, help="Write the cells there as JSON.")
 @cells_folder
 @home_option
 @execution_options

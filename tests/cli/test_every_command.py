@@ -228,6 +228,23 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
     assert [each.name for each in tmp_path.iterdir()] == ["way"]
 
 
+TO_FILES = {name: call for name, call in OUTPUTS.items() if Path(call).suffix} | {
+    "jobs": f"sweep {RUN} --executor local:1 --job-page {{way}}/jobs.html"
+}
+
+
+@pytest.mark.parametrize("call", TO_FILES.values(), ids=TO_FILES)
+def test_a_file_of_another_kind_is_refused_before_anything_is_computed(stored, tmp_path, call):
+    """Nobody gets HTML in a file that is called a PDF; the sentence has the endings that are written."""
+    asked, ending = call.rsplit(".", 1)
+    done = bench(*words(f"{asked}.pdf", {**stored, "way": tmp_path}, tmp_path / "runs"), home=stored["home"])
+    sentence = one_sentence(done, 2)
+    assert ".pdf does not end in " in sentence
+    assert f".{ending}" in sentence
+    assert not done.out
+    assert not list(tmp_path.iterdir())
+
+
 UNREAD = {
     "compare {run} {other} --commands --json --details": "--json, --details change nothing with --commands",
     "complete {run} --repository a=b --time-limit 3 --model openai:x": "--time-limit, --repository change nothing "

@@ -169,6 +169,15 @@ def test_plots(results, runs, tmp_path):
         assert found.groups() == tuple(f"{stored[measure]:.3f}" for measure in ("recall@5", "recall@10"))
 
 
+def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
+    """As for the leaderboard; --format goes before it, and a file without an ending is Markdown."""
+    for name, form in (("a.md", "markdown"), ("a.tex", "latex"), ("a.json", "json"), ("a", "markdown")):
+        assert bench("export", *runs, "--out", results, "-o", tmp_path / name).code == 0
+        assert (tmp_path / name).read_text() == bench("export", *runs, "--out", results, "--format", form).out
+    assert bench("export", *runs, "--out", results, "--format", "latex", "-o", tmp_path / "a.txt").code == 0
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "a.tex").read_text()
+
+
 def test_what_cannot_be_exported(results, runs, tmp_path):
     """One sentence each: two rankings in one file, a grid without plots, a broken grid."""
     export = ("export", *runs, "--out", results)
