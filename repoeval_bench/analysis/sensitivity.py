@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +20,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.placebo import describe, placebo_arms
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
 from repoeval_bench.core.benchmark import Benchmark
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import ChunkError, UsageError, all_mistakes, anew
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
@@ -43,7 +44,8 @@ from repoeval_bench.runs.run_store import Results
 if TYPE_CHECKING:
     from repoeval_bench.runs.grid_store import Cell, Scores
 
-    ArmsElsewhere = Callable[[GridRequest, Sequence[str]], Iterator[Mapping[Cell, Scores]]]
+    Made = Mapping[Cell, Scores] | ChunkError
+    ArmsElsewhere = Callable[[GridRequest, Sequence[str]], Iterator[Made]]
 
 Verdict = Literal["wins", "loses", "undecided", "noise"]
 
@@ -164,6 +166,10 @@ class _Matched:
     specs: Mapping[str, str]
 
 
+def _raised(_: str, error: ChunkError) -> None:
+    raise anew(error)
+
+
 def sensitivity(
     benchmark: Benchmark,
     chunkers: Sequence[str],
@@ -173,6 +179,7 @@ def sensitivity(
     notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
     elsewhere: ArmsElsewhere | None = None,
+    fail: Callable[[str, ChunkError], None] = _raised,
     **asked: Any,
 ) -> list[PairedResult]:
     """Every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's realised size.
@@ -181,7 +188,9 @@ def sensitivity(
     started for the placebo band, 0 for none; an arm that cannot be given the baseline's realised size is left out,
     counted. Chunkers, protocols and retrievers are specs. Cells are kept in `out`/sensitivity, and those that this very
     code has computed are not computed again. `elsewhere` scores chunkers in the place of `executor`: given the request
-    and their specs, it gives the scores of each in turn. Raises a BenchError in one sentence.
+    and their specs, it gives the scores of each, or why it failed, in turn. `fail` receives the spec and the error of
+    each chunker that fails, when the others are scored; unless it raises (the default), these are compared. Raises a
+    BenchError in one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
@@ -208,35 +217,44 @@ def sensitivity(
     further = (*shifted, *(spec for each in matched for spec in each.specs.values()))
     every = arms | {spec: make_chunker(spec) for spec in further}
 
-    def score(missing: Mapping[str, Chunker]) -> Iterator[Mapping[Cell, Scores]]:
+    def score(missing: Mapping[str, Chunker]) -> Iterator[Made]:
         if elsewhere is not None:
             return elsewhere(request, list(missing))
         return grid.score_all([*missing.values()], fitting(executor, benchmark, missing.values(), grid.parts))
 
-    scored = _score(grid, every, notify, score)
+    scored, failed = _score(grid, every, notify, score)
+    for spec, error in failed.items():
+        fail(spec, error)
+    if len(arms.keys() - failed.keys()) < 2:
+        raise ChunkError(all_mistakes(str(failed[spec]) for spec in arms if spec in failed))
     bands = placebo_bands([scored[spec] for spec in shifted]) if len(shifted) > 1 else {}
-    verdicts = paired_results({spec: scored[spec] for spec in arms}, "nominal", bands)
+    verdicts = paired_results({spec: scored[spec] for spec in arms if spec in scored}, "nominal", bands)
     for each in matched:
         resized = {
             spec: {cell: values for cell, values in scored[size].items() if cell.protocol in each.protocols}
             for spec, size in each.specs.items()
+            if size in scored
         }
-        verdicts += paired_results(resized, f"matched to {next(iter(arms))}", bands)
+        verdicts += paired_results(resized, f"matched to {next(iter(each.specs))}", bands)
     return verdicts
 
 
 def _matched(
     arms: Mapping[str, Chunker], files: Sequence[Any], protocols: frozenset[str], notify: Callable[[str], None]
 ) -> _Matched:
-    first, *others = arms
-    target, specs = mean_nws(arms[first], files), {first: first}
+    """Of a chunker that fails its own arm says why; the first of the others is what their sizes are matched to."""
+    target, specs = 0.0, dict[str, str]()
     repositories = len({file.repo for file in files})
-    for spec in others:
-        size = match_size(spec, target, files)
-        if size.matched:
-            specs[spec] = size.spec
-        line = f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip()
-        notify(f"{line} ({count(repositories, 'repository')})")
+    for spec, chunker in arms.items():
+        with suppress(ChunkError):
+            if not specs:
+                target, specs[spec] = mean_nws(chunker, files), spec
+                continue
+            size = match_size(spec, target, files)
+            if size.matched:
+                specs[spec] = size.spec
+            line = f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip()
+            notify(f"{line} ({count(repositories, 'repository')})")
     return _Matched(protocols, specs)
 
 
@@ -244,16 +262,21 @@ def _score(
     grid: Grid,
     chunkers: Mapping[str, Chunker],
     notify: Callable[[str], None],
-    score: Callable[[Mapping[str, Chunker]], Iterator[Mapping[Cell, Scores]]],
-) -> dict[str, Mapping[Cell, Scores]]:
-    """Spec -> the scores in every cell; those that are kept are read."""
+    score: Callable[[Mapping[str, Chunker]], Iterator[Made]],
+) -> tuple[dict[str, Mapping[Cell, Scores]], dict[str, ChunkError]]:
+    """Spec -> the scores in every cell, of which those that are kept are read, and spec -> why it failed."""
     ready = [spec for spec, chunker in chunkers.items() if grid.kept(chunker)]
     if ready:
         notify(f"{len(ready)} of {len(chunkers)} arms were scored before and are reused")
     scored: dict[str, Mapping[Cell, Scores]] = {spec: grid.score(chunkers[spec]) for spec in ready}
     missing = {spec: chunker for spec, chunker in chunkers.items() if spec not in scored}
+    failed: dict[str, ChunkError] = {}
     made = score(missing)
     for spec in missing:
         notify(f"scoring {spec}")
-        scored[spec] = next(made)
-    return scored
+        found = next(made)
+        if isinstance(found, ChunkError):
+            failed[spec] = found
+        else:
+            scored[spec] = found
+    return scored, failed

@@ -14,7 +14,9 @@ from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import cells_folder, execution_options, home_option, json_option, request_options, say
 from repoeval_bench.cli.output import OUTPUT_JSON, page_of
+from repoeval_bench.core.errors import ChunkError, ResultError
 from repoeval_bench.core.files import write_named
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.report.sensitivity import sensitivity_tables
@@ -23,6 +25,7 @@ from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.grid_jobs import GridJobs
 from repoeval_bench.runs.grid_problems import answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.runs.materials import tell_unread
+from repoeval_bench.runs.parts import left_out_line
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, GridRequest
 from repoeval_bench.runs.store import check_writable
@@ -66,6 +69,12 @@ def sensitivity_command(
     if usual:
         request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark, say)})
     grid = request.model_dump(exclude={*DataRequest.model_fields, "chunkers"})
+    failed: list[str] = []
+
+    def fail(spec: str, error: ChunkError) -> None:
+        failed.append(f"{spec}: {error}")
+        say(left_out_line(spec, str(error)))
+
     with (
         log_on(execution, out=out, home=home, notify=say, unit="chunkers", told=page_of(execution)) as log,
         ProcessPool() as pool,
@@ -74,7 +83,7 @@ def sensitivity_command(
         if log is not None:
             # What a worker loads is what was loaded here.
             options["elsewhere"] = GridJobs(data=request.data(), log=log, without=without, out=out, home=home)
-        found = sensitivity(benchmark, request.chunkers, **grid, **options)
+        found = sensitivity(benchmark, request.chunkers, **grid, **options, fail=fail)
     text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
     if output:
         write_named(output, text + "\n", "another file with --output")
@@ -83,3 +92,7 @@ def sensitivity_command(
     else:
         echo(benchmark.label)
         print_tables(sensitivity_tables(found))
+    if log is not None:
+        log.check()
+    if failed:
+        raise ResultError("\n  ".join([f"{count(len(failed), 'chunker')} failed:", *failed]))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.registry import is_outside
 from repoeval_bench.core.spec import slug
 from repoeval_bench.metrics import Measure, score_run
@@ -26,7 +27,7 @@ from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.late_chunks import check_late, corpus_in_files
 from repoeval_bench.runs.parts import CELLS, Parts, make_retriever, silent
-from repoeval_bench.runs.planning import Plan, select
+from repoeval_bench.runs.planning import Plan, select, tried
 from repoeval_bench.runs.stages import map_lines
 
 if TYPE_CHECKING:
@@ -129,13 +130,19 @@ class Grid:
                     found[cell] = Scores(values, repos, files, setting.protocol.headline)
         return found
 
-    def score_all(self, chunkers: Sequence[Chunker], executor: Executor) -> Iterator[dict[Cell, Scores]]:
-        """Each chunker in every cell, in their order; all that is missing is embedded first, in one pass."""
+    def score_all(self, chunkers: Sequence[Chunker], executor: Executor) -> Iterator[dict[Cell, Scores] | ChunkError]:
+        """Each chunker in every cell, or why it failed, in their order; all that is missing is embedded in one pass."""
         if chunkers and any(setting.protocol.documents == "baseline" for setting in self._settings):
             _ = self._baseline_documents
-        corpora = [self._named(made) for made in executor.map([partial(self._chunk, each) for each in chunkers])]
-        self._embed(chunkers, corpora)
-        return executor.map([partial(self.score, *each) for each in zip(chunkers, corpora, strict=True)])
+        made = list(executor.map([partial(tried, partial(self._chunk, each)) for each in chunkers]))
+        cut = [
+            (chunker, self._named(corpora))
+            for chunker, corpora in zip(chunkers, made, strict=True)
+            if not isinstance(corpora, ChunkError)
+        ]
+        self._embed(cut)
+        scored = executor.map([partial(self.score, *each) for each in cut])
+        return (each if isinstance(each, ChunkError) else next(scored) for each in made)
 
     def same_files(self) -> list[tuple[list[SourceFile], frozenset[str]]]:
         """Every set of files that protocols of the grid score, and the names of those protocols."""
@@ -166,9 +173,9 @@ class Grid:
             return corpora
         return {each: corpus_in_files(corpus, self._benchmark, embedder) for each, corpus in corpora.items()}
 
-    def _embed(self, chunkers: Sequence[Chunker], corpora: Sequence[_Corpora]) -> None:
+    def _embed(self, cut: Sequence[tuple[Chunker, _Corpora]]) -> None:
         texts: dict[Role, list[str]] = {"query": [], "document": []}
-        for chunker, of_views in zip(chunkers, corpora, strict=True):
+        for chunker, of_views in cut:
             lacking = {view for retriever, view, _ in self._lacking(chunker) if retriever.vectors}
             for exclusion in sorted({exclusion for _, exclusion in lacking}):
                 texts["document"] += [chunk.vector_text for chunk in of_views[exclusion]]

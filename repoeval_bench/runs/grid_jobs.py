@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.errors import ChunkError, anew
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.grid import Grid, make_grid
@@ -32,8 +33,8 @@ class GridJobs:
     out: Path
     home: Path | None
 
-    def __call__(self, request: GridRequest, chunkers: Sequence[str]) -> Iterator[Mapping[Cell, Scores]]:
-        """The scores of each chunker in turn; a ResultError lists those that failed, once the others are done."""
+    def __call__(self, request: GridRequest, chunkers: Sequence[str]) -> Iterator[Mapping[Cell, Scores] | ChunkError]:
+        """The scores of each chunker, or why its job failed, in turn."""
         check_countable(request.embedder)
         request = request.on_this_device()
         results = Results.at(self.out.resolve())
@@ -47,9 +48,8 @@ class GridJobs:
             )
             for chunker in chunkers
         ]
-        made = [each.made for each in self.log.map([Named((chunker,)) for chunker in chunkers], jobs)]
-        self.log.check()
-        return (scores for scores in made if scores is not None)
+        for each in self.log.map([Named((chunker,)) for chunker in chunkers], jobs):
+            yield ChunkError(str(each.error)) if each.made is None else each.made
 
 
 def _score(
@@ -57,6 +57,8 @@ def _score(
 ) -> Mapping[Cell, Scores]:
     """One chunker in every cell."""
     (scores,) = _kept_grid(request, materials, results).score_all([make_chunker(chunker)], IN_PROCESS)
+    if isinstance(scores, ChunkError):
+        raise anew(scores)
     return scores
 
 

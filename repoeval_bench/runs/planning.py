@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from repoeval_bench.core.errors import ChunkError, DatasetError, anew
 from repoeval_bench.dataset.assembly import published_subset
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Corpora = dict[tuple[str, bool, frozenset[SourceFile]], Corpus]
     """(chunker's spec, whether errors are skipped, files) -> what it made of them."""
 
+Made = TypeVar("Made")
 
 KEPT = 200_000_000
 """Characters of chunks that are kept for further protocols; where there are more, files are chunked again."""
@@ -158,7 +159,7 @@ def plan_each(
     made = corpora or {}
     jobs: list[Callable[[], Any]] = [
         *(
-            partial(_tried, partial(_chunk, selected, protocol, each, skip_errors=skip_errors, made=made.get(key)))
+            partial(tried, partial(_chunk, selected, protocol, each, skip_errors=skip_errors, made=made.get(key)))
             for each, key in zip(parts, keys, strict=True)
         ),
         partial(_known, selected, protocol, queries),
@@ -175,7 +176,7 @@ def plan_each(
     ]
 
 
-def _tried(chunk: Callable[[], tuple[Corpus, Corpus, float]]) -> tuple[Corpus, Corpus, float] | ChunkError:
+def tried(chunk: Callable[[], Made]) -> Made | ChunkError:
     """What a chunker makes, or why it failed: that ends its own run alone."""
     try:
         return chunk()

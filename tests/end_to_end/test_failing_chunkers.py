@@ -130,3 +130,25 @@ def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(places
     assert done.code == 1
     told = done.err[done.err.index("error: 2 runs failed; left out:") :]
     assert all(reason in told for reason in REASONS.values())
+
+
+@pytest.mark.parametrize("names", [("ast", "Breaks", "fixed"), ("Breaks", "ast", "fixed")])
+@pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
+def test_a_grid_is_of_the_others(places, names, executor):
+    """Sizes are matched to the first that does not fail; what failed is counted, and the exit code is 1."""
+    done = ask(places, "sensitivity", *names, further=["--json", "--match", *executor])
+    assert done.code == 1
+    at_the_end = done.err[done.err.index("error: 1 ") :]
+    assert REASONS["Breaks"] in at_the_end
+    assert done.err.count("left out: py:") == 1
+    cells = json.loads(done.out)
+    assert {(each["a"].partition(":")[0], each["b"].partition(":")[0]) for each in cells} == {("ast", "fixed")}
+    assert {each["sizes"].partition(":")[0] for each in cells} == {"nominal", "matched to ast"}
+
+
+def test_a_grid_of_one_chunker_that_is_left_is_an_error(places):
+    """There is nothing to compare; the reason is the other one's."""
+    done = ask(places, "sensitivity", "ast", "Breaks")
+    assert done.code == 1
+    assert REASONS["Breaks"] in done.err.splitlines()[-1]
+    assert not done.out
