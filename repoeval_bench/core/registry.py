@@ -35,6 +35,7 @@ from repoeval_bench.core.errors import BenchError, SpecError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.options import Option, options_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
+from repoeval_bench.core.words import plural
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -241,7 +242,8 @@ def find(kind: str, name: str, target: str = "") -> Row:
         return _from_module(kind, target)
     found = known(kind, name)
     if found is None:
-        raise SpecError(nearest(kind, name, [*(row.name for row in rows(kind)), *_entry_points(kind), "py"]))
+        names = [*(row.name for row in rows(kind)), *_entry_points(kind), "py"]
+        raise SpecError(nearest(kind, name, names, listed_by=f"repoeval-bench list {plural(kind)}"))
     return found
 
 

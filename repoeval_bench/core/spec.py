@@ -95,16 +95,26 @@ def with_options(embedder: str, said: str, options: Mapping[str, str]) -> str:
     return str(Spec(spec.name, spec.target, {**spec.params, **options}))
 
 
-def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "") -> str:
+MANY = 12
+"""Names above which a sentence does not list all, where a command does."""
+
+
+def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "", *, listed_by: str = "") -> str:
     """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`.
 
-    Letters count alike in both cases. Where no name is near it says `otherwise`, or lists all names.
+    Letters count alike in both cases. Where no name is near it says `otherwise`, or lists all names; of `MANY` that a
+    command lists (`listed_by`) the least unlike ones and the command.
     """
     names = sorted(set(known))
     folded = {name.lower(): name for name in names}
     close = difflib.get_close_matches(given.lower(), folded, n=3)
     if close:
         otherwise = f"did you mean {' or '.join(repr(folded[name]) for name in close)}?"
+    elif listed_by and len(names) > MANY:
+        likely = difflib.get_close_matches(given.lower(), folded, n=3, cutoff=0.0)
+        otherwise = (
+            f"the nearest are {', '.join(folded[name] for name in likely)}; see {listed_by} for all {len(names)}"
+        )
     return f"unknown {kind} {given!r}; {otherwise or 'choose from ' + ', '.join(names)}"
 
 

@@ -96,8 +96,10 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     """Read and check a file; `given` are fields that override it. One UsageError names every mistake, with its line."""
     document = read_yaml(path, _WAY_OUT)
     problems = document.problems(BenchmarkFile)
-    # What has the wrong shape is reported; the rest is checked all the same, so that one look shows everything.
-    broken = {place[0] for place, _ in problems if place}
+    # What has the wrong shape is reported; the rest is checked all the same, so that one look shows everything. A key
+    # that is misspelt stands for those that it may mean: nothing more is said of them.
+    broken = {str(place[0]) for place, _ in problems if place}
+    broken |= {meant for key in broken for meant in get_close_matches(key, BenchmarkFile.model_fields)}
     content = _without(document.content, [place for place, _ in problems])
     file = BenchmarkFile.model_validate(content).model_dump(exclude_none=True)
     base = RunRequest.of(_fields(file) | dict(given))

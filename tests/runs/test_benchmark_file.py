@@ -162,6 +162,14 @@ def test_a_retriever_that_is_named_twice_is_one_mistake(tmp_path):
     ]
 
 
+def test_a_key_that_is_misspelt_is_one_mistake(tmp_path):
+    """What it would have said is not reported as missing too; what is wrong beside it is."""
+    assert mistakes(tmp_path, "chunker: ast\nretrievers: bm26") == [
+        ":1: unknown key 'chunker'; did you mean 'chunkers'?",
+        ":2: unknown retriever 'bm26'; did you mean 'bm25'?",
+    ]
+
+
 def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
     """Every unknown repository on its line and what no embedder can do, beside a wrong measure."""
     assert mistakes(tmp_path, UNRUNNABLE) == [
