@@ -213,18 +213,18 @@ def free(a,
 '''
 
 
-def facts_at(line, text=SOURCE, length=1):
+def facts_at(line, text=SOURCE, length=1, path="p.py"):
     task = Task(
         task_id="t",
         repo="r",
-        path="p.py",
+        path=path,
         prompt="",
         ground_truth="",
         body=LineSpan(line, line + length),
         context_start=0,
         level="function",
     )
-    files = {"r": (SourceFile("r", "p.py", text),)}
+    files = {"r": (SourceFile("r", path, text),)}
     return task_facts(
         Benchmark(
             name="b",
@@ -261,6 +261,21 @@ def test_facts_of_a_task(line, lines, depth, docstring, method):
 def test_facts_are_unknown_where_the_file_cannot_be_parsed(text):
     """Python 2, or line ends that the parser counts otherwise."""
     assert facts_at(1, text)["is_method"] is None
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "language"),
+    [
+        ("p.py", "x = 1\n", "python"),
+        ("a/b.TS", "let x = 1\n", "typescript"),
+        ("p.h", "namespace x {}\n", "cpp"),
+        ("p.h", "int x;\n", "c"),
+        ("p.zzz", "x\n", None),
+    ],
+)
+def test_the_language_of_a_task_is_that_of_its_file(path, text, language):
+    """As chunkers know it: by the ending, and by the text for what C and C++ share."""
+    assert facts_at(0, text, path=path)["language"] == language
 
 
 def test_facts_of_a_user(tmp_path):
