@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -16,12 +17,15 @@ from repoeval_bench.chunkers.least_nested import LeastNestedChunker
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.chunkers.tools.statistics import chunk_stats
-from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.definitions import defining_nodes, definitions
 from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.languages import LANGUAGES, language_of
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Parsed, segments
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 LINE = "x = 1234\n"
 """Six non-whitespace characters."""
@@ -36,17 +40,80 @@ def function(name: str, lines: int = 2, indent: str = "") -> str:
     return f"{indent}def {name}():\n" + f"{indent}    {LINE}" * lines
 
 
-PYTHON = st.recursive(
-    st.sampled_from([LINE, "\n", "# a note\n", "import os\n", 's = """\n    a\n    b\n    c\n"""\n']),
-    lambda inner: st.builds(
-        lambda head, body: head + "".join("    " + line for part in body for line in part.splitlines(keepends=True)),
-        st.sampled_from(["def f():\n", "class A:\n", "@d\ndef g():\n", "# on h\nasync def h():\n", "if x:\n"]),
-        st.lists(inner, min_size=1, max_size=4).map(lambda body: [*body, "pass\n"]),
+def code(simple: list[str], around: dict[str, str]) -> st.SearchStrategy[str]:
+    """Code of `simple` lines, nested in what is `around` others: how it begins -> how it ends."""
+    return st.recursive(
+        st.sampled_from(["\n", *simple]),
+        lambda inner: st.builds(
+            lambda head, body: (
+                head + "".join("    " + line for part in body for line in part.splitlines(keepends=True)) + around[head]
+            ),
+            st.sampled_from([*around]),
+            st.lists(inner, min_size=1, max_size=4),
+        ),
+        max_leaves=20,
+    )
+
+
+CODE = {
+    "a.py": code(
+        [LINE, "# a note\n", "import os\n", 's = """\n    a\n    b\n    c\n"""\n'],
+        dict.fromkeys(
+            ["def f():\n", "class A:\n", "@d\ndef g():\n", "# on h\nasync def h():\n", "if x:\n"], "    pass\n"
+        ),
     ),
-    max_leaves=20,
-)
+    "a.ts": code(
+        [
+            "x = 1234;\n",
+            "// a note\n",
+            "/* a\n   b\n   c */\n",
+            "type T = { a: string };\n",
+            "const f = () => {\n    g();\n};\n",
+        ],
+        {
+            "function f() {\n": "}\n",
+            "/** On g. */\nexport function g() {\n": "}\n",
+            "export const h = () => {\n": "};\n",
+            "class A {\n    /** On m. */\n    m() {\n": "    }\n    n() {}\n}\n",
+            "@d()\nexport class B {\n    @e()\n    m() {\n": "    }\n}\n",
+            "namespace N {\n": "}\n",
+            "if (x) {\n": "}\n",
+        },
+    ),
+    "a.go": code(
+        [
+            "x = 1234\n",
+            "// a note\n",
+            "/* a\n   b\n   c */\n",
+            "// On T.\ntype T struct {\n    a int\n}\n",
+            "var s = `a\nb`\n",
+        ],
+        {
+            "func f() {\n": "}\n",
+            "// On g.\n// More on g.\nfunc g() {\n": "}\n",
+            "func (t *T) m() {\n": "}\n",
+            "h := func() {\n": "}\n",
+            "if x {\n": "}\n",
+        },
+    ),
+    "a.rs": code(
+        ["x = 1234;\n", "// a note\n", "/* a\n   b\n   c */\n", "/// On S.\n#[derive(D)]\nstruct S {\n    a: u8,\n}\n"],
+        {
+            "fn f() {\n": "}\n",
+            "/// On g.\n#[inline]\npub fn g() {\n": "}\n",
+            "impl S {\n    /// On m.\n    fn m(&self) {\n": "    }\n}\n",
+            "trait R {\n    fn m(&self) {\n": "    }\n}\n",
+            "mod m {\n": "}\n",
+            "if x {\n": "}\n",
+        },
+    ),
+}
+"""A file's name -> code of its language, with what a definition is seen with: comments, decorators, attributes."""
+
 FILES = st.one_of(
-    st.lists(PYTHON, max_size=12).map(lambda parts: SourceFile("r", "a.py", "".join(parts))),
+    st.sampled_from([*CODE]).flatmap(
+        lambda name: st.lists(CODE[name], max_size=12).map(lambda parts: SourceFile("r", name, "".join(parts)))
+    ),
     st.sampled_from([*SAMPLES.values()]).flatmap(
         lambda sample: st.lists(st.sampled_from([*sample[1].splitlines(keepends=True), "\n", "}\n"]), max_size=60).map(
             lambda lines: SourceFile("r", sample[0], "".join(lines))
@@ -148,6 +215,44 @@ def test_a_part_of_a_line_is_as_large_as_it_is() -> None:
     """`class`, the name and the colon are children on a long line, and none of them is large."""
     text = "class A(First, Second, Third):\n" + function("m", 5, "    ")
     assert texts(BlocksChunker(max_nws=40, min_nws=22), text) == [function("m", 5, "    ")]
+
+
+def nodes_of_blocks(file: SourceFile, max_nws: int, min_nws: int) -> tuple[set[LineSpan], set[LineSpan]]:
+    """The lines of nodes that are blocks, and of those that are cut by lines: the rule, said over by recursion."""
+    whole: set[LineSpan] = set()
+    leaves: set[LineSpan] = set()
+
+    def look(parsed: Parsed, lines: LineSpan, node: Node) -> None:
+        size = count_nws(file.line_text(lines))
+        if size < min_nws:
+            return
+        if len(lines) == 1 or size <= max_nws:
+            if size and (len(lines) > 1 or count_nws(parsed.text(node)) >= min_nws):
+                whole.add(lines)
+            return
+        children = list(parsed.children(node))
+        for first, last, child in children:
+            look(parsed, LineSpan(first, last + 1), child)
+        if not children:
+            leaves.add(lines)
+
+    for parsed in segments(file, language_of(file.path)):
+        for each, node in defining_nodes(parsed):
+            if each.kind != "variable":
+                look(parsed, each.lines, node)
+    return whole, leaves
+
+
+@settings(max_examples=200)
+@given(file=FILES, max_nws=st.integers(1, 120), min_nws=st.integers(0, 30))
+def test_blocks_are_what_the_rule_says_over_each_definition(file: SourceFile, max_nws: int, min_nws: int) -> None:
+    """With and without what is above it, in whatever order the nodes are met."""
+    min_nws = min(min_nws, max_nws)
+    cut = {chunk.lines for chunk in BlocksChunker(max_nws=max_nws, min_nws=min_nws).chunk(file)}
+    whole, leaves = nodes_of_blocks(file, max_nws, min_nws)
+    if any(each.kind != "variable" for each in definitions(file, language_of(file.path))):
+        assert whole <= cut
+        assert all(any(leaf.contains(lines) for leaf in leaves) for lines in cut - whole)
 
 
 @settings(max_examples=60)
