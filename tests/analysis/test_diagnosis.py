@@ -146,7 +146,7 @@ def test_relevant_chunks_below_rank_five_ask_for_a_reranker():
     assert "rerank" in check.says
 
 
-def test_few_relevant_chunks_below_five_results_are_no_fault_of_the_ranking():
+def test_few_relevant_chunks_below_five_results_are_not_a_fault_of_the_ranking():
     """Ten relevant chunks cannot be among five results: recall is compared with its ceiling."""
     golds = {i: [f"r{i // 2 % 4}/f{i // 2}.py@{100 * i + j}" for j in range(10)] for i in range(N)}
     found = evidence({i: ranking(i, golds[i], range(1, 11)) for i in range(N)}, golds)

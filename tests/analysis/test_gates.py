@@ -202,7 +202,7 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
         ("gates: !!python/object/apply:os.getcwd []", "not valid YAML"),
     ],
 )
-def test_files_that_are_no_gate_file(tmp_path, text, message):
+def test_files_that_are_not_gate_files(tmp_path, text, message):
     """Broken YAML, nothing, an empty list, other shapes, and tags that would run code."""
     path = tmp_path / "gates.yaml"
     path.write_text(text)

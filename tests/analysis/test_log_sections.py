@@ -104,7 +104,7 @@ def test_newer_is_later_in_utc_and_by_day_where_no_time_is_known(written, as_of,
 
 
 @pytest.mark.parametrize("text", ["v1.2", "20240501", "2024", "2024-5-1", "2024-02-30", "2024-05-011", ""])
-def test_a_version_is_no_date(text):
+def test_a_version_is_not_a_date(text):
     """What is not a date in ISO 8601's extended form is not taken for one."""
     assert moment(text) is None
 

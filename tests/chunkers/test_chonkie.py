@@ -73,7 +73,7 @@ def test_byte_spans_become_characters() -> None:
 
 
 @pytest.mark.parametrize("piece", [(5, 7, "é?"), (1, 3, "ä"), (0, 99_999, TEXT)])
-def test_what_is_no_slice_in_either_unit_is_not_guessed(piece: tuple[int, int, str]) -> None:
+def test_what_is_not_a_slice_in_either_unit_is_not_guessed(piece: tuple[int, int, str]) -> None:
     assert spans_of(TEXT, [piece]) is None
 
 
@@ -110,7 +110,7 @@ def test_a_version_that_counts_bytes_is_understood(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(("library", "part"), [(Rewrites, "not in the file"), (Fails, "failed with RecursionError")])
-def test_a_text_that_is_no_slice_and_a_failure_name_the_file(monkeypatch, library: type, part: str) -> None:
+def test_a_text_that_is_not_a_slice_and_a_failure_name_the_file(monkeypatch, library: type, part: str) -> None:
     monkeypatch.setattr(repoeval_bench.chunkers.chonkie, "_library", lambda *_: library())
     with pytest.raises(ChunkError, match=part) as caught:
         ChonkieChunker().chunk(FILE)

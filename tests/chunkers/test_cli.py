@@ -115,7 +115,7 @@ def test_what_cannot_be_read_is_one_sentence(folder, tmp_path) -> None:
     assert "did you mean 'ast'" in run(chunk_command, folder, "-c", "asst", fails=SpecError)
 
 
-def test_a_file_that_is_no_utf8_is_named_and_the_others_are_shown(folder) -> None:
+def test_a_file_that_is_not_utf8_is_named_and_the_others_are_shown(folder) -> None:
     (folder / "latin.py").write_bytes(b"x = '\xe4'\n")
     result = run(chunk_command, folder, "--json")
     assert "left out" in result.output

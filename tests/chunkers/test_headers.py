@@ -66,7 +66,7 @@ def test_overlapping_chunks_have_their_own_scopes() -> None:
     assert [chunk.header for chunk in headed] == alone
 
 
-def test_comments_are_no_part_of_a_signature() -> None:
+def test_comments_are_not_part_of_a_signature() -> None:
     text = "def f(  # one\n    a,  # two\n    b='# three',\n    # four\n):\n    # five\n    return a\n"
     file = SourceFile("r", "a.py", text)
     (chunk,) = with_headers(file, [Chunk.cut(file, CharSpan(0, len(text)))], "scope")

@@ -141,7 +141,7 @@ def test_functions_cuts_every_function_method_and_class_header() -> None:
     ]
 
 
-def test_functions_in_branches_are_found_and_size_is_no_limit() -> None:
+def test_functions_in_branches_are_found_and_size_is_not_a_limit() -> None:
     long = "    def f():\n" + "        x = 1\n" * 2000
     assert texts(FunctionsChunker(), "try:\n" + long + "except E:\n    pass\n") == [
         "try:\n",

@@ -351,7 +351,7 @@ def test_a_strange_unit_is_named_in_short(python) -> None:
     assert len(str(error.value)) < 500
 
 
-def test_an_answer_nested_without_end_is_no_answer(python) -> None:
+def test_an_answer_nested_without_end_is_not_an_answer(python) -> None:
     """The one reader of JSON reads answers too."""
     with pytest.raises(ChunkError, match="which is not a line of JSON"):
         cut(python("print('[' * 100_000)"))

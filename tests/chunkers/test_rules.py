@@ -131,7 +131,7 @@ def test_blocks_are_definitions_nested_ones_too_and_what_is_in_none_is_lost() ->
     assert texts(BlocksChunker(min_nws=12), "import os\n" + a + LINE + b) == [a, method, b]
 
 
-def test_a_definition_below_the_least_size_is_no_block() -> None:
+def test_a_definition_below_the_least_size_is_not_a_block() -> None:
     small, large = function("a", 0) + "    pass\n", function("b")
     size = count_nws(large)
     assert texts(BlocksChunker(min_nws=size), small + large) == [large]

@@ -86,7 +86,7 @@ def test_a_target_that_no_size_reaches_ends_at_the_nearest_with_the_reason() -> 
     assert found.reason == "no max_nws gives a mean within 5% of 600 nws"
 
 
-def test_no_files_are_no_division_by_zero() -> None:
+def test_no_files_divide_nothing_by_zero() -> None:
     assert mean_nws(make_chunker("ast"), []) == 0.0
     assert not match_size("ast", 100, []).matched
 

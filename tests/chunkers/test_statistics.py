@@ -37,7 +37,7 @@ def test_lines_in_two_chunks_and_in_none_are_counted_blank_ones_not() -> None:
     assert chunk_stats("less", [(FILE, chunks)]).uncovered_lines == 3
 
 
-def test_no_file_is_no_division_by_zero() -> None:
+def test_no_file_divides_nothing_by_zero() -> None:
     found = chunk_stats("ast", [(SourceFile("r", "a.py", ""), [])])
     assert (found.chunks, found.mean, found.median, found.lines, found.definitions) == (0, 0.0, 0, 0, 0)
 

@@ -293,7 +293,7 @@ def test_options_that_a_variable_of_the_environment_gives_are_not_refused(stored
     assert done.code == 0, done.err
 
 
-def test_a_folder_that_is_no_finished_run_is_named_with_what_it_lacks(stored, tmp_path):
+def test_a_folder_that_is_not_a_finished_run_is_named_with_what_it_lacks(stored, tmp_path):
     """`verify` says what is missing, `runs` lists it beside the others and counts it."""
     shutil.copytree(stored["runs"], tmp_path / "runs")
     first, second = sorted(folder for folder in (tmp_path / "runs").iterdir() if folder.is_dir())

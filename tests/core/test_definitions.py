@@ -715,7 +715,7 @@ def test_the_lines_of_a_doc_comment_stay_one_paragraph() -> None:
         assert found.doc.text == "Say it in\ntwo lines.\n\nMore.", path
 
 
-def test_a_comment_above_is_no_doc_and_one_behind_code_is_not_above() -> None:
+def test_a_comment_above_is_not_a_doc_and_one_behind_code_is_not_above() -> None:
     text = "/* plain */\nint f(void);\n\n/** about nothing */\n\nint g(void);\nint x; /** about x */\nint h(void);\n"
     assert {each.name: (each.doc, each.lines.start, each.above) for each in found("c", text)} == {
         "f": (None, 1, 0),

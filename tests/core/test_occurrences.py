@@ -117,7 +117,7 @@ def test_calls_with_what_they_are_called_on_and_their_lines(language, text, call
         ("csharp", CSHARP, [0], [1], []),
     ],
 )
-def test_what_is_no_statement_is_found(language, text, imports, comments, texts):
+def test_what_is_not_a_statement_is_found(language, text, imports, comments, texts):
     found = look(language, text)
     assert [span.start for span in found.imports] == imports
     assert [span.start for span in found.comments] == comments

@@ -60,7 +60,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for 
         ("# " + "x" * 300_000, "cannot be read (it has more than 262,144 bytes); name another"),
     ],
 )
-def test_what_is_no_plain_value_is_one_sentence(tmp_path, text, says):
+def test_what_is_not_a_plain_value_is_one_sentence(tmp_path, text, says):
     """With the line where there is one, and without building what it asks for."""
     started = time.monotonic()
     with pytest.raises(UsageError) as error:

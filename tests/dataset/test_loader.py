@@ -133,7 +133,7 @@ def test_a_task_that_does_not_fit_the_repositories_is_named(tmp_path, change, co
         load_benchmark(str(mirror), home=tmp_path)
 
 
-def test_a_file_that_is_no_utf8_is_counted_and_a_task_in_it_is_refused(tmp_path):
+def test_a_file_that_is_not_utf8_is_counted_and_a_task_in_it_is_refused(tmp_path):
     files = minirepo.tree_files()
     files["acme_inventory/latin.py"] = b"# \xe9t\xe9\n"
     mirror = minirepo.build_mirror(tmp_path / "m", files=files)

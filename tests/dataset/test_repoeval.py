@@ -103,7 +103,7 @@ def test_line_separators_inside_a_string_end_no_row():
     assert parse(row)[0].prompt == "a\u2028b\x85c"
 
 
-def test_a_byte_order_mark_and_blank_lines_are_no_rows():
+def test_a_byte_order_mark_and_blank_lines_are_not_rows():
     raw = b"\xef\xbb\xbf" + json.dumps(ROW).encode() + b"\n\n  \n"
     assert len(parse_tasks(raw, name="t.jsonl", level="function")) == 1
 
@@ -163,7 +163,7 @@ def test_all_problems_of_a_file_stand_in_one_report():
     ]
 
 
-def test_bytes_that_are_no_utf8_are_named_by_line():
+def test_bytes_that_are_not_utf8_are_named_by_line():
     raw = json.dumps(ROW).encode() + b'\n{"prompt": "\xff"}\n'
     with pytest.raises(DatasetError, match=r"t\.jsonl:2: row: UTF-8 was expected"):
         parse_tasks(raw, name="t.jsonl", level="function")

@@ -39,7 +39,7 @@ def test_line_ends_and_byte_order_marks_are_taken_off(tmp_path):
     assert read_tree(root, "r").files[0].text == "x = 1\ny = 2\nz = 'ü'\n"
 
 
-def test_a_file_that_is_no_utf8_is_named_and_the_others_stay(tmp_path):
+def test_a_file_that_is_not_utf8_is_named_and_the_others_stay(tmp_path):
     root = write(tmp_path / "r", {"good.py": b"x = 1\n", "sub/bad.py": b"\xff\xfe"})
     tree = read_tree(root, "r")
     assert [file.path for file in tree.files] == ["good.py"]

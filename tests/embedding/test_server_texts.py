@@ -189,7 +189,7 @@ def test_what_fails_and_is_sent_again_has_cost_the_most(server, embedder, tokeni
     assert server.seen() == []
 
 
-def test_a_count_of_no_tokens_is_no_count(server, embedder):
+def test_a_count_of_no_tokens_is_not_a_count(server, embedder):
     """The limit holds all the same."""
     server.fail(*[{"usage": {"prompt_tokens": 0, "total_tokens": 0}}] * 24)
     with pytest.raises(EmbeddingError, match="could pass cost_limit=300 "):

@@ -81,7 +81,7 @@ def test_a_home_that_is_typed_must_be_there(tmp_path, command):
     assert "is not a folder" in one_sentence(bench("cache", *command, "--home", tmp_path / "hmoe"), 2)
 
 
-def test_a_cache_that_is_no_database(home):
+def test_a_cache_that_is_not_a_database(home):
     """A file of another kind in its place is one sentence."""
     shutil.rmtree(home / "vectors")
     (home / "vectors").mkdir()

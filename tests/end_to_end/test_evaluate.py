@@ -482,7 +482,7 @@ def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
     assert cached == kept
 
 
-def test_a_folder_that_is_no_run(tmp_path):
+def test_a_folder_that_is_not_a_run(tmp_path):
     """export and compare say so when a run is not there, or its files are broken."""
     assert "has no runs yet" in one_sentence(bench("export", "x", "--format", "markdown", "--out", tmp_path), 2)
     run = tmp_path / "half"

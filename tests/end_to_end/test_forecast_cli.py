@@ -130,7 +130,7 @@ def test_of_another_plug_in_it_is_told_that_this_is_not_known(mirror, tmp_path, 
 
 
 @pytest.mark.parametrize("given", ["None", "5", "(-1, None)", "(1, float('nan'))", "('many', 1)"])
-def test_what_is_no_forecast_is_one_sentence(mirror, tmp_path, monkeypatch, given):
+def test_what_is_not_a_forecast_is_one_sentence(mirror, tmp_path, monkeypatch, given):
     name = f"letters_{abs(hash(given))}"
     told = with_plug_in(mirror, tmp_path, monkeypatch, PLUG_IN + HOOK.replace("GIVEN", given), name)
     assert "as what it sends; sends gives (tokens, cost or None)" in one_sentence(told, 1)

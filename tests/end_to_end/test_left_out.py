@@ -149,7 +149,7 @@ def test_where_nothing_is_left_it_is_a_mistake(places, tmp_path, names, executor
     assert not list((tmp_path / "out").rglob("manifest.json"))
 
 
-def test_where_its_files_are_left_out_already_that_is_no_way_out(places, tmp_path):
+def test_where_its_files_are_left_out_already_that_is_not_a_way_out(places, tmp_path):
     """`--skip-errors` was asked for, and no file is left."""
     code = tmp_path / "code"
     code.mkdir()

@@ -60,7 +60,7 @@ def test_a_function_is_a_chunker(made, benchmark):
         (3, "3 is not a chunker"),
     ],
 )
-def test_what_is_no_chunker_is_one_sentence(benchmark, given, sentence, tmp_path):
+def test_what_is_not_a_chunker_is_one_sentence(benchmark, given, sentence, tmp_path):
     """No AttributeError."""
     with pytest.raises(UsageError, match=sentence):
         evaluate(benchmark, given, retriever="bm25", out=tmp_path)

@@ -116,7 +116,7 @@ def test_what_does_not_fit_is_told_in_one_sentence(mirror, warm_home, arguments,
     assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)
 
 
-def test_an_embedding_model_is_no_reranker(mirror, warm_home):
+def test_an_embedding_model_is_not_a_reranker(mirror, warm_home):
     """It would be given a head of random weights: refused, exit 1."""
     from repoeval_bench.embedding.models import locate
 

@@ -196,7 +196,7 @@ def test_a_changed_value_is_found(claimed, mirror, home, name, change, named):
     assert named in done.out
 
 
-def test_means_that_fit_their_rows_are_no_proof(claimed, mirror, home):
+def test_means_that_fit_their_rows_are_not_a_proof(claimed, mirror, home):
     """Scores, means and intervals that agree with each other, and with no ranking, are found."""
     rows = [json.loads(line) for line in (claimed / "per_query.jsonl").read_text().splitlines()]
     for row in rows:

@@ -182,7 +182,7 @@ ROWS, ITEMS, GAINS = np.array([0, 1]), np.array([3, 4]), np.array([1.0, 1.0])
         (np.zeros((0, 3), dtype=int), [], [], [], "at least one query"),
     ],
 )
-def test_arrays_that_are_no_run_are_refused(ranked, rows, items, gains, piece):
+def test_arrays_that_are_not_a_run_are_refused(ranked, rows, items, gains, piece):
     """Duplicates, gaps, rows out of range and bad gains are errors in arrays as in dicts."""
     arrays = np.array(ranked), np.array(rows, dtype=int), np.array(items, dtype=int), np.array(gains, dtype=float)
     assert piece in sentence(MetricError, score_arrays, *arrays)
@@ -195,7 +195,7 @@ def test_array_rows_are_named_one_by_one():
     )
 
 
-def test_plain_lists_refuse_what_is_no_list():
+def test_plain_lists_refuse_what_is_not_a_list():
     """A text instead of a list, ids ranked twice, and unequal numbers of queries are errors."""
     assert "ranked twice" in sentence(MetricError, evaluate_retrieval, ["a", "a"], ["a"])
     assert "give a list of ids" in sentence(MetricError, evaluate_retrieval, "abc", ["a"])

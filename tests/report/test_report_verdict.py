@@ -61,7 +61,7 @@ def test_the_winners_pairs_are_tested_among_all_pairs(tmp_path, plain):
     assert "Holm over 3 tests (1 measure of each of the 3 pairs of runs)." in found.sure
 
 
-def test_a_lead_that_may_be_chance_is_no_win(tmp_path, plain):
+def test_a_lead_that_may_be_chance_is_not_a_win(tmp_path, plain):
     """The highest mean is named as that, and what is not shown is not called equal."""
     noisy = [value + (0.05 if i % 4 < 2 else -0.049) for i, value in enumerate(plain)]
     found = verdict([made(tmp_path / "b", plain), made(tmp_path / "c", noisy)])

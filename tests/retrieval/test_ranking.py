@@ -44,7 +44,7 @@ def test_a_column_is_ranked_as_its_pairs_are(scores, data):
     assert rank_column(ids, np.array(scores), k, unseen) == rank(pairs, k)
 
 
-def test_a_column_with_a_score_that_is_no_number_is_refused():
+def test_a_column_with_a_score_that_is_not_a_number_is_refused():
     """It is found among any number of others, though the best alone are looked at."""
     scores = np.linspace(0, 1, 100)
     scores[50] = math.nan

@@ -200,7 +200,7 @@ def test_a_flipped_bit_of_a_score_is_noticed(cache, bit):
 @pytest.mark.parametrize(
     "value", [b"", b"123", b"\0" * 12, struct.pack("<fI", np.nan, 3), struct.pack("<fI", np.inf, 3)]
 )
-def test_what_is_no_score_is_never_used(cache, value):
+def test_what_is_not_a_score_is_never_used(cache, value):
     """A sealed value of another length, or one that is not finite, is a CacheError all the same."""
     CachedScorer(Counting(), cache).score("q", ["a"])
     cache.close()

@@ -171,7 +171,7 @@ def test_a_commit_while_workers_run_changes_nothing(places, tmp_path, monkeypatc
         ("lokal:2", "unknown executor 'lokal'; did you mean 'local'"),
     ],
 )
-def test_what_is_no_executor_is_refused(named, told):
+def test_what_is_not_an_executor_is_refused(named, told):
     with pytest.raises(UsageError, match=told):
         choose_executor(ExecutionRequest(executor=named))
 

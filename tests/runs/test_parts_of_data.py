@@ -77,7 +77,7 @@ def test_the_fingerprint_of_a_sample_covers_what_its_tasks_use(benchmark):
     assert select(sample, USES) == sample
 
 
-def test_a_sample_of_tasks_that_are_no_uses_has_the_fingerprint_of_its_tasks(benchmark):
+def test_a_sample_of_tasks_that_are_not_uses_has_the_fingerprint_of_its_tasks(benchmark):
     """What tasks use is not gold of `body`: there it changes nothing."""
     body = Protocol.parse("body")
     sample = part_of(select(benchmark, body), 8)

@@ -180,7 +180,7 @@ def packed(name, content=b"x"):
         bytearray(packed("x")[:6] + b"\x01" + packed("x")[7:]),
     ],
 )
-def test_what_is_no_run_is_not_unpacked(tmp_path, content):
+def test_what_is_not_a_run_is_not_unpacked(tmp_path, content):
     """Names that lead elsewhere, broken archives: nothing is written, and no error but that of `merge` is made of it."""
     url = f"file://{tmp_path}/store"
     (tmp_path / "store" / "runs").mkdir(parents=True)
@@ -193,7 +193,7 @@ def test_what_is_no_run_is_not_unpacked(tmp_path, content):
         assert not (tmp_path / "out" / "one").exists()
 
 
-def test_an_encrypted_member_is_no_run(tmp_path):
+def test_an_encrypted_member_is_not_a_run(tmp_path):
     """Python says so by a RuntimeError."""
     content = bytearray(packed("x"))
     content[6] |= 1  # the flag in the member's header
@@ -327,7 +327,7 @@ def test_a_reader_follows_the_store(tmp_path):
         ("file:///proc/store", 1, ".writable of the store file:///proc/store cannot be written"),
     ],
 )
-def test_what_is_no_store_is_told_before_anything_is_made(url, code, told, tmp_path):
+def test_what_is_not_a_store_is_told_before_anything_is_made(url, code, told, tmp_path):
     """An address with a slash too few, a protocol that nobody knows or whose package is missing, a closed place."""
     for words in (("eval", "-c", "ast", "--retriever", "bm25"), ("merge", tmp_path)):
         assert told in one_sentence(bench(*words, "--out", url, home=tmp_path / "home"), code)
@@ -337,7 +337,7 @@ def test_what_is_no_store_is_told_before_anything_is_made(url, code, told, tmp_p
     assert told in one_sentence(read, code)
 
 
-def test_a_url_is_no_file_or_folder_of_this_machine(tmp_path, monkeypatch):
+def test_a_url_is_not_a_file_or_folder_of_this_machine(tmp_path, monkeypatch):
     """Whatever a command writes beside its runs is written here, and no folder `s3:` is made for it."""
     monkeypatch.chdir(tmp_path)
     for words in (("reproduce", "--out"), ("report", "-o"), ("leaderboard", "--site")):

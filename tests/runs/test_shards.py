@@ -40,7 +40,7 @@ def test_runs_of_a_chunker_stay_together():
 
 
 @pytest.mark.parametrize("text", ["", "0/4", "5/4", "1", "1/0", "a/b", "1/4/2", "-1/4", "1 /4"])
-def test_what_is_no_part_of_a_whole_is_refused(text):
+def test_what_is_not_a_part_of_a_whole_is_refused(text):
     with pytest.raises(UsageError, match="give i/n such as 1/4"):
         parse_shard(text)
 

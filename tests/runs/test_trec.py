@@ -139,7 +139,7 @@ def test_a_malformed_line_is_named_by_file_and_line(tmp_path, read, line, piece)
     assert piece in str(caught.value)
 
 
-def test_a_byte_order_mark_is_no_part_of_a_query_id(tmp_path):
+def test_a_byte_order_mark_is_not_part_of_a_query_id(tmp_path):
     """Editors of Windows write one before the first field."""
     path = tmp_path / "file.trec"
     path.write_bytes(b"\xef\xbb\xbfq Q0 a 1 0.5 t\n")

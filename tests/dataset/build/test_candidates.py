@@ -73,12 +73,12 @@ def test_a_function_with_a_syntax_error_is_left_out():
     assert functions("a.py", f"def f():\n{body(3)}    x = = 1\n")[1] == {"syntax error": 1}
 
 
-def test_prototypes_and_macros_are_no_candidates():
+def test_prototypes_and_macros_are_not_candidates():
     text = "int f(int a);\n#define G(x) \\\n  a(x); \\\n  b(x); \\\n  c(x)\n"
     assert functions("a.c", text) == ([], {})
 
 
-def test_braces_are_no_part_of_a_body():
+def test_braces_are_not_part_of_a_body():
     for path, text in {
         "a.go": "package p\n\nfunc f() int {\n\ta := 1\n\ta++\n\treturn a\n}\n",
         "a.rs": "fn f() -> i32\n{\n    let a = 1;\n    a += 1;\n    a\n}\n",
