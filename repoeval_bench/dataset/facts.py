@@ -9,18 +9,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.run import Fact
 
 FACTS = {
-    "language": "language of the task's file, as `list languages` names it",
     "function_lines": "lines of the function that is to be completed, from its def to its end",
     "prompt_lines": "lines of the whole prompt, the line to be completed not counted",
     "nesting_depth": "functions and classes around that function: 0 at module level, 1 for a method",
     "has_docstring": "whether that function has a docstring",
     "is_method": "whether that function is directly in a class",
 }
-"""Facts of a task. Those of a function are None where the file is not valid Python 3 or the task is not in one."""
+"""Facts of a task; None where the file is not valid Python 3 or the task is not in a function."""
 
 
 def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
@@ -30,12 +28,11 @@ def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
 
 
 def _facts(task: Task, text: str) -> dict[str, Fact]:
-    language, line = language_of(task.path, text), task.body.start + 1
+    line = task.body.start + 1
     # A function that begins on the line itself is what is to be written, not what surrounds it.
     around = [each for each in _functions(text) if each.first < line <= each.last]
     function = max(around, key=lambda each: each.depth, default=None)
     return {
-        "language": language.name if language else None,
         "function_lines": function.last - function.first + 1 if function else None,
         "prompt_lines": task.body.start - task.context_start,
         "nesting_depth": function.depth if function else None,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.clusters import Alone, clusters_of
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class QueryScores:
     `repos` are the groups of the macro mean. `clusters` are what is resampled, by what `clustered_by` names: a field
     of the gold or the log, else the gold's files, else `query`; a query of which that is not known is `Alone`.
     `gold_files` are the files of each query's gold, empty where none is known. `values` is measure -> float64
-    (n_queries,); `facts` is name -> one fact per query; `query_sha256` is the hash of each query's text, None where it
+    (n_queries,); `facts` is name -> one fact per query, of which the gold's `language` is read from `gold_files` where
+    it was not stored; `query_sha256` is the hash of each query's text, None where it
     was not stored.
     """
 
@@ -65,7 +67,8 @@ class QueryScores:
             fields |= {row.cluster_by} if row.cluster_by else set()
             hashes.append(row.query_sha256)
             measures.append(row.measures)
-            facts.append({"relevant_chunks": row.n_relevant, **row.facts})
+            own = {"relevant_chunks": row.n_relevant, "language": _languages(files[-1])}
+            facts.append({**own, **row.facts})
         kinds = fields or ({"file" if held else "query" for held in files} or {"query"})
         if len(kinds) > 1:
             raise ResultError(f"queries are clustered by {' and '.join(sorted(kinds))}; give all the same fields")
@@ -138,6 +141,12 @@ class QueryScores:
     def table(self, measures: Sequence[str]) -> FloatArray:
         """float64 (n_queries, n_measures)."""
         return np.column_stack([self.values[name] for name in measures])
+
+
+def _languages(files: Iterable[str]) -> str | None:
+    """The languages of these files, as `list languages` has them, by their names; None where none is known."""
+    known = filter(None, map(language_of, files))
+    return ", ".join(sorted({each.name for each in known})) or None
 
 
 def _columns(rows: Sequence[Mapping[str, float]]) -> dict[str, FloatArray]:

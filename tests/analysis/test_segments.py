@@ -213,18 +213,18 @@ def free(a,
 '''
 
 
-def facts_at(line, text=SOURCE, length=1, path="p.py"):
+def facts_at(line, text=SOURCE, length=1):
     task = Task(
         task_id="t",
         repo="r",
-        path=path,
+        path="p.py",
         prompt="",
         ground_truth="",
         body=LineSpan(line, line + length),
         context_start=0,
         level="function",
     )
-    files = {"r": (SourceFile("r", path, text),)}
+    files = {"r": (SourceFile("r", "p.py", text),)}
     return task_facts(
         Benchmark(
             name="b",
@@ -263,19 +263,13 @@ def test_facts_are_unknown_where_the_file_cannot_be_parsed(text):
     assert facts_at(1, text)["is_method"] is None
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "language"),
-    [
-        ("p.py", "x = 1\n", "python"),
-        ("a/b.TS", "let x = 1\n", "typescript"),
-        ("p.h", "namespace x {}\n", "cpp"),
-        ("p.h", "int x;\n", "c"),
-        ("p.zzz", "x\n", None),
-    ],
-)
-def test_the_language_of_a_task_is_that_of_its_file(path, text, language):
-    """As chunkers know it: by the ending, and by the text for what C and C++ share."""
-    assert facts_at(0, text, path=path)["language"] == language
+def test_the_language_of_a_query_is_that_of_its_gold(tmp_path):
+    """By the names of the files, of runs that were stored without it too; one that the rows have is kept."""
+    files = ["a.py", "b/c.TS", "d.zzz", "e.go"]
+    facts = [{}, {}, {}, {"language": "mine"}]
+    run = write_run(tmp_path / "a", {"ndcg@10": [0.5] * 4}, files=files, facts=facts)
+    assert run.scores.facts["language"] == ["python", "typescript", None, "mine"]
+    assert "language" in segment_names(run.scores)
 
 
 def test_facts_of_a_user(tmp_path):
