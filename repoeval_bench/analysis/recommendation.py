@@ -334,7 +334,7 @@ def check_recommendation(
         for spec in request.chunkers
     )
     check_requests([*dict.fromkeys(asked)], home, found, loaded=bool(settings))
-    check_once(request, ("chunkers", "protocols", "retrievers"), found)
+    check_once(request, ("chunkers", "protocols", "retrievers", "sizes"), found)
     with found.about("chunkers"):
         if len(request.chunkers) * len(request.sizes or SIZES) < 2:
             raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")

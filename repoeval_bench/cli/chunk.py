@@ -17,15 +17,16 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, request_options, say
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, os_errors_as
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.retrieval.corpus import chunk_files
+from repoeval_bench.runs.problems import Problems, check_distinct
 from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.statistics import ChunkStats
-    from repoeval_bench.core.parts import Chunker
 
 
 _skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")
@@ -86,12 +87,18 @@ def chunk_stats_command(
 
     if paths:
         refuse_unread({*DataRequest.model_fields, "home"}, "with PATH", "or leave out PATH")
-    made = [make_chunker(spec) for spec in specs or ("ast",)]
+    problems, made = Problems(), list[Chunker]()
+    for spec in specs or ("ast",):
+        with problems.about("chunker", spec):
+            made.append(make_chunker(spec))
+    with problems.about("chunker"):
+        check_distinct(made)
+    problems.check()
     if against is not None:
         _print_stability(made, paths, against, skip_errors=skip_errors, as_json=as_json)
         return
     if paths:
-        files = [file for path in paths for file in _read(path)]
+        files = _read_once(paths)
     else:
         from repoeval_bench.dataset.loader import load_benchmark
 
@@ -120,6 +127,18 @@ def check_chunker_command(*, spec: str, examples: int, seed: int, as_json: bool)
     else:
         echo(str(report))
     return 0 if report.conforms else 1
+
+
+def _read_once(paths: Sequence[Path]) -> list[SourceFile]:
+    """The files of all paths; a UsageError where one is in two of them, as it would be counted twice."""
+    found: dict[Path, SourceFile] = {}
+    for path in paths:
+        for file in _read(path):
+            place = path.resolve() / file.path if path.is_dir() else path.resolve()
+            if place in found:
+                raise UsageError(f"{path} holds files that are named before it, such as {place}; name each once")
+            found[place] = file
+    return list(found.values())
 
 
 def _read(path: Path) -> Sequence[SourceFile]:

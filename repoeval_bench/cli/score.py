@@ -13,7 +13,8 @@ from repoeval_bench.cli.options import json_option
 from repoeval_bench.cli.output import INPUT, measures_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.metrics import DEFAULT_MEASURES, Measure, RunScores, score_run
+from repoeval_bench.metrics import DEFAULT_MEASURES, RunScores, score_run
+from repoeval_bench.metrics.measure import parse_measures
 from repoeval_bench.runs.trec import read_qrels, read_run
 
 
@@ -39,7 +40,7 @@ def score_command(
     """
     if not isfinite(gain_factor):
         raise UsageError(f"--gain-factor {gain_factor} is not a factor; give a number above 0")
-    wanted = [Measure.parse(name) for text in measures or DEFAULT_MEASURES for name in text.split()]
+    wanted = parse_measures(name for text in measures or DEFAULT_MEASURES for name in text.split())
     for measure in wanted:
         if others := sorted(measure.needs - {"ranking"}):
             raise UsageError(

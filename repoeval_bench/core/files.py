@@ -114,7 +114,7 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
 
     Nothing is left behind: what is not there yet is not made.
     """
-    if _is_device(path):
+    if _is_device(path) and not folder:
         return
     places = (path if folder else path.parent).absolute()
     here = next(each for each in (places, *places.parents) if each.exists())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.metrics.diversity import cosines, mean_dissimilarity
+from repoeval_bench.metrics.measure import parse_measures
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
 from repoeval_bench.metrics.subtopics import alpha_ndcg_of
 
@@ -122,6 +123,7 @@ def alpha_ndcg(
 
 
 def _keys(k_values: Sequence[int]) -> dict[str, str]:
+    parse_measures(f"ndcg@{k}" for k in k_values)  # a depth that cannot be is one mistake, not one of each measure
     return {f"{label}@{k}": f"{name}@{k}" for k in k_values for label, name in _COLUMNS.items()}
 
 

@@ -106,7 +106,8 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
             check_repositories([name], known or ())
     with found.about("questions"):
         if request.questions and not Path(request.questions).is_file():
-            raise UsageError(f"the file of queries {request.questions} does not exist")
+            lacks = "is not a file" if Path(request.questions).exists() else "does not exist"
+            raise UsageError(f"the file of queries {request.questions} {lacks}; name another with --queries")
     with found.about("source"):
         scores_tasks = any(protocol.tasks == "completion" for protocol in protocols.values())
         if scores_tasks and not request.questions and is_code_folder(request.source):
@@ -202,10 +203,15 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, fo
         with found.about("chunker", request.chunker):
             chunkers.append(make_parts(protocol or Protocol.parse(RunRequest().protocol), request.chunker)[0])
     with found.about("chunker"):
-        named = [each.spec for each in with_headers(chunkers, members[0].header)]
-        if repeated := {spec for spec in named if named.count(spec) > 1}:
-            raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
+        check_distinct(with_headers(chunkers, members[0].header))
     return chunkers
+
+
+def check_distinct(chunkers: Iterable[Chunker]) -> None:
+    """A UsageError where a chunker is there twice, in whatever spelling."""
+    named = [each.spec for each in chunkers]
+    if repeated := {spec for spec in named if named.count(spec) > 1}:
+        raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
 
 
 def _check_headers(
@@ -251,11 +257,12 @@ def check_once(request: RecommendRequest, names: Iterable[str], found: Problems)
     }
     for name in names:
         seen: set[str] = set()
-        for value in getattr(request, name):
+        for value in map(str, getattr(request, name) or ()):
             with found.about(name, value):
                 meant = means.get(name, str)(value)
                 if meant in seen:
-                    raise UsageError(f"{request.options()[name].spelled} {value} is given twice; give it once")
+                    option = request.options()[name].spelled or f"--{name}"
+                    raise UsageError(f"{option} {value} is given twice; give it once")
                 seen.add(meant)
 
 

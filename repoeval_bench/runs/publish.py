@@ -23,7 +23,7 @@ _TIMES = 10
 def staging(out: Path, name: str) -> Iterator[Path]:
     """A folder beside the runs in `out`, removed at the end, in which a run of this name can be made."""
     with ExitStack() as stack:
-        with _explained(out):
+        with writing_to(out):
             folder = stack.enter_context(folder_beside(out / name))
         yield folder
 
@@ -34,7 +34,7 @@ def publish(made: Path, out: Path) -> Path:
     A folder that is there and is not this run, such as the rest of an interrupted one, is replaced.
     """
     place = out / made.name
-    with _explained(out):
+    with writing_to(out):
         for _ in range(_TIMES):
             if _moved(made, place) or ((place / MANIFEST).is_file() and not differing(made, place)):
                 return place
@@ -57,7 +57,8 @@ def _moved(made: Path, place: Path) -> bool:
     return True
 
 
-def _explained(out: Path) -> AbstractContextManager[None]:
+def writing_to(out: Path) -> AbstractContextManager[None]:
+    """Within the block an error of the system is a ResultError: the results folder cannot be written."""
     return os_errors_as(ResultError, f"the results folder {out} cannot be written", "choose another with --out")
 
 

@@ -24,7 +24,7 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.runs.parts import OF_STORE, store_url
-from repoeval_bench.runs.publish import differing, publish, staging
+from repoeval_bench.runs.publish import differing, publish, staging, writing_to
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView, current_run
 
@@ -94,7 +94,11 @@ class Results:
         """Copy a run's folder to its place, in one step, and put it into the store; `finish` may add to the copy."""
         with staging(self.out, run.name) as beside:
             copied = beside / run.name
-            shutil.copytree(run, copied, copy_function=shutil.copyfile)
+            with writing_to(self.out):
+                copied.mkdir()
+                for file in run.iterdir():
+                    if file.is_file():  # all that a run is
+                        shutil.copyfile(file, copied / file.name)
             finish(copied)
             return self.keep(copied)
 

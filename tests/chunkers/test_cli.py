@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from repoeval_bench.chunkers.registry import BUILT_IN
 from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.cli.chunk import check_chunker_command, chunk_command, chunk_stats_command
-from repoeval_bench.core.errors import BenchError, DatasetError, LanguageError, NoDataError, SpecError
+from repoeval_bench.core.errors import BenchError, DatasetError, LanguageError, NoDataError, SpecError, UsageError
 
 TEXT = "import os\n\n\ndef f():\n    return 'ä'\n"
 
@@ -89,6 +89,20 @@ def test_stats_of_every_language_count_definitions_and_skipped_files(mixed) -> N
     result = run(chunk_stats_command, mixed, "-c", "astchunk", "--skip-errors", "--json")
     assert json.loads(result.stdout)["files"] == 5
     assert "skipped: 5 files that astchunk:max_chunk_size=1500,language=auto failed on; the first: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("{shop}", "{shop}/sub"), ["b.py; name each once"]),
+        (("{shop}/a.py", "{shop}/sub/../a.py"), ["a.py; name each once"]),
+        (("{shop}", "-c", "ast", "-c", "ast:max_nws=1500"), ["is named twice; name each chunker once"]),
+        (("{shop}", "-c", "asst", "-c", "fixd"), ["2 mistakes:", "did you mean 'ast'", "did you mean 'fixed'"]),
+    ],
+)
+def test_stats_count_each_file_once_and_name_each_chunker_once(folder, words, said) -> None:
+    told = run(chunk_stats_command, *(word.format(shop=folder) for word in words), fails=UsageError)
+    assert all(piece in told for piece in said)
 
 
 def test_check_chunker_prints_the_report_and_its_exit_code_is_the_verdict() -> None:

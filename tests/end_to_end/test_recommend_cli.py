@@ -233,6 +233,8 @@ def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
         (["-c", "ast", "--sizes", "500"], ["there is nothing to choose from"]),
         (["--job-page", "jobs.html"], ["--job-page jobs.html is about jobs"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
+        (["--queries", "."], ["the file of queries . is not a file"]),
+        (["--sizes", "300,200,300"], ["--sizes 300 is given twice; give it once"]),
         (["--sizes", "0", "--retriever", "nope", "--executor", "lcal"], ["--sizes 0", "'nope'", "'lcal'"]),
     ],
 )

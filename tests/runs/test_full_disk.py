@@ -83,6 +83,14 @@ def test_a_disk_that_fills_up_loses_no_run_of_the_others(places, disk, tmp_path,
     assert content(tmp_path / "b") == content(tmp_path / "merged") == content(tmp_path / "alone")
 
 
+def test_a_full_disk_takes_no_run_from_elsewhere(places, disk, tmp_path):
+    """The copy is one sentence, and nothing of it is left."""
+    (made, *_) = runs_of(jobs_of(places, tmp_path / "out"))
+    with pytest.raises(ResultError, match=r"the results folder .*ours cannot be written \(No space left on device\)"):
+        Results.at(disk / "ours").copy(made.folder)
+    assert not list(disk.glob("ours/*"))
+
+
 def test_a_full_disk_under_the_vector_cache_fails_its_runs_alone(places, disk, tmp_path):
     """Runs without vectors are made; the others say what is full, and are made when there is room."""
     (disk / "filler").unlink()

@@ -66,7 +66,10 @@ class BuildRequest:
         wrong = [nearest("language", each, LANGUAGES) for each in self.languages if each not in LANGUAGES]
         if not self.sources:
             wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
-        wrong += [f"the source {each!r} is named twice" for each, n in Counter(self.sources).items() if n > 1]
+        # A folder may be spelled in several ways.
+        places = [str(Path(each).resolve()) if Path(each).exists() else each for each in self.sources]
+        named = dict(zip(places, self.sources, strict=True))
+        wrong += [f"the source {named[each]!r} is named twice" for each, n in Counter(places).items() if n > 1]
         if self.tasks < 1:
             wrong.append(f"{self.tasks} tasks cannot be drawn; give a whole number from 1")
         if self.resolve not in get_args(Resolve):

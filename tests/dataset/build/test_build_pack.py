@@ -219,6 +219,12 @@ def test_all_that_is_wrong_with_indexes_is_said(tmp_path):
         assert part in str(raised.value)
 
 
+def test_a_folder_is_one_source_in_every_spelling(tmp_path):
+    (tmp_path / "code").mkdir()
+    with pytest.raises(UsageError, match="is named twice"):
+        build(tmp_path / "p", tmp_path / "code", tmp_path / "code" / ".." / "code")
+
+
 def test_names_are_left_alone_where_asked(code, tmp_path):
     pack = build(tmp_path / "p", code, resolve="no")
     assert not [*pack.root.glob("tasks/*.tsv")]
