@@ -18,7 +18,7 @@ from repoeval_bench.core.uses import KINDS, Definition, Kind
 from repoeval_bench.dataset.uses.python_names import Found
 from repoeval_bench.dataset.uses.script_places import ScriptPlaces
 from repoeval_bench.dataset.uses.static_bindings import binding
-from repoeval_bench.dataset.uses.static_nodes import OWN
+from repoeval_bench.dataset.uses.static_nodes import OWN, called_with
 from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, is_bound, is_macro, receiver_of, text_of
 from repoeval_bench.dataset.uses.visible_names import STANDARD, VisibleNames
 
@@ -48,6 +48,7 @@ class _Use:
     `typed` is what it means by its type in JavaScript and TypeScript; None where that is no definition of the
     repository, such as a key of an object. In the other languages `members` are what it is of what it is looked up in,
     if `inside`. `kind`: what the grammar calls it. `elsewhere`: no local is meant, though one has the name.
+    `arguments`: how many it is called with.
     """
 
     name: str
@@ -61,6 +62,7 @@ class _Use:
     members: Members
     kind: str
     elsewhere: bool
+    arguments: int | None
 
 
 class ByName(VisibleNames):
@@ -126,6 +128,7 @@ class ByName(VisibleNames):
             members=members,
             kind=node.type,
             elsewhere=not scripted and _is_elsewhere(node, self.family(path) or ""),
+            arguments=None if scripted else called_with(node),
         )
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
@@ -156,6 +159,7 @@ class ByName(VisibleNames):
         else:
             found, reason = self.bare(path, lines, use.name)
             found = [each for each in found if family != "rust" or each[1].form != "macro"]
+            found = self.fitting(found, use.arguments) if family in ("java", "csharp") else found
         kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
         if not kept and reason in ("dynamic", "unresolved"):
             kept = use.typed or ()
@@ -209,6 +213,8 @@ class ByName(VisibleNames):
             classes, reason = self.types(path, steps)
             members = self._of_classes(classes, family, name)
             return members, None if members else reason or "dynamic"
+        if family == "java" and (found := self.of_module(path, steps, name)[0]):
+            return found, None
         if members := self._of_type(path, family, steps[-1], name):
             return members, None
         _, reason = self.bare(path, LineSpan(0, 0), steps[-1])
@@ -216,6 +222,8 @@ class ByName(VisibleNames):
 
 
 def _is_elsewhere(node: Node, family: str) -> bool:
-    """Whether a name is that of a type of C or C++, or called before a local has it."""
+    """Whether a name is that of a type of C or C++, or called before a local has it: in Java no local is called."""
+    if family == "java" and called_with(node) is not None:
+        return True
     called = node.parent is not None and node.parent.child_by_field_name("function") == node
     return binding(node, text_of(node)) is None if called else (family, node.type) == ("c", "type_identifier")

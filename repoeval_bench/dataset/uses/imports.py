@@ -154,13 +154,14 @@ class Imports:
                 ]
                 yield Import(EVERY, EVERY, tuple(inside))
                 continue
-            # `a.b.C`, or a member or inner class `a.b.C.d`.
-            for at in (len(steps), len(steps) - 1):
+            # `a.b.C`, or a member or inner class `a.b.C.d`, which has its name in the file's class.
+            at, files = len(steps), ()
+            for at in range(len(steps), max(0, len(steps) - 3), -1):
                 tail = "/".join(steps[:at]) + ".java"
                 files = tuple(each for each in self._tails[f"{steps[at - 1]}.java"] if f"/{each}".endswith(f"/{tail}"))
                 if files:
                     break
-            yield Import(steps[-1], steps[-1], files)
+            yield Import(steps[-1], ".".join(steps[at - 1 :]) if files else steps[-1], files)
 
     def _rust(self, path: str, text: str) -> Iterator[Import]:
         for found in _RUST.finditer(text):

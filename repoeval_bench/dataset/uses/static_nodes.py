@@ -13,8 +13,6 @@ from repoeval_bench.dataset.uses.tree_names import text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definitions import Definition
-
 DOTTED = frozenset(
     {
         *("selector_expression", "field_expression", "field_access", "member_access_expression", "scoped_identifier"),
@@ -32,6 +30,36 @@ OWN: Mapping[str, frozenset[str]] = defaultdict(
     c=frozenset({"this"}),
 )
 """Family -> what an object and its class are called from inside."""
+MADE = frozenset({"composite_literal", "object_creation_expression", "struct_expression", "new_expression"})
+CAST = frozenset(
+    {
+        *("type_assertion_expression", "type_conversion_expression", "cast_expression", "type_cast_expression"),
+        *("compound_literal_expression", "as_expression"),
+    }
+)
+SAME = frozenset(
+    {
+        *("parenthesized_expression", "reference_expression", "pointer_expression", "slice_expression"),
+        *(
+            "await_expression",
+            "unary_expression",
+            "generic_function",
+            "ref_expression",
+            "conditional_access_expression",
+        ),
+        *("assignment_expression", "literal_element", "type_instantiation_expression"),
+    }
+)
+"""Of these the type is that of what is inside, pointers and references being those of what they lead to."""
+ITEMS = frozenset({"index_expression", "subscript_expression", "array_access", "element_access_expression"})
+LITERALS = frozenset({"interpreted_string_literal", "raw_string_literal", "string_literal", "int_literal", "true"})
+HELD = frozenset({"slice_type", "array_type", "map_type", "channel_type", "variadic_parameter_declaration"})
+CLASSES = frozenset(
+    {
+        *("class_declaration", "interface_declaration", "enum_declaration", "record_declaration", "struct_declaration"),
+        *("class_specifier", "struct_specifier", "impl_item", "trait_item"),
+    }
+)
 GENERIC = frozenset({"generic_type", "generic_name", "template_type", "template_function"})
 _WRAPS = frozenset(
     {
@@ -98,20 +126,19 @@ def callee_of(function: Node) -> Node | None:
     return at
 
 
-def of_arity(found: Sequence[tuple[str, Definition]], node: Node) -> Sequence[tuple[str, Definition]]:
-    """Of several methods of one name those that a call's arguments can be for, where that leaves any."""
+def called_with(node: Node) -> int | None:
+    """How many arguments a name is called with; None where it is not what is called."""
     call = node.parent
     while call is not None and call.type in (*DOTTED, *GENERIC):
         call = call.parent
-    given = child(call, "arguments")
-    if len(found) < 2 or given is None or call is None or call.type not in CALLS:
-        return found
-    wanted = sum(1 for each in given.named_children if "comment" not in each.type)
-    fitting = [each for each in found if _parameters(each[1].signature) == wanted]
-    return fitting or found
+    given, called = child(call, "arguments"), child(call, "function", "name")
+    if given is None or called is None or call is None or call.type not in CALLS:
+        return None
+    inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
+    return sum(1 for each in given.named_children if "comment" not in each.type) if inside else None
 
 
-def _parameters(signature: str) -> int:
+def parameters_of(signature: str) -> int:
     """How many parameters a signature has."""
     inside = re.search(r"\((.*)\)", signature, re.DOTALL)
     text = inside[1].strip() if inside else ""

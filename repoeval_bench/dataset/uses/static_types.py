@@ -19,14 +19,21 @@ from repoeval_bench.dataset.uses.static_bindings import Step, binding
 from repoeval_bench.dataset.uses.static_library import INSIDE, KEEPS, ONE, OPENS, POINTERS
 from repoeval_bench.dataset.uses.static_nodes import (
     CALLS,
+    CAST,
+    CLASSES,
     DOTTED,
     GENERIC,
+    HELD,
+    ITEMS,
+    LITERALS,
+    MADE,
     OWN,
+    SAME,
     arguments_of,
     bare_type,
+    called_with,
     callee_of,
     head_of,
-    of_arity,
     steps_of,
 )
 from repoeval_bench.dataset.uses.tree_names import receiver_of, text_of
@@ -42,36 +49,6 @@ _DEPTH = 24
 """Steps from one value to another in a row."""
 
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
-_MADE = frozenset({"composite_literal", "object_creation_expression", "struct_expression", "new_expression"})
-_CAST = frozenset(
-    {
-        *("type_assertion_expression", "type_conversion_expression", "cast_expression", "type_cast_expression"),
-        *("compound_literal_expression", "as_expression"),
-    }
-)
-_SAME = frozenset(
-    {
-        *("parenthesized_expression", "reference_expression", "pointer_expression", "slice_expression"),
-        *(
-            "await_expression",
-            "unary_expression",
-            "generic_function",
-            "ref_expression",
-            "conditional_access_expression",
-        ),
-        *("assignment_expression", "literal_element", "type_instantiation_expression"),
-    }
-)
-"""Of these the type is that of what is inside, pointers and references being those of what they lead to."""
-_ITEMS = frozenset({"index_expression", "subscript_expression", "array_access", "element_access_expression"})
-_LITERALS = frozenset({"interpreted_string_literal", "raw_string_literal", "string_literal", "int_literal", "true"})
-_HELD = frozenset({"slice_type", "array_type", "map_type", "channel_type", "variadic_parameter_declaration"})
-_CLASSES = frozenset(
-    {
-        *("class_declaration", "interface_declaration", "enum_declaration", "record_declaration", "struct_declaration"),
-        *("class_specifier", "struct_specifier", "impl_item", "trait_item"),
-    }
-)
 _GROUPS = frozenset({"type_declaration", "var_declaration", "const_declaration"})
 _ALIASES = frozenset({"type_spec", "type_alias", "type_item", "type_definition", "alias_declaration"})
 _RESULT = ("result", "return_type", "returns", "type")
@@ -118,7 +95,7 @@ class StaticTypes:
         if owner is None or owner is _NOTHING:
             return owner is None, ()
         found = self.members(owner, text_of(node))
-        return True, of_arity(found, node) if found else found
+        return True, self._names.fitting(found, called_with(node)) if found else found
 
     def _owner(self, path: str, node: Node) -> Value | None:
         """What a name is looked up in, also where a literal or a pattern names a member.
@@ -146,7 +123,19 @@ class StaticTypes:
             return self._typed(path, child(holder, "type"))
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":
             return self.of(path, holder.parent) if node == child(parent, "left") else _NOTHING
-        return _NOTHING
+        return self._of_case(path, node) if parent.type == "switch_label" else _NOTHING
+
+    def _of_case(self, path: str, node: Node) -> Value | None:
+        """The enumeration that the name after `case` is of, alone in Java; `_NOTHING` where it is another constant."""
+        at: Node | None = node
+        while at is not None and at.type != "switch_expression":
+            at = at.parent
+        owner = self.of(path, child(at, "condition"))
+        if owner is not None and self.members(owner, text_of(node)):
+            return owner
+        line = self._trees.of(path).span(node).start
+        found = self._names.bare(path, LineSpan(line, line + 1), text_of(node))[0]
+        return _NOTHING if any(each.kind != "class" for _, each in found) else None
 
     def _literal(self, path: str, body: Node | None) -> Value | None:
         """The type of the literal of Go that these braces are of."""
@@ -190,25 +179,25 @@ class StaticTypes:
             return self._of_name(path, node)
         if kind in DOTTED:
             name = child(node, "field", "name")
-            return self._of_member(path, node, name) if name is not None else None
+            return self._of_member(path, node, name) if name is not None else self._of_inner(path, node)
         if kind in CALLS:
             return self._of_call(path, node)
-        if kind in _MADE:
+        if kind in MADE:
             return self._typed(path, child(node, "type", "name"))
-        if kind in _CAST:
+        if kind in CAST:
             return self._typed(path, child(node, "type", "right"))
         if kind == "try_expression":
             return self._step(self.of(path, node.named_children[0]), "inside")
-        if kind in _SAME and node.named_children:
+        if kind in SAME and node.named_children:
             inner = child(node, "operand", "function", "argument", "value", "condition", "right")
             inside = self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
             received = kind == "unary_expression" and text_of(node).startswith("<-")
             return self._step(inside, "item") if received else inside
-        if kind in _ITEMS and node.named_children:
+        if kind in ITEMS and node.named_children:
             return self._step(self.of(path, node.named_children[0]), "item")
         if kind in ("func_literal", "closure_expression", "lambda_expression"):
             return Value(path, node)
-        return _OUTSIDE if kind in _LITERALS else None
+        return _OUTSIDE if kind in LITERALS else None
 
     def _of_name(self, path: str, node: Node) -> Value | None:
         name = text_of(node)
@@ -233,6 +222,10 @@ class StaticTypes:
                 return self._first(found) if found else _OUTSIDE
         found_member = self.named(path, name)[1]
         return _OUTSIDE if found_member is None else self._first(found_member)
+
+    def _of_inner(self, path: str, node: Node) -> Value | None:
+        """A class of Java in a class or in a package."""
+        return Value(path, node) if self._names.types(path, steps_of(node))[0] else None
 
     def _first(self, found: Members) -> Value | None:
         return self._of_definition(*found[0]) if found else None
@@ -272,7 +265,7 @@ class StaticTypes:
     def _around(self, path: str, node: Node) -> Value | None:
         """What `this` is of."""
         at: Node | None = node
-        while at is not None and at.type not in _CLASSES:
+        while at is not None and at.type not in CLASSES:
             if at.type == "function_definition" and (scope := child(callee_of(at), "scope")) is not None:
                 return Value(path, scope)  # of C++, outside of its class
             at = at.parent
@@ -307,7 +300,7 @@ class StaticTypes:
         head = head_of(of.node)
         if head in INSIDE and name in OPENS:
             return self._step(of, "inside")
-        return self._step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in _HELD) else None
+        return self._step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in HELD) else None
 
     def _result(self, called: Value) -> Value | None:
         """What a function gives; a class gives its own kind."""
@@ -333,7 +326,7 @@ class StaticTypes:
             parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
             one = child(parts[step], "type") or parts[step] if step < len(parts) else None
             return self._typed(of.path, one) if parts or step else of
-        if node.type in _HELD:
+        if node.type in HELD:
             held = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(of.path, held)
         given = arguments_of(node)
@@ -344,7 +337,7 @@ class StaticTypes:
         for path, parsed in self._classes(of):  # a named collection of Go
             spec = self._node(path, parsed)
             written = child(spec, "type") if spec is not None and spec.type in ("type_spec", "type_item") else None
-            if written is not None and written.type in _HELD:
+            if written is not None and written.type in HELD:
                 return self._step(Value(path, written), "item")
         if self._names.family(of.path) == "c":  # what a pointer leads to
             return of
@@ -363,7 +356,7 @@ class StaticTypes:
             return None
         while head_of(node) in POINTERS.get(self._names.family(of.path) or "", ()) and (given := arguments_of(node)):
             node = bare_type(given[0])
-        if node.type in _HELD or node.type in ("primitive_type", "predefined_type", "integral_type"):
+        if node.type in HELD or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
         if text_of(node) == "Self":
             inner = self._around(of.path, node)

@@ -12,6 +12,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitions
 from repoeval_bench.dataset.uses.imports import EVERY, Import, Imports
 from repoeval_bench.dataset.uses.script_trees import Trees
+from repoeval_bench.dataset.uses.static_nodes import parameters_of
 from repoeval_bench.dataset.uses.static_types import StaticTypes
 
 if TYPE_CHECKING:
@@ -111,8 +112,11 @@ class VisibleNames(FileDefinitions):
         return found
 
     def _given(self, of: Import, name: str, family: str, depth: int) -> list[tuple[str, Parsed]]:
-        """What is imported by its name: in Rust it may be a variant, as in `use Shape::Round`."""
+        """What is imported by its name: in Java it may be a member, in Rust a variant, as in `use Shape::Round`."""
         original = of.original or ""
+        if family == "java" and "." in original:
+            held, _, own = original.rpartition(".")
+            return next(filter(None, (self._members(path, held, own, family) for path in of.files)), [])
         found = self._in_files(of.files, original, name, family, depth)
         if found or family != "rust":
             return found
@@ -136,6 +140,8 @@ class VisibleNames(FileDefinitions):
         """The same of a name of a module; nothing where the steps are not those of one."""
         if self.family(path) == "c" and self._namespaces.issuperset(steps):
             return self.bare(path, LineSpan(0, 0), name)
+        if self.family(path) == "java" and (files := self._files_of([*steps, name])):
+            return self._in_files(files, name, name, "java", 0), None
         for each in self._imports.of(path, self.family(path) or ""):
             if [each.name] == [*steps] and (each.original is None or not each.files):
                 found = self._in_files(each.files, name, name, self.family(path) or "", 0)
@@ -154,6 +160,9 @@ class VisibleNames(FileDefinitions):
                 return found, reason
             if not self._is_here(path, steps):
                 return (), "third party"
+            if self.family(path) in ("java", "csharp") and (outer := self.types(path, steps[:-1])[0]):
+                found = self._of_classes(outer, self.family(path) or "", steps[-1])
+                return found, None if found else "unresolved"
         return self.bare(path, LineSpan(0, 0), steps[-1])
 
     def _is_here(self, path: str, steps: Sequence[str]) -> bool:
@@ -166,12 +175,18 @@ class VisibleNames(FileDefinitions):
             return family != "go"
         outer = self.bare(path, LineSpan(0, 0), steps[-2])[0]
         if family == "java":
-            return bool(outer) or any(f"/{each}".endswith(f"/{'/'.join(steps)}.java") for each in self._files)
+            return bool(outer or self._files_of(steps)) or any(
+                self._files_of(steps[:at]) for at in range(2, len(steps))
+            )
         known = {"crate", "self", "super", *(each.name for each in self._imports.of(path, family) if each.files)}
         module = rf"\bmod\s+{re.escape(steps[0])}\b"
         # A crate's name is written small; what is written large may be a type parameter.
         here = outer or steps[0] in known or not steps[0].islower() or self._imports.crate(path, (steps[0],))
         return bool(here or re.search(module, self._files[path].text))
+
+    def _files_of(self, steps: Sequence[str]) -> Sequence[str]:
+        """The files of a class of Java whose packages are named."""
+        return [each for each in self._files if f"/{each}".endswith(f"/{'/'.join(steps)}.java")]
 
     def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:
         """The members of that name of the first class that has one."""
@@ -186,6 +201,27 @@ class VisibleNames(FileDefinitions):
     ) -> Sequence[tuple[str, Parsed]]:
         found = (self._members(where, each.qualified, name, family) for where, each in classes if each.kind == "class")
         return next(filter(None, found), ())
+
+    def fitting(self, found: Sequence[tuple[str, Parsed]], arguments: int | None) -> Sequence[tuple[str, Parsed]]:
+        """Of what has one name that which a call with so many arguments can be for, where that leaves any.
+
+        In Java and C# a class has its base's methods of that name beside its own.
+        """
+        at = found
+        for _ in range(4):
+            if not at:
+                break
+            path, method = at[0]
+            family = self.family(path) or ""
+            if family == "java":  # a field may have the name of a method
+                at = [each for each in at if (each[1].kind == "method") == (arguments is not None)]
+            if kept := [each for each in at if arguments in (None, parameters_of(each[1].signature))]:
+                return kept
+            if family not in ("java", "csharp") or arguments is None:
+                break
+            bases = self._bases(path, method.qualified.rpartition(".")[0], family)
+            at = next(filter(None, (self._members(file, of, method.name, family) for file, of in bases)), [])
+        return found
 
     def _own(self, path: str, lines: LineSpan, name: str, *, above: bool = False) -> list[tuple[str, Parsed]]:
         """The member of the classes around the lines, or of their bases, the innermost first.

@@ -198,8 +198,9 @@ RUST = {
 JAVA_SHOP = {
     "shop/Item.java": "package shop;\npublic class Item extends Base {\n  int price; List<Item> parts;\n"
     "  Item part(int at) { return parts.get(at); }\n  Item part(int at, int by) { return null; }\n"
-    "  static Item made() { return null; }\n}\n",
-    "shop/Base.java": "package shop;\npublic class Base {\n  Basket owner() { return null; }\n}\n",
+    "  static Item made() { return null; }\n  void told(int by, int how) { }\n}\n",
+    "shop/Base.java": "package shop;\npublic class Base {\n  Basket owner() { return null; }\n  void told(int by) { }\n}\n",
+    "shop/far/Part.java": "package shop.far;\npublic class Part {\n  int way;\n}\n",
     "shop/Outer.java": "package shop;\nclass Outer {\n  enum Kind { SMALL }\n  static class Part { }\n}\n",
     "shop/Basket.java": "package shop;\nimport java.util.List;\npublic record Basket(Item first, int count) {\n"
     "  Item pick() { return first; }\n}\n",
@@ -217,6 +218,18 @@ JAVA = {
     "what a base is of is not a base": ("shelf.price; shelf.Kind;", ""),
     "what a base is in is not a base": ("Kind.SMALL;", "Task.Kind Task.Kind.SMALL"),
     "a collection": ("item.parts.get(0).price;", "Item.parts Item.price"),
+    "a class in the class that is named": (
+        "Outer.Kind kind = null; new Outer.Part(); new Shelf.Part();",
+        "Outer Outer.Kind Outer.Part Task.Shelf",
+    ),
+    "a class whose package is named": ("shop.far.Part p = null; p.way;", "Part Part.way"),
+    "what a switch is over": (
+        "Outer.Kind k = null; switch (k) { case SMALL: }",
+        "Outer Outer.Kind Outer.Kind.SMALL",
+    ),
+    "a constant that is not of an enumeration": ("switch (item.price) { case MOST: }", "Item.price Task.MOST"),
+    "a base's method of that name": ("item.told(1);", "Base.told"),
+    "a method beside a local of its name": ("int own = own(1);", "Task.In.own"),
 }
 CSHARP_SHOP = {
     "Item.cs": "public partial class Item : Base {\n  public int Price; public List<Item> Parts { get; set; }\n}\n",
@@ -266,7 +279,7 @@ OTHERS = [
             case,
             JAVA_SHOP,
             "shop/Task.java",
-            "package shop;\nclass Task {\n  enum Kind { SMALL }\n  class Shelf extends java.util.ArrayList<Item> { }\n  class In extends Outer.Part {\n  Item own;\n  void written(Item item, Item[] many, Object any, Shelf shelf) {\n",
+            "package shop;\nclass Task {\n  static final int MOST = 1;\n  enum Kind { SMALL }\n  class Shelf extends java.util.ArrayList<Item> { }\n  class In extends Outer.Part {\n  Item own;\n  int own(int x) { return x; }\n  void written(Item item, Item[] many, Object any, Shelf shelf) {\n",
             of,
         )
         for case, of in JAVA.items()
@@ -276,6 +289,40 @@ OTHERS = [
         for case, of in CSHARP.items()
     ),
 ]
+
+
+def lines_of(files, path, first, last):
+    sources = [SourceFile("r", name, content) for name, content in files.items()]
+    with Resolver(sources, jedi=False) as resolver:
+        found = resolver.uses(path, LineSpan(first, last)).used
+    return {(each.definition.name, each.definition.lines.start) for each in found}
+
+
+def test_java_tells_fields_methods_and_their_overloads_apart():
+    """By what is called, and with how many arguments, on `this` or on another."""
+    text = (
+        "class Task {\n  Task size;\n  Task size() { return null; }\n  Task size(int by) { return null; }\n"
+        "  void written(Task own) {\n    {}\n  }\n}\n"
+    )
+    for code, line in (("size", 1), ("size()", 2), ("size(1)", 3)):
+        for at in ("", "own.", "this."):
+            assert lines_of({"Task.java": text.replace("{}", f"f({at}{code});")}, "Task.java", 5, 6) == {
+                ("Task.size", line)
+            }
+
+
+def test_java_imports_members_by_the_class_that_has_them():
+    tool = "package a;\npublic class Tool extends Base {\n  static int sum(int x) { return x; }\n"
+    tool += "  enum Way { LEFT }\n}\n"
+    files = {
+        "a/Tool.java": tool,
+        "a/Base.java": "package a;\nclass Base {\n  static int most() { return 1; }\n}\n",
+        "a/Other.java": "package a;\nclass Other {\n  static int sum(int x) { return x; }\n}\n",
+        "b/Task.java": "package b;\nimport static a.Tool.sum;\nimport static a.Tool.most;\n"
+        "import static a.Tool.Way.LEFT;\nimport a.Tool.Way;\nclass Task {\n  void written() {\n"
+        "    int sum = sum(most()); Way w = LEFT;\n  }\n}\n",
+    }
+    assert used(files, "b/Task.java", 7, 8) == {"Tool.sum", "Base.most", "Tool.Way", "Tool.Way.LEFT"}
 
 
 @pytest.mark.parametrize(
