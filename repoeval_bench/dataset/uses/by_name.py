@@ -213,8 +213,8 @@ class ByName(VisibleNames):
             classes, reason = self.types(path, steps)
             members = self._of_classes(classes, family, name)
             return members, None if members else reason or "dynamic"
-        if family == "java" and (found := self.of_module(path, steps, name)[0]):
-            return found, None
+        if family == "java" and (named := self.of_module(path, steps, name)[0]):
+            return named, None
         if members := self._of_type(path, family, steps[-1], name):
             return members, None
         _, reason = self.bare(path, LineSpan(0, 0), steps[-1])

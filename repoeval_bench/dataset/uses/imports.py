@@ -155,7 +155,7 @@ class Imports:
                 yield Import(EVERY, EVERY, tuple(inside))
                 continue
             # `a.b.C`, or a member or inner class `a.b.C.d`, which has its name in the file's class.
-            at, files = len(steps), ()
+            at, files = len(steps), tuple[str, ...]()
             for at in range(len(steps), max(0, len(steps) - 3), -1):
                 tail = "/".join(steps[:at]) + ".java"
                 files = tuple(each for each in self._tails[f"{steps[at - 1]}.java"] if f"/{each}".endswith(f"/{tail}"))
