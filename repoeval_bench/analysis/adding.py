@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from repoeval_bench.analysis.verification import Verification, verify
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import ResultError, of_each
 from repoeval_bench.runs.naming import check_finished
 from repoeval_bench.runs.parts import RESULTS, shown_place, silent
 from repoeval_bench.runs.publish import differing
@@ -22,14 +22,7 @@ _SHOWN = 3
 
 def check_folders(folders: Sequence[Path]) -> None:
     """A UsageError with every folder that holds no finished run, before the first is computed again."""
-    faults = []
-    for folder in folders:
-        try:
-            check_finished(folder)
-        except UsageError as error:
-            faults.append(str(error))
-    if faults:
-        raise UsageError("; ".join(faults))
+    of_each(check_finished, folders)
 
 
 def add_run(

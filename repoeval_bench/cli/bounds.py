@@ -16,7 +16,7 @@ from repoeval_bench.cli.output import INPUT, OUTPUT_JSONL, measures_option, plai
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.retrieval import agreement_lines, bounds_table, corrected_lines
-from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.naming import find_run, find_runs
 
 _JUDGEMENTS = "JSONL: query_id, chunk_id, grade 2, 1 or 0, as repoeval-bench pool writes it."
 _CALIBRATION = "JSONL: gold and judge, both 2, 1 or 0, of chunks that a trusted person graded too."
@@ -92,7 +92,7 @@ def pool_command(
     The file does not say who retrieved a chunk, nor what the gold says of it. Read it back with
     repoeval-bench bounds RUN --judgements FILE.
     """
-    stored = list({run.folder: run for run in (find_run(name, out) for name in runs)}.values())
+    stored = list({run.folder: run for run in find_runs(runs, out)}.values())
     if output.exists():
         raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
     found = pool(stored, k, skip_gold=skip_gold)

@@ -15,18 +15,18 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, request_options, say
-from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, os_errors_as
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, of_each, os_errors_as
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES
-from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.retrieval.corpus import chunk_files
-from repoeval_bench.runs.problems import Problems, check_distinct
+from repoeval_bench.runs.problems import check_distinct
 from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.statistics import ChunkStats
+    from repoeval_bench.core.parts import Chunker
 
 
 _skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")
@@ -87,13 +87,8 @@ def chunk_stats_command(
 
     if paths:
         refuse_unread({*DataRequest.model_fields, "home"}, "with PATH", "or leave out PATH")
-    problems, made = Problems(), list[Chunker]()
-    for spec in specs or ("ast",):
-        with problems.about("chunker", spec):
-            made.append(make_chunker(spec))
-    with problems.about("chunker"):
-        check_distinct(made)
-    problems.check()
+    made = of_each(make_chunker, specs or ("ast",))
+    check_distinct(made)
     if against is not None:
         _print_stability(made, paths, against, skip_errors=skip_errors, as_json=as_json)
         return

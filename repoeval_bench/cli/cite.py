@@ -12,7 +12,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import runs_folder
 from repoeval_bench.report.citation import citation
-from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.naming import find_runs
 
 
 @click.command("cite")
@@ -24,6 +24,6 @@ def cite_command(*, runs: tuple[str, ...], out: Path) -> None:
     Every fact is from the runs' manifests: data and its fingerprint, chunker, retriever, model, what completed the
     tasks, protocol, measures, test and versions. What differs between runs is stated of each.
     """
-    stored = [find_run(name, out) for name in dict.fromkeys(runs)]
+    stored = find_runs(dict.fromkeys(runs), out)
     check_comparable(pairwise(stored))
     echo(citation([run.manifest for run in stored]), nl=False)

@@ -67,7 +67,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.cli.console import print_lines
     from repoeval_bench.report.answer import answer_markdown, left_out_notes
     from repoeval_bench.runs.execution import experiment_on
-    from repoeval_bench.runs.naming import find_run, remember
+    from repoeval_bench.runs.naming import find_runs, remember
     from repoeval_bench.runs.run_store import Results
 
     check_margin(equivalence)
@@ -82,7 +82,7 @@ def compare_command(  # longer than 60 lines: each option has its line
         return
     if runs or baseline:
         Results.at(out).fetch(say)
-    stored = [find_run(name, out) for name in runs]
+    stored = find_runs(runs, out)
     with ExitStack() as stack:
         left_out: dict[str, str] = {}
         failed: dict[str, str] = {}

@@ -18,7 +18,7 @@ from repoeval_bench.core.files import sha256_text
 from repoeval_bench.report.completion import completion_table
 from repoeval_bench.runs.completion.complete import check_request, complete, judge_of, prompts_of
 from repoeval_bench.runs.completion.folder import base_run
-from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.replay import benchmark_of, repository_folders
 from repoeval_bench.runs.request import CompletionRequest, DataRequest
@@ -61,7 +61,7 @@ def complete_command(
     _check_read(runs, request, show=show)
     if not show:
         check_request(request)
-    stored = [base_run(find_run(name, out)) for name in runs]
+    stored = list(map(base_run, find_runs(runs, out)))
     judges: dict[str, Judge | None] = {}
     loaded: dict[tuple[str, str], Benchmark] = {}
 

@@ -21,7 +21,7 @@ from repoeval_bench.report.segments import (
     segmentation_lines,
     segmentation_table,
 )
-from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.naming import find_run, find_runs
 
 _BY = "repo, file, or a fact such as is_method; repeat it. All but files if not given."
 
@@ -45,7 +45,8 @@ def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: i
     """List the queries whose score differs between two RUNs, the largest change first."""
     if as_json:
         refuse_unread({"limit"}, "with --json, which has every change")
-    found = diff(find_run(baseline, out), find_run(treatment, out), measure)
+    before, after = find_runs([baseline, treatment], out)
+    found = diff(before, after, measure)
     if as_json:
         print_json([asdict(change) for change in found.changes])
         return
@@ -82,7 +83,7 @@ def segments_command(
         print_table(segmentation_table(found))
         print_lines(segmentation_lines(found))
         return
-    compared = compare_segments(find_run(run, out), find_run(other, out), by=by, measure=measure, facts=facts)
+    compared = compare_segments(*find_runs([run, other], out), by=by, measure=measure, facts=facts)
     if as_json:
         print_json(plain(compared))
         return

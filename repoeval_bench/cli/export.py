@@ -23,7 +23,7 @@ from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.scores import score_tables, scores_csv
 from repoeval_bench.runs.grid_store import read_grid
-from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.records import QRELS, RUN
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def export_command(
         raise UsageError(f"--measure chooses for {' and '.join(_PAPER)}; {form or 'a plot'} has every measure")
     if form == "trec" and plots is None:
         refuse_unread({"baseline"}, "in a TREC file, which holds one ranking")
-    stored = [find_run(name, out) for name in dict.fromkeys(runs)]
+    stored = find_runs(dict.fromkeys(runs), out)
     for run in stored:
         _ = run.scores  # reading a run's queries checks its means against them
     base = baseline_of(stored, baseline, out)

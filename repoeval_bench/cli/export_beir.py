@@ -14,7 +14,7 @@ from repoeval_bench.cli.options import home_option, json_option, request_options
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.beir import Title, export_beir
-from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.replay import data_of
 from repoeval_bench.runs.request import DataRequest
 
@@ -49,7 +49,7 @@ def export_beir_command(
     A query sees its own repository only, so each repository is a data set of its own, and a subset of FOLDER. Texts are
     not stored with a run: they are cut again from the data, of which the tasks that the runs asked are taken.
     """
-    stored = [find_run(run, out) for run in runs]
+    stored = find_runs(runs, out)
     benchmark = data_of(stored[0], **places, notify=say)
     done = export_beir(stored, benchmark, output, pooled=pooled, title=title)
     say(f"wrote {count(len(done.sets), 'data set')} into {output}")

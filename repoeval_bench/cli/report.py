@@ -15,7 +15,7 @@ from repoeval_bench.cli.output import OUTPUT_HTML, sensitivity_option, write_and
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.grid_store import read_grid
-from repoeval_bench.runs.naming import find_run, recall
+from repoeval_bench.runs.naming import find_runs, recall
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.replay import data_of
 
@@ -68,7 +68,7 @@ def report_command(
     check_page()
     if not bm25:
         refuse_unread({"source", "home"}, "without --bm25", "or add --bm25")
-    stored = [find_run(name, out) for name in dict.fromkeys(runs)] if runs else recall(out)
+    stored = find_runs(dict.fromkeys(runs), out) if runs else recall(out)
     settings = read_grid(sensitivity) if sensitivity else []
     if bm25:
         _make_bm25(stored, source, home)

@@ -12,7 +12,7 @@ from repoeval_bench.cli.completion import names_for, run_argument
 from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.report.completion import validity_tables
-from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.naming import find_runs
 
 
 @click.command("validity")
@@ -30,7 +30,7 @@ from repoeval_bench.runs.naming import find_run
 @json_option
 def validity_command(*, runs: tuple[str, ...], measures: tuple[str, ...], out: Path, as_json: bool) -> None:
     """Correlate each measure of retrieval with edit similarity and identifier F1, over three or more completed RUNs."""
-    found = validity([find_run(name, out) for name in runs], measures=measures)
+    found = validity(find_runs(runs, out), measures=measures)
     if as_json:
         print_json(asdict(found))
     else:

@@ -5,6 +5,10 @@ Raise one with the thing, the value and the way out. They are caught in `cli` on
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 
 
 class BenchError(Exception):
@@ -135,6 +139,22 @@ def anew(error: ChunkError) -> ChunkError:
     Raised again, an error that a local names would keep that frame in a cycle.
     """
     return type(error)(str(error))
+
+
+def of_each(make: Callable[[Given], Made], values: Iterable[Given]) -> list[Made]:
+    """What is made of each value; one UsageError tells every mistake in them."""
+    made: list[Made] = []
+    wrong: list[UsageError] = []
+    for value in values:
+        try:
+            made.append(make(value))
+        except UsageError as error:
+            wrong.append(error)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        raise UsageError(all_mistakes(map(str, wrong)))
+    return made
 
 
 def all_mistakes(sentences: Iterable[str], where: object = "") -> str:

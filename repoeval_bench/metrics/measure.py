@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self, cast
 
-from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes
+from repoeval_bench.core.errors import SpecError, UsageError, of_each
 from repoeval_bench.core.options import Value, read_options
 from repoeval_bench.core.registry import find, known
 
@@ -111,16 +111,8 @@ def lower_is_better(name: str) -> bool:
 
 def parse_measures(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
     """Measures in the order given, each once; one text is one measure. One UsageError names all that are none."""
-    found: dict[Measure, None] = {}
-    wrong: list[str] = []
-    for each in [measures] if isinstance(measures, str) else measures:
-        try:
-            found[each if isinstance(each, Measure) else Measure.parse(each)] = None
-        except UsageError as error:
-            wrong.append(str(error))
-    if wrong:
-        raise UsageError(all_mistakes(wrong))
-    return tuple(found)
+    measures = [measures] if isinstance(measures, str) else measures
+    return tuple(dict.fromkeys(of_each(lambda m: m if isinstance(m, Measure) else Measure.parse(m), measures)))
 
 
 def inputs_of(measures: Iterable[str | Measure]) -> frozenset[str]:

@@ -111,7 +111,8 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
         baseline = _position(file.get("baseline"), file.get("chunkers", []))
     check_requests(requests, home, found)
     problems += _repeated(file, base, document)
-    problems += [(_place(each, document), each.sentence) for each in found.found if _key(each) not in broken]
+    if isinstance(document.content, dict):  # else nothing was said of anything
+        problems += [(_place(each, document), each.sentence) for each in found.found if _key(each) not in broken]
     if problems:
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
         sentences = (f"{document.where(place)}: {sentence}" for place, sentence in ordered)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import ResultError, SpecError, UsageError, os_reason
+from repoeval_bench.core.errors import ResultError, SpecError, UsageError, of_each, os_reason
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.registry import rows
@@ -101,6 +101,11 @@ def find_run(name: str, results: Path) -> RunView:
     )
 
 
+def find_runs(names: Iterable[str], results: Path) -> list[RunView]:
+    """The run of each name; one UsageError tells every name that finds none."""
+    return of_each(lambda name: find_run(name, results), names)
+
+
 def check_finished(folder: Path) -> None:
     """A UsageError unless a folder holds a finished run, which has a manifest."""
     if not folder.exists():
@@ -116,10 +121,12 @@ def check_finished(folder: Path) -> None:
 
 
 def _check_folder(name: str, results: Path) -> None:
-    """A UsageError where a name is that of a folder that holds no run, and not that of a chunker."""
+    """A UsageError where a name is that of a folder that holds no run or is not there, and not that of a chunker."""
     for folder in (Path(name), results / name):
         if name and folder.is_dir() and name not in (row.name for row in rows("chunker")):
             check_finished(folder)
+    if "/" in name and ":" not in name:
+        check_finished(Path(name))
 
 
 def _of_chunker(name: str, results: Path) -> list[str]:
@@ -240,4 +247,4 @@ def recall(out: Path) -> list[RunView]:
         )
     with faults_as(ResultError, path, "name the runs, or compare them again"):
         names = parse(read_document(path), _Compared).runs
-    return [find_run(name, out) for name in names]
+    return find_runs(names, out)

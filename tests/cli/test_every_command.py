@@ -228,6 +228,17 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
     assert [each.name for each in tmp_path.iterdir()] == ["way"]
 
 
+@pytest.mark.parametrize(
+    "call", ["compare", "diff", "segments", "report", "export", "cite", "validity", "pool -o {way}/p.jsonl"]
+)
+def test_every_run_that_is_not_there_is_named(stored, tmp_path, call):
+    """At once, so that nobody corrects one name after the other."""
+    missing = tmp_path / "one", tmp_path / "two"
+    done = bench(*words(call, {**stored, "way": tmp_path}, tmp_path), *missing)
+    assert done.code == 2
+    assert all(f"{name} is not there" in done.err for name in missing)
+
+
 TO_FILES = {name: call for name, call in OUTPUTS.items() if Path(call).suffix} | {
     "jobs": f"sweep {RUN} --executor local:1 --job-page {{way}}/jobs.html"
 }

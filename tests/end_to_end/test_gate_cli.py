@@ -84,7 +84,7 @@ def test_mistakes_in_runs_and_gates_are_told_at_once(tmp_path):
     config.write_text(
         "gates: [{measure: ndcg@7, at_least: 0.1}, {measure: ndcg@10, max_drop: 0.1}]\nlatency: [{step: rerank, p90_ms: 1}]"
     )
-    for baseline, said in ((tmp_path / "gone", "no run"), (other, "protocol body against context")):
+    for baseline, said in ((tmp_path / "gone", "is not there"), (other, "protocol body against context")):
         done = bench("gate", good, "--config", config, "--baseline", baseline)
         assert done.code == 2
         assert done.err.startswith("error: 3 mistakes:")
