@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.uses.script_trees import FUNCTIONS, child
-from repoeval_bench.dataset.uses.script_types import CLASSES, DOTTED, ScriptTypes, Type
+from repoeval_bench.dataset.uses.script_types import CLASSES, DOTTED, HOLDERS, ScriptTypes, Type
 from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -30,10 +30,9 @@ class ScriptPlaces(ScriptTypes):
         if owners is None:
             return [(where, _name_of(each)) for where, each in self.trees.bound(path, node, text_of(node))]
         found = {}
-        for owner in owners:
-            for member in self.members(owner, text_of(node)):
-                name = _name_of(member.node)
-                found[member.path, name.start_byte] = member.path, name
+        for member in self.looked_up(owners, text_of(node)):
+            name = _name_of(member.node)
+            found[member.path, name.start_byte] = member.path, name
         return [*found.values()]
 
     def _owners(self, path: str, node: Node) -> Iterable[Type] | None:
@@ -97,7 +96,7 @@ class ScriptPlaces(ScriptTypes):
         callee = child(call, "function") if call is not None else None
         if callee is not None and callee.type == "member_expression" and text_of(child(callee, "property")) in _EACH:
             for each in self.of(path, child(callee, "object")) if not at else ():
-                if each.node.type in ("array_type", "generic_type", "array"):
+                if each.node.type in HOLDERS:
                     yield from self.elements(each)
 
     def _parameter(self, of: Type, at: int) -> Iterator[Type]:

@@ -91,7 +91,7 @@ class Trees:
                 yield from ((parameter if each == pattern else each) for each in _names(pattern) if _is(each, name))
         elif node.type == "for_in_statement":
             yield from (each for each in _names(child(node, "left")) if _is(each, name))
-        elif node.type in _BLOCKS:
+        elif node.type in _BLOCKS or node.type == "for_statement":
             yield from self._declared(node, name)
 
     def _declared(self, block: Node, name: str) -> Iterator[Node]:
@@ -192,6 +192,10 @@ class Trees:
             named = child(each, "name", "key") or each
             if named.type.endswith("identifier") and _is(named, name):
                 yield each
+            elif each.type == "method_definition" and _is(named, "constructor"):
+                for parameter in self.parameters(each):  # `constructor(private name: string)` declares a member
+                    if children(parameter, "accessibility_modifier") or children(parameter, "readonly"):
+                        yield from [parameter] if _is(child(parameter, "pattern"), name) else []
 
     def narrowed(self, node: Node, name: str) -> Node | None:
         """The class that a name is an instance of at a node, by the nearest condition around it that says so."""

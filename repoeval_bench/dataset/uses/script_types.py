@@ -26,6 +26,7 @@ _TYPES = CLASSES | {"object_type", "object", "array", "array_type", "tuple_type"
 DOTTED = frozenset({"member_expression", "nested_type_identifier"})
 """What looks a name up in something."""
 
+_MODULES = frozenset({"program", "internal_module", "module"})
 _LOGICAL = frozenset({"??", "||", "&&"})
 
 
@@ -41,6 +42,14 @@ def _first(node: Node) -> list[Node]:
     return node.named_children[:1]
 
 
+def _not_null(node: Node) -> list[Node]:
+    """What `!` is said of: the grammar takes all of `a - b!`."""
+    inner = node.named_children[0]
+    while inner.type in ("binary_expression", "unary_expression", "ternary_expression"):
+        inner = inner.named_children[-1]
+    return [inner]
+
+
 def _last(node: Node) -> list[Node]:
     return node.named_children[-1:]
 
@@ -49,7 +58,7 @@ def _last(node: Node) -> list[Node]:
 _PARTS: Mapping[str, Callable[[Node], Iterable[Node | None]]] = {
     "parenthesized_expression": _first,
     "parenthesized_type": _first,
-    "non_null_expression": _first,
+    "non_null_expression": _not_null,
     "readonly_type": _first,
     "constraint": _first,
     "type_annotation": _first,
@@ -71,9 +80,14 @@ _ASKED = {
     "await_expression": "_of_await",
     "subscript_expression": "_of_subscript",
 }
+HOLDERS = ("generic_type", "new_expression", "array_type", "array")
+"""What may be a type of collections."""
 _SAME = frozenset({"Readonly", "Partial", "Required", "NonNullable", "Omit", "Pick", "NoInfer"})
 _COLLECTIONS = frozenset({"Array", "ReadonlyArray", "Set", "ReadonlySet", "Promise", "PromiseLike", "Iterable"})
-_COLLECTIONS |= {"Map", "ReadonlyMap", "WeakMap", "Record"}
+_COLLECTIONS |= {"Map", "ReadonlyMap", "WeakMap", "Record", "ArrayLike", "AsyncIterable"}
+_ITERATORS = frozenset({"Iterator", "IterableIterator", "Generator"})
+_ITERATORS |= {f"Async{each}" for each in _ITERATORS}
+"""What they give comes first of their type arguments."""
 # Methods of collections: what gives one of the elements, and what gives some.
 _ONE = frozenset({"find", "pop", "shift", "at", "get"})
 _SOME = frozenset({"filter", "slice", "concat", "sort", "reverse", "values"})
@@ -151,6 +165,10 @@ class ScriptTypes(ABC):
                 yield made
             else:
                 yield from self.of(made.path, child(made.node, "type"), made.names)
+        head = child(node, "constructor")
+        given = child(node, "type_arguments")
+        if given is not None and head is not None and text_of(head) in _COLLECTIONS:
+            yield from () if self.trees.bound(path, head, text_of(head)) else [Type(path, node, names)]
 
     def _of_await(self, path: str, node: Node, names: Names) -> Iterator[Type]:
         for each in self.of(path, node.named_children[-1], names):
@@ -180,7 +198,7 @@ class ScriptTypes(ABC):
             yield from self.of(path, child(node, "value"), self._bind(path, node, arguments))
         elif kind == "type_parameter":
             yield from self.of(path, child(node, "constraint"))
-        elif kind in FUNCTIONS or kind in ("enum_declaration", "internal_module", "module", "program"):
+        elif kind in FUNCTIONS or kind == "enum_declaration" or kind in _MODULES:
             yield Type(path, node)
         elif kind == "variable_declarator":
             typed = child(node, "type")
@@ -212,7 +230,7 @@ class ScriptTypes(ABC):
         if head.type == "type_identifier" and name not in names and not self.trees.bound(path, head, name):
             if name in _SAME and given is not None:
                 yield from self.of(path, given.named_children[0], names)
-            elif name in _COLLECTIONS:
+            elif name in _COLLECTIONS or name in _ITERATORS:
                 yield Type(path, node, names)
             return
         yield from self._instances(path, head, names, self._arguments(path, given, names))
@@ -239,9 +257,9 @@ class ScriptTypes(ABC):
     ) -> Iterator[Type]:
         """What a named type is with these arguments."""
         if head.type in DOTTED:
-            for module in self.of(path, child(head, "object", "module"), names):
-                for member in self.members(module, text_of(child(head, "property", "name"))):
-                    yield from self.of_binding(member.path, member.node, arguments)
+            owners = self.of(path, child(head, "object", "module"), names)
+            for member in self.looked_up(owners, text_of(child(head, "property", "name"))):
+                yield from self.of_binding(member.path, member.node, arguments)
         else:
             yield from self._of_name(path, head, names, arguments)
 
@@ -282,7 +300,7 @@ class ScriptTypes(ABC):
         key = of.path, of.node.id
         if key in seen or len(seen) > _DEPTH:
             return
-        if of.node.type in ("program", "internal_module", "module"):
+        if of.node.type in _MODULES:
             for path, node in self.trees.exported(of.path, of.node, name):
                 yield Type(path, node)
             return
@@ -294,37 +312,47 @@ class ScriptTypes(ABC):
             for base in self._bases(of):
                 yield from self.members(base, name, seen | {key})
 
+    def looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
+        """The members of that name. What a namespace has is hidden by no base of the class that it is merged with."""
+        every = [*owners]
+        merged = {_declared(each) for each in every if each.node.type in _MODULES and any(self.members(each, name))}
+        for owner in every:
+            if owner.node.type in CLASSES and _declared(owner) in merged:
+                yield from (Type(owner.path, each, owner.names) for each in self.trees.members(owner.node, name))
+            else:
+                yield from self.members(owner, name)
+
     def values(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
         """What the members of that name are."""
-        for owner in owners:
-            for member in self.members(owner, name):
-                kind = member.node.type
-                if kind in ("property_signature", "public_field_definition"):
-                    typed = child(member.node, "type") or child(member.node, "value")
-                    yield from self.of(member.path, typed, member.names)
-                elif kind == "pair":
-                    yield from self.of(member.path, child(member.node, "value"))
-                elif kind == "shorthand_property_identifier":
-                    yield from self._of_name(member.path, member.node, {}, ())
-                elif kind in FUNCTIONS and any(each.type == "get" for each in member.node.children):
-                    yield from self.returns(member)
-                elif kind in FUNCTIONS:
-                    yield member
-                else:
-                    yield from self.of_binding(member.path, member.node)
+        for member in self.looked_up(owners, name):
+            kind = member.node.type
+            if kind in ("property_signature", "public_field_definition"):
+                typed = child(member.node, "type") or child(member.node, "value")
+                yield from self.of(member.path, typed, member.names)
+            elif kind == "pair":
+                yield from self.of(member.path, child(member.node, "value"))
+            elif kind == "shorthand_property_identifier":
+                yield from self._of_name(member.path, member.node, {}, ())
+            elif kind in FUNCTIONS and any(each.type == "get" for each in member.node.children):
+                yield from self.returns(member)
+            elif kind in FUNCTIONS:
+                yield member
+            else:
+                yield from self.of_binding(member.path, member.node)
 
     def head(self, of: Type) -> str:
         """The name of a collection or promise; "" of anything else."""
-        return text_of(child(of.node, "name")) if of.node.type == "generic_type" else ""
+        return text_of(child(of.node, "name", "constructor")) if of.node.type in HOLDERS[:2] else ""
 
     def elements(self, of: Type) -> Iterator[Type]:
         """What a collection or promise is of; of a map the values."""
         if of.node.type in ("array_type", "tuple_type", "array"):
             for each in of.node.named_children:
                 yield from self.of(of.path, each, of.names)
-        elif of.node.type == "generic_type":
+        elif of.node.type in HOLDERS:
             given = child(of.node, "type_arguments")
-            yield from self.of(of.path, given.named_children[-1] if given is not None else None, of.names)
+            at = 0 if self.head(of) in _ITERATORS else -1
+            yield from self.of(of.path, given.named_children[at] if given is not None else None, of.names)
 
     def _of_call(self, path: str, node: Node, names: Names) -> Iterator[Type]:  # noqa: ARG002 - asked as all are
         callee = child(node, "function")
@@ -334,7 +362,7 @@ class ScriptTypes(ABC):
             method = text_of(child(callee, "property"))
             if method in _ONE or method in _SOME:
                 for each in self.of(path, child(callee, "object")):
-                    if each.node.type in ("array_type", "generic_type", "array"):
+                    if each.node.type in HOLDERS:
                         yield from self.elements(each) if method in _ONE else [each]
         for each in self.of(path, callee):
             if each.node.type in FUNCTIONS:
@@ -355,3 +383,7 @@ class ScriptTypes(ABC):
     @abstractmethod
     def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
         """What is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
+
+
+def _declared(of: Type) -> tuple[str, str]:
+    return of.path, text_of(child(of.node, "name"))

@@ -29,13 +29,22 @@ export type Loose<T> = { [k in keyof T]?: T[k] };
 export type Maker<T extends Purse> = { new (options: T["options"]): T };
 export function open(options: Options, loose?: Loose<Inner>): Purse { return null as any; }
 export const table: Record<string, Coin> = {};
+export class Drawer extends Purse<Options> {
+  get lock() { return this.coins[0]; }
+  set lock(x: Coin) { }
+  *all(): IterableIterator<Coin> { }
+  next: Drawer | null = null;
+}
+export class Till { constructor(private drawer: Drawer, readonly label: string, plain?: Coin) { } }
+export namespace Purse { export const made: Inner = null as any; export interface Kept { way: Coin } }
+export namespace Drawer { export const made: Coin = null as any; export interface Kept { way: Inner } }
 export namespace tools { export function sharpen(x: number): Coin { return null as any; } }
 function hidden() { return { secret: 1 }; }
 export { hidden as shown };
 export default class Chest extends Purse { lid = 1; }
 """
 HEAD = """\
-import Box, { Big, Coin, Purse, open, shown, table, tools } from "./index";
+import Box, { Big, Coin, Drawer, Purse, Till, open, shown, table, tools } from "./index";
 import type { Either, Inner, Loose, Maker, Options, Price } from "./index";
 import * as shop from "./shop";
 """
@@ -74,6 +83,18 @@ CASES = {
                                 "open Options.each Inner.depth Coin.weight"),
     "a key of a promise": ("async (): Promise<Inner> => ({ depth: 1 })", "Inner Inner.depth"),
     "a namespace": ("() => tools.sharpen(1).weight", "tools.sharpen Coin.weight"),
+    "a namespace and a class of one name": ("(k: Drawer.Kept) => Drawer.made.weight + k.way.depth",
+                                            "Drawer made Coin.weight Kept Kept.way Inner.depth"),
+    "an iterator": ("(d: Drawer) => { for (const c of d.all()) c.weight }", "Drawer Drawer.all Coin.weight"),
+    "what a loop declares": ("(d: Drawer) => { for (let at: Drawer | null = d; at; at = at.next) at.lock }",
+                             "Drawer Drawer.next Drawer.lock"),
+    "a member that a constructor's parameter declares": (
+        "(t: Till) => t.drawer.lock + t.label + t.plain.weight", "Till Drawer.lock"
+    ),
+    "a collection that is made": ("() => { const m = new Map<string, Coin>(); m.get('')!.weight }", "Coin Coin.weight"),
+    "what is set in one": ("() => { const all = new Array<Inner>(2); all[0] = { depth: 1 } }", "Inner Inner.depth"),
+    "not null behind a sign": ("(d: Drawer) => 1 - d.next!.coins[0].weight - d.next!.options.size",
+                               "Drawer Drawer.next Purse.coins Coin.weight Purse.options Options.size"),
     "a module": ("(p: shop.Price) => shop.open(x).coins", "Price open Purse.coins"),
     "an export by another name": ("() => shown()", "hidden"),
     "a default export": ("() => new Box(x).lid", "Chest Chest.lid"),
