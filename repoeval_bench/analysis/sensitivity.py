@@ -6,7 +6,7 @@ A verdict that flips when query, relevance or retriever change is a statement ab
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
@@ -228,6 +228,16 @@ def sensitivity(
     if len(arms.keys() - failed.keys()) < 2:
         raise ChunkError(all_mistakes(str(failed[spec]) for spec in arms if spec in failed))
     bands = placebo_bands([scored[spec] for spec in shifted]) if len(shifted) > 1 else {}
+    return _contests(scored, arms, matched, bands)
+
+
+def _contests(
+    scored: Mapping[str, Mapping[Cell, Scores]],
+    arms: Iterable[str],
+    matched: Sequence[_Matched],
+    bands: Mapping[Cell, float],
+) -> list[PairedResult]:
+    """The pairs of the chunkers that were scored, at nominal sizes and then at matched ones."""
     verdicts = paired_results({spec: scored[spec] for spec in arms if spec in scored}, "nominal", bands)
     for each in matched:
         resized = {

@@ -77,7 +77,8 @@ def relevance_rule(text: str) -> Callable[[Shared], float]:
     if kind in _SHARES and (threshold := _threshold(value)) is not None:
         share = _SHARES[kind]
         return lambda shared: float(share(shared) >= threshold)
-    raise UsageError(f"unknown relevance {text!r}; choose from {', '.join(RULES)}")
+    values = "N is a whole number from 1, T above 0 and at most 1"
+    raise UsageError(f"unknown relevance {text!r}; choose from {', '.join(RULES)}; {values}")
 
 
 _SHARES: Mapping[str, Callable[[Shared], float]] = {
