@@ -221,7 +221,9 @@ class StaticTypes:
             if found or reason == "third party":
                 return self._first(found) if found else _OUTSIDE
         found_member = self.named(path, name)[1]
-        return _OUTSIDE if found_member is None else self._first(found_member)
+        if found_member is None:
+            return _OUTSIDE
+        return self._first(found_member) or self._embedded_as(self.of(path, owner), text_of(name))
 
     def _of_inner(self, path: str, node: Node) -> Value | None:
         """A class of Java in a class or in a package."""
@@ -379,6 +381,14 @@ class StaticTypes:
         if self._names.members(of.path, classes, "operator->") and (given := arguments_of(node)):  # another's pointer
             return self.members(Value(of.path, given[0]), name)
         return None if reason == "third party" or (not classes and of.path.endswith(".go")) else ()
+
+    def _embedded_as(self, of: Value | None, name: str) -> Value | None:
+        """What a struct of Go embeds: it is a field that is called as its type."""
+        for path, parsed in self._classes(of) if of is not None and of.path.endswith(".go") else ():
+            for steps in self.embedded(path, parsed):
+                if steps and steps[-1] == name and (found := self._names.types(path, steps)[0]):
+                    return self._of_definition(*found[0])
+        return None
 
     def embedded(self, path: str, parsed: Parsed) -> Iterable[Sequence[str]]:
         """The names of the types that a struct or an interface of Go embeds."""

@@ -57,6 +57,7 @@ GO = {
     "a named result": ("b.First().Price", "Basket.First Item.Price"),
     "a pointer, a literal": ("x := &Item{Weight: 1}; x.Weight; new(Item).Price", "Item Item.Weight Item.Price"),
     "an embedded struct": ("item.Grow(1).depth", "Base.Grow Base.depth"),
+    "an embedded struct by its name": ("item.Base.depth; item.Base.Grow(1).depth", "Base.Grow Base.depth"),
     "an embedded interface": ("looks.Look().Price", "Seen.Look Item.Price"),
     "from outside": ("item.Client.Do(nil); item.Client.Price", "Base.Client"),
     "a generic receiver": ("x := Box[int]{}; x.Open(); x.inner", "Box Box.Open Box.inner"),
