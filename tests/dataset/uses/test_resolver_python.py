@@ -393,3 +393,33 @@ def test_files_that_are_no_python_3_are_not_read():
     with Resolver(sources, jedi=False) as resolver:
         assert resolver.uses("a.py", LineSpan(0, 1)) is None
         assert not resolver.uses("b.py", LineSpan(1, 2)).used
+
+
+TANGLED = {
+    "pkg/__init__.py": "from .a import *\nfrom .b import make as build\n",
+    "pkg/a.py": "def shown(): ...\ndef hidden(): ...\n",
+    "pkg/b.py": "from __future__ import annotations\nfrom . import c\ndef make() -> c.Car: ...\n"
+    "class Box:\n    def open(self) -> Way: ...\nclass Way:\n    way = 1\nAlias = Way\n",
+    "pkg/c.py": "from . import b\nclass Car:\n    def go(self): return b.make()\n",
+    "other/a.py": "def shown(): ...\n",
+}
+SHADOWS = {
+    "shown(); build().go()": "shown make Car.go",
+    "Box().open().way; of.way": "Box Box.open Way.way",
+    "[hidden for hidden in x]": "",
+    "(hidden := 1) + hidden": "",
+    "lambda shown: shown": "",
+    "for build in x: build()": "",
+    "with x as shown: shown()": "",
+    "f'{shown()}' + x[hidden:1]": "shown hidden",
+}
+
+
+@pytest.mark.parametrize("code", SHADOWS)
+def test_names_that_are_bound_again_lead_nowhere_and_those_given_on_to_the_end(code):
+    head = "from pkg import shown, build\nfrom pkg.a import hidden\nfrom pkg.b import Box, Alias\n"
+    files = TANGLED | {"task.py": f"{head}def written(x, of: Alias):\n    {code}\n"}
+    with Resolver([SourceFile("r", *each) for each in files.items()], jedi=False) as resolver:
+        found = resolver.uses("task.py", LineSpan(4, 5)).used
+    assert {each.definition.name for each in found} == set(SHADOWS[code].split())
+    assert "r/other/a.py" not in {each.definition.file for each in found}
