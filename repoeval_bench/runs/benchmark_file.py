@@ -97,9 +97,11 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     document = read_yaml(path, _WAY_OUT)
     problems = document.problems(BenchmarkFile)
     # What has the wrong shape is reported; the rest is checked all the same, so that one look shows everything. A key
-    # that is misspelt stands for those that it may mean: nothing more is said of them.
+    # that is misspelt stands for those that it may mean and that are not there: nothing more is said of them.
+    said = document.content if isinstance(document.content, dict) else {}
+    missing = BenchmarkFile.model_fields.keys() - said.keys()
     broken = {str(place[0]) for place, _ in problems if place}
-    broken |= {meant for key in broken for meant in get_close_matches(key, BenchmarkFile.model_fields)}
+    broken |= {meant for key in broken - BenchmarkFile.model_fields.keys() for meant in get_close_matches(key, missing)}
     content = _without(document.content, [place for place, _ in problems])
     file = BenchmarkFile.model_validate(content).model_dump(exclude_none=True)
     base = RunRequest.of(_fields(file) | dict(given))
@@ -111,7 +113,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
         baseline = _position(file.get("baseline"), file.get("chunkers", []))
     check_requests(requests, home, found)
     problems += _repeated(file, base, document)
-    if isinstance(document.content, dict):  # else nothing was said of anything
+    if said:  # else nothing was said of anything
         problems += [(_place(each, document), each.sentence) for each in found.found if _key(each) not in broken]
     if problems:
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))

@@ -170,6 +170,16 @@ def test_a_key_that_is_misspelt_is_one_mistake(tmp_path):
     ]
 
 
+def test_a_key_hides_no_mistake_in_another_that_is_there(tmp_path):
+    """Neither one that is misspelt beside the right one, nor one of the wrong shape whose name is like another's."""
+    assert mistakes(tmp_path, "chunker: ast\nchunkers: asst\nrepositories: {a: b}\nretrievers: bm26") == [
+        ":1: unknown key 'chunker'; did you mean 'chunkers'?",
+        ":2: unknown chunker 'asst'; did you mean 'ast'?",
+        ":3: repositories: a list was expected",
+        ":4: unknown retriever 'bm26'; did you mean 'bm25'?",
+    ]
+
+
 def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
     """Every unknown repository on its line and what no embedder can do, beside a wrong measure."""
     assert mistakes(tmp_path, UNRUNNABLE) == [
