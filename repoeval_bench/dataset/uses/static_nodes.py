@@ -138,10 +138,18 @@ def called_with(node: Node) -> int | None:
     return sum(1 for each in given.named_children if "comment" not in each.type) if inside else None
 
 
-def parameters_of(signature: str) -> int:
-    """How many parameters a signature has."""
+def parameters_of(signature: str) -> Sequence[str]:
+    """The parameters of a signature, without what is in their brackets."""
     inside = re.search(r"\((.*)\)", signature, re.DOTALL)
     text = inside[1].strip() if inside else ""
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
         text = shorter
-    return text.count(",") + 1 if text and text != "void" else 0
+    return [each.strip() for each in text.split(",")] if text and text != "void" else []
+
+
+def may_take(signature: str, arguments: int) -> bool:
+    """Whether a method of C# can be called with so many arguments: parameters may have a default, or be `params`."""
+    parameters = parameters_of(signature)
+    open_ended = any(each.startswith("params ") for each in parameters)
+    needed = sum(1 for each in parameters if "=" not in each) - open_ended
+    return needed <= arguments and (open_ended or arguments <= len(parameters))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitions
 from repoeval_bench.dataset.uses.imports import EVERY, Import, Imports
 from repoeval_bench.dataset.uses.script_trees import Trees
-from repoeval_bench.dataset.uses.static_nodes import parameters_of
+from repoeval_bench.dataset.uses.static_nodes import may_take, parameters_of
 from repoeval_bench.dataset.uses.static_types import StaticTypes
 
 if TYPE_CHECKING:
@@ -205,7 +205,8 @@ class VisibleNames(FileDefinitions):
     def fitting(self, found: Sequence[tuple[str, Parsed]], arguments: int | None) -> Sequence[tuple[str, Parsed]]:
         """Of what has one name that which a call with so many arguments can be for, where that leaves any.
 
-        In Java and C# a class has its base's methods of that name beside its own.
+        In Java and C# a class has its base's methods of that name beside its own; in C# one of its own that can be
+        called so, by defaults or `params`, comes first.
         """
         at = found
         for _ in range(4):
@@ -215,11 +216,15 @@ class VisibleNames(FileDefinitions):
             family = self.family(path) or ""
             if family == "java":  # a field may have the name of a method
                 at = [each for each in at if (each[1].kind == "method") == (arguments is not None)]
-            if kept := [each for each in at if arguments in (None, parameters_of(each[1].signature))]:
+            if kept := [each for each in at if arguments in (None, len(parameters_of(each[1].signature)))]:
                 return kept
             if family not in ("java", "csharp") or arguments is None:
                 break
-            bases = self._bases(path, method.qualified.rpartition(".")[0], family)
+            if family == "csharp" and (kept := [each for each in at if may_take(each[1].signature, arguments)]):
+                return kept
+            # A part of a class of C# may have the method, and another part its base.
+            parts = self._seen_from(path, family) if family == "csharp" else [path]
+            bases = [base for part in parts for base in self._bases(part, method.qualified.rpartition(".")[0], family)]
             at = next(filter(None, (self._members(file, of, method.name, family) for file, of in bases)), [])
         return found
 
@@ -257,7 +262,7 @@ class VisibleNames(FileDefinitions):
             if name == qualified.rpartition(".")[2] and family in IMPLICIT:
                 continue
             wanted = f"{qualified}.{name}"
-            files = dict.fromkeys([path, *(each for found in self._visible(path, family) for each in found)])
+            files = self._seen_from(path, family)
             # A class farther away may be another of its name.
             held = ((file, self._named_in(file).whole.get(wanted, ())) for file in files)
             found = next(([(file, each) for each in members] for file, members in held if members), [])
@@ -274,6 +279,10 @@ class VisibleNames(FileDefinitions):
                 above = [(at, of, depth + 1) for file in files for at, of in self._bases(file, qualified, family)]
                 ahead += reversed(above)
         return []
+
+    def _seen_from(self, path: str, family: str) -> Collection[str]:
+        """A file and those whose names it sees, the nearest first."""
+        return dict.fromkeys([path, *(each for found in self._visible(path, family) for each in found)])
 
     def _bases(self, file: str, qualified: str, family: str) -> Sequence[tuple[str, str]]:
         """(file, qualified name) of the classes that a class of a file names in its header behind its own name."""

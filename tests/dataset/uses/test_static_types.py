@@ -233,9 +233,12 @@ JAVA = {
     "a method beside a local of its name": ("int own = own(1);", "Task.In.own"),
 }
 CSHARP_SHOP = {
-    "Item.cs": "public partial class Item : Base {\n  public int Price; public List<Item> Parts { get; set; }\n}\n",
-    "More.cs": "public partial class Item {\n  public Item Part(int at) { return null; }\n}\n",
-    "Base.cs": "public class Base {\n  public Basket Owner => null;\n  public Basket Owned() { return null; }\n}\n",
+    "Item.cs": "public partial class Item : Base {\n  public int Price; public List<Item> Parts { get; set; }\n"
+    "  public void Put(int x, int y = 0) { }\n  public void All(params int[] x) { }\n}\n",
+    "More.cs": "public partial class Item {\n  public Item Part(int at) { return null; }\n"
+    "  public void Told(int x) { }\n}\n",
+    "Base.cs": "public class Base {\n  public Basket Owner => null;\n  public Basket Owned() { return null; }\n"
+    "  public void Told(int x, int y) { }\n  public void Put(int x) { }\n  public void All(int x, int y) { }\n}\n",
     "Basket.cs": "public class Basket {\n  public Item First; public static Basket Made() { return null; }\n}\n",
 }
 CSHARP = {
@@ -253,6 +256,8 @@ CSHARP = {
         "Item Item.Price Basket Basket.First",
     ),
     "what is made": ("var y = new Item { Price = 1 }; y.Part(2);", "Item Item.Price Item.Part"),
+    "a base's method of that name": ("item.Told(1, 2);", "Base.Told"),
+    "an own one before a base's, by a default or params": ("item.Put(1); item.All(1, 2);", "Item.Put Item.All"),
 }
 OTHERS = [
     *(
