@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -252,19 +251,22 @@ def _contests(
 def _matched(
     arms: Mapping[str, Chunker], files: Sequence[Any], protocols: frozenset[str], notify: Callable[[str], None]
 ) -> _Matched:
-    """Of a chunker that fails its own arm says why; the first of the others is what their sizes are matched to."""
+    """The first that does not fail is what the others' sizes are matched to; of one that fails a line says why."""
     target, specs = 0.0, dict[str, str]()
     repositories = len({file.repo for file in files})
     for spec, chunker in arms.items():
-        with suppress(ChunkError):
+        try:
             if not specs:
                 target, specs[spec] = mean_nws(chunker, files), spec
                 continue
             size = match_size(spec, target, files)
-            if size.matched:
-                specs[spec] = size.spec
-            line = f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip()
-            notify(f"{line} ({count(repositories, 'repository')})")
+        except ChunkError as error:
+            notify(f"{spec}: not matched ({error})")
+            continue
+        if size.matched:
+            specs[spec] = size.spec
+        line = f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip()
+        notify(f"{line} ({count(repositories, 'repository')})")
     return _Matched(protocols, specs)
 
 

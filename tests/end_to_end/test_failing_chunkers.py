@@ -10,6 +10,8 @@ from support.command import bench, one_sentence
 
 CODE = '''"""Chunkers that fail."""
 
+from repoeval_bench.chunkers.registry import make_chunker
+
 
 class Nothing:
     def chunk(self, file):
@@ -19,6 +21,16 @@ class Nothing:
 class Breaks:
     def chunk(self, file):
         raise ValueError("no such cut")
+
+
+class OneSize:
+    def __init__(self, *, max_nws: int = 40) -> None:
+        self.max_nws = max_nws
+
+    def chunk(self, file):
+        if self.max_nws != 40:
+            raise ValueError("no other size")
+        return make_chunker("fixed:max_nws=40").chunk(file)
 '''
 REASONS = {
     "Nothing": "gave no chunk for any of",
@@ -144,6 +156,16 @@ def test_a_grid_is_of_the_others(places, names, executor):
     cells = json.loads(done.out)
     assert {(each["a"].partition(":")[0], each["b"].partition(":")[0]) for each in cells} == {("ast", "fixed")}
     assert {each["sizes"].partition(":")[0] for each in cells} == {"nominal", "matched to ast"}
+
+
+def test_a_chunker_that_fails_at_other_sizes_alone_is_told(places):
+    """It is compared as it is, and is missing among the matched ones with a reason."""
+    done = ask(places, "sensitivity", "ast", f"py:{places['module']}:OneSize", "fixed", further=["--json", "--match"])
+    assert done.code == 0, done.err
+    assert ":OneSize:max_nws=40: not matched (" in done.err
+    assert "ValueError: no other size" in done.err
+    found = [(each["sizes"].partition(":")[0], each["a"], each["b"]) for each in json.loads(done.out)]
+    assert {sizes for sizes, *pair in found if "OneSize" in str(pair)} == {"nominal"}
 
 
 def test_a_grid_of_one_chunker_that_is_left_is_an_error(places):
