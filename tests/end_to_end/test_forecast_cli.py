@@ -74,7 +74,7 @@ def test_a_limit_that_would_end_the_command_is_told(call, server):
 def test_where_runs_are_made_is_checked_before_any(call):
     """A page that would be a folder, a store that is none."""
     wrong = (
-        (("--job-page", "."), "cannot be written"),
+        (("--job-page", "."), "'--job-page': File '.' is a directory"),
         (("--out", "nope://x"), "nope://x is not the address of a store"),
     )
     for words, told in wrong:
