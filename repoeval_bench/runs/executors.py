@@ -204,6 +204,16 @@ class ProcessPool:
             except BrokenProcessPool as error:
                 handed.future = Future()
                 handed.future.set_exception(error)
+            except OSError:
+                # The queues were closed under a worker that was starting: another was lost just then. A broken pool
+                # says so of the next job.
+                handed.future = Future()
+                try:
+                    pool.submit(int)
+                except BrokenProcessPool as error:
+                    handed.future.set_exception(error)
+                else:
+                    raise
         return handed
 
     def _started(self) -> ProcessPoolExecutor:

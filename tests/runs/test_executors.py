@@ -2,10 +2,12 @@
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -74,6 +76,24 @@ def test_the_job_of_a_killed_worker_is_tried_again(pool, tmp_path, times):
     begun = Counter(path.name.partition("-")[0] for path in (tmp_path / "noted").iterdir())
     assert len(begun) == 29
     assert max(begun.values()) <= 2
+
+
+def test_a_worker_that_is_lost_while_another_starts_loses_nothing(pool, monkeypatch):
+    """The pool closes its queues under the one that is starting."""
+    spawn, killed = ProcessPoolExecutor._spawn_process, []
+
+    def spawn_late(executor):
+        if len(executor._processes) == 1 and not killed:
+            killed.extend(executor._processes)
+            os.kill(killed[0], signal.SIGKILL)
+            while not executor._broken:
+                time.sleep(0.01)
+            time.sleep(0.2)
+        return spawn(executor)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "_spawn_process", spawn_late)
+    assert [found for found, _ in pool.map([partial(jobs.tell, i) for i in range(5)])] == [0, 1, 2, 3, 4]
+    assert killed
 
 
 def test_a_job_whose_worker_is_killed_each_time_fails_alone(tmp_path):
