@@ -32,8 +32,7 @@ class QueryScores:
     of the gold or the log, else the gold's files, else `query`; a query of which that is not known is `Alone`.
     `gold_files` are the files of each query's gold, empty where none is known. `values` is measure -> float64
     (n_queries,); `facts` is name -> one fact per query, of which the gold's `language` is read from `gold_files` where
-    it was not stored; `query_sha256` is the hash of each query's text, None where it
-    was not stored.
+    it was not stored; `query_sha256` is the hash of each query's text, None where it was not stored.
     """
 
     query_ids: tuple[str, ...]

@@ -79,7 +79,7 @@ def test_a_target_beyond_the_files_ends_at_the_nearest_with_the_reason() -> None
 
 
 def test_a_target_that_no_size_reaches_ends_at_the_nearest_with_the_reason() -> None:
-    """A chunk of `blocks` is no larger than a definition, whatever its size."""
+    """A chunk of `blocks` is never larger than a definition, whatever its size."""
     found = match_size("blocks:min_nws=0", 600, FILES)
     assert not found.matched
     assert found.realised == mean_nws(make_chunker("blocks:min_nws=0,max_nws=1000000000"), FILES) < 100

@@ -16,6 +16,7 @@ from repoeval_bench.dataset.repoeval import Combination, parse_tasks
 from repoeval_bench.dataset.sources import SourceError, archived, package_index
 from repoeval_bench.dataset.trees import text_hash
 from support import minirepo
+from support.indexes import from_index
 
 FUNCTION = Combination("function", "2k", "codex")
 WHEEL = index.Wheel(
@@ -193,10 +194,7 @@ def test_auto_without_any_source_names_the_way_out(tmp_path, monkeypatch):
 
 @pytest.mark.network
 def test_the_published_wheels_give_170_tasks_with_the_very_same_prompt(tmp_path):
-    try:
-        benchmark = load_benchmark("pypi", home=tmp_path)
-    except SourceError as error:
-        pytest.skip(f"no package index: {error}")
+    benchmark = from_index("pypi", home=tmp_path)
     known = {place.task_id: place for place in index.coordinates(FUNCTION)}
     assert len(benchmark.tasks) == 170
     assert {repo: len(files) for repo, files in benchmark.files.items()} == {
@@ -216,10 +214,7 @@ def test_the_published_wheels_give_170_tasks_with_the_very_same_prompt(tmp_path)
 @pytest.mark.network
 @pytest.mark.full_data
 def test_what_is_rebuilt_from_wheels_equals_the_full_data(tmp_path, real_source):
-    try:
-        parts = {context: load_benchmark("pypi", context=context, home=tmp_path) for context in ("2k", "4k")}
-    except SourceError as error:
-        pytest.skip(f"no package index: {error}")
+    parts = {context: from_index("pypi", context=context, home=tmp_path) for context in ("2k", "4k")}
     for context, part in parts.items():
         whole = load_benchmark(real_source, context=context, home=tmp_path)
         tasks = {task.task_id: task for task in whole.tasks}

@@ -5,19 +5,15 @@ import json
 import random
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
 
-from repoeval_bench import load_benchmark
-from repoeval_bench.dataset.sources import SourceError
-from repoeval_bench.dataset.sources.index_client import TamperedError
 from support.command import bench
+from support.indexes import from_index, needs_npm
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "data" / "leaderboard"
-NPM = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
 FIGURE = re.compile(r"([+-]?\d+\.\d+)\s+\[([+-]?\d+\.\d+),\s+([+-]?\d+\.\d+)\]")
 SAMPLE = {"repoeval": 4, "pack-pypi-40": 2, "pack-npm-12": 2, "pack-native-8": 2}
 """Cells of each data set that are computed again: ten."""
@@ -51,15 +47,10 @@ def test_a_sample_of_the_cells_of_repoeval_is_computed_again(real_source, tmp_pa
 
 @pytest.mark.network
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pypi-40", pytest.param("npm-12", marks=NPM), "native-8"])
+@pytest.mark.parametrize("name", ["pypi-40", pytest.param("npm-12", marks=needs_npm), "native-8"])
 def test_a_sample_of_the_cells_of_a_pack_is_computed_again(name, tmp_path):
     """Its packages are got from their index first: what the findings say of packs holds on this machine too."""
-    try:
-        load_benchmark(name, home=tmp_path / "home")
-    except TamperedError:
-        raise
-    except SourceError as error:
-        pytest.skip(f"no package index: {error}")
+    from_index(name, home=tmp_path / "home")
     compute_again(f"pack-{name}", tmp_path)
 
 

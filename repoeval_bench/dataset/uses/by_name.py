@@ -45,7 +45,7 @@ _CAN_BE: Mapping[tuple[str, bool], frozenset[Kind]] = {
 class _Use:
     """A name with what it is looked up in ("" where nothing), its place, and whether it is bound or a macro right here.
 
-    `typed` is what it means by its type in JavaScript and TypeScript; None where that is no definition of the
+    `typed` is what it means by its type in JavaScript and TypeScript; None where that is not a definition of the
     repository, such as a key of an object. In the other languages `members` are what it is of what it is looked up in,
     if `inside`. `kind`: what the grammar calls it. `elsewhere`: no local is meant, though one has the name.
     `arguments`: how many it is called with.
@@ -134,7 +134,7 @@ class ByName(VisibleNames):
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
         """What a name means by its type, other than what is defined on the lines; none where it may be several.
 
-        None where all that it may mean is no definition, or is on the lines.
+        None where nothing that it may mean is a definition, or all of it is on the lines.
         """
         places = {
             (where, self._trees.of(where).span(each).start, text_of(each))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,6 +79,11 @@ class Imports:
             # Of C# no `using` is read: a namespace does not say which files it is in.
             self._known[path] = tuple(read[family](path, self._files[path].text)) if family in read else ()
         return self._known[path]
+
+    def java_class(self, steps: Sequence[str]) -> tuple[str, ...]:
+        """The files of a class of Java whose packages are named, as in `a.b.C`."""
+        tail = f"/{'/'.join(steps)}.java"
+        return tuple(each for each in self._tails.get(f"{steps[-1]}.java", ()) if f"/{each}".endswith(tail))
 
     def beside(self, path: str) -> list[str]:
         """The files of the same folder; in Java of the same package, which has a folder in each tree of sources."""
@@ -157,9 +162,7 @@ class Imports:
             # `a.b.C`, or a member or inner class `a.b.C.d`, which has its name in the file's class.
             at, files = len(steps), tuple[str, ...]()
             for at in range(len(steps), max(0, len(steps) - 3), -1):
-                tail = "/".join(steps[:at]) + ".java"
-                files = tuple(each for each in self._tails[f"{steps[at - 1]}.java"] if f"/{each}".endswith(f"/{tail}"))
-                if files:
+                if files := self.java_class(steps[:at]):
                     break
             yield Import(steps[-1], ".".join(steps[at - 1 :]) if files else steps[-1], files)
 

@@ -140,7 +140,7 @@ class VisibleNames(FileDefinitions):
         """The same of a name of a module; nothing where the steps are not those of one."""
         if self.family(path) == "c" and self._namespaces.issuperset(steps):
             return self.bare(path, LineSpan(0, 0), name)
-        if self.family(path) == "java" and (files := self._files_of([*steps, name])):
+        if self.family(path) == "java" and (files := self._imports.java_class([*steps, name])):
             return self._in_files(files, name, name, "java", 0), None
         for each in self._imports.of(path, self.family(path) or ""):
             if [each.name] == [*steps] and (each.original is None or not each.files):
@@ -175,18 +175,12 @@ class VisibleNames(FileDefinitions):
             return family != "go"
         outer = self.bare(path, LineSpan(0, 0), steps[-2])[0]
         if family == "java":
-            return bool(outer or self._files_of(steps)) or any(
-                self._files_of(steps[:at]) for at in range(2, len(steps))
-            )
+            return bool(outer) or any(self._imports.java_class(steps[:at]) for at in range(2, len(steps) + 1))
         known = {"crate", "self", "super", *(each.name for each in self._imports.of(path, family) if each.files)}
         module = rf"\bmod\s+{re.escape(steps[0])}\b"
         # A crate's name is written small; what is written large may be a type parameter.
         here = outer or steps[0] in known or not steps[0].islower() or self._imports.crate(path, (steps[0],))
         return bool(here or re.search(module, self._files[path].text))
-
-    def _files_of(self, steps: Sequence[str]) -> Sequence[str]:
-        """The files of a class of Java whose packages are named."""
-        return [each for each in self._files if f"/{each}".endswith(f"/{'/'.join(steps)}.java")]
 
     def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:
         """The members of that name of the first class that has one."""

@@ -31,11 +31,11 @@ from repoeval_bench.dataset.verification import verify
 from repoeval_bench.runs.request import RunRequest
 from support import minirepo
 from support.command import bench
+from support.indexes import needs_npm
 from support.server import Site, serve
 
 NAME = "small-2@2026-11"
-NPM = pytest.param("npm", marks=pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed"))
-KINDS = ["pypi", NPM]
+KINDS = ["pypi", pytest.param("npm", marks=needs_npm)]
 VERSION = {"pypi": "1.0", "npm": "1.0.0"}
 PROJECTS = {repo: repo.replace("_", "-") for repo in minirepo.REPOSITORIES}
 FIRST = min(PROJECTS)
@@ -145,7 +145,7 @@ def built(make, kind, index, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("pypi", "small-2"), ("pypi", NAME), pytest.param("npm", NAME, marks=NPM.marks)]
+    ("kind", "name"), [("pypi", "small-2"), ("pypi", NAME), pytest.param("npm", NAME, marks=needs_npm)]
 )
 def test_an_edition_is_the_pack_that_it_was_made_of(built, tmp_path, name):
     """Tasks, files and what they use are the same; the second time nothing is asked of the index."""
@@ -292,7 +292,7 @@ def test_an_unknown_level_is_refused_before_anything_is_fetched(built, index):
     [
         ("pypi-40", "tinydb-4.9.0"),
         ("pypi-40", "lark-1.3.1"),
-        pytest.param("npm-12", "noble_hashes-2.4.0", marks=NPM.marks),
+        pytest.param("npm-12", "noble_hashes-2.4.0", marks=needs_npm),
         ("native-8", "jiter-0.18.0"),
     ],
 )

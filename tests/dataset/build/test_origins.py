@@ -4,7 +4,6 @@ import base64
 import hashlib
 import io
 import json
-import shutil
 import tarfile
 import zipfile
 
@@ -14,6 +13,7 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.build.code import Gathered, gather
 from repoeval_bench.dataset.build.origin import open_origin, repository_name
 from support.codebase import CODE, LICENCE
+from support.indexes import needs_npm
 from support.server import Site, serve
 
 
@@ -176,7 +176,7 @@ TYPED = dict.fromkeys(("src/a.ts", "src/globals.d.ts", "index.d.ts", "dist/a.js"
 """A package with TypeScript, and what a compiler made of it."""
 
 
-@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
+@needs_npm
 class TestNpm:
     @pytest.fixture
     def registry(self, tmp_path, monkeypatch):

