@@ -6,6 +6,7 @@ jedi reads code and runs none of it. It sees these files alone: no environment o
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -56,7 +57,9 @@ class JediNames(ExitStack):
                 code=file.text, path=self._root / path, project=self._project, environment=self._inside
             )
         try:
-            names = script.goto(line + 1, column, follow_imports=True)
+            with warnings.catch_warnings():  # it says of each extension module that it cannot be imported from nowhere
+                warnings.simplefilter("ignore")
+                names = script.goto(line + 1, column, follow_imports=True)
         except Exception:  # noqa: BLE001 - jedi fails in many ways on code that it does not follow; others then answer
             return ()
         found: dict[Definition, None] = {}

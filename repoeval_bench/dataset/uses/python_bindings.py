@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Imported, Module, Role, Scope, last_word
+from repoeval_bench.dataset.uses.python_scopes import (
+    Bound,
+    Comprehension,
+    Function,
+    Imported,
+    Module,
+    Role,
+    Scope,
+    last_word,
+    parts_of,
+)
 
 _Block = tuple[Iterable[ast.stmt], Scope]
 """Statements and the scope that they are in."""
 
 OF_EVERY_OBJECT = frozenset({"__class__", "__dict__"})
 """Attributes that an assignment changes and does not define: every object has them."""
-
-_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 class Binder:
@@ -70,35 +79,43 @@ class Binder:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
                         self._expression(child, scope)
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.ExceptHandler):
-                if child.name:
-                    self._name(child.name, "type" if child.type else "unknown", child.type, scope, child, local=True)
-                yield child.body, scope
-            elif isinstance(child, ast.match_case):
-                for part in ast.walk(child.pattern):
-                    if isinstance(part, ast.MatchAs | ast.MatchStar) and part.name:
-                        self._name(part.name, "unknown", None, scope, part, local=True)
-                yield child.body, scope
         if not isinstance(node, Function | ast.ClassDef):
-            for block in ("body", "orelse", "finalbody"):
-                inner = getattr(node, block, None)
-                if isinstance(inner, list):
-                    yield inner, scope
+            yield from self._blocks_of(node, scope)
+
+    def _blocks_of(self, node: ast.stmt, scope: Scope) -> Iterator[_Block]:
+        """The blocks of a statement in the order of the file: what is tried comes before its handlers."""
+        for _, parts in ast.iter_fields(node):
+            if not isinstance(parts, list):
+                continue
+            if parts and isinstance(parts[0], ast.stmt):
+                yield parts, scope
+            for part in parts:
+                if isinstance(part, ast.ExceptHandler):
+                    if part.name:
+                        self._name(part.name, "type" if part.type else "unknown", part.type, scope, part, local=True)
+                    yield part.body, scope
+                elif isinstance(part, ast.match_case):
+                    for each in ast.walk(part.pattern):
+                        if isinstance(each, ast.MatchAs | ast.MatchStar) and each.name:
+                            self._name(each.name, "unknown", None, scope, each, local=True)
+                    if part.guard:
+                        self._expression(part.guard, scope)
+                    yield part.body, scope
 
     def _open(self, node: Function | ast.ClassDef, scope: Scope) -> Scope:
         self._name(node.name, "value", None, scope, node)
         is_class = isinstance(node, ast.ClassDef)
-        inner = Scope(
-            kind="class" if is_class else "function",
-            name=scope.prefix + node.name,
-            parent=scope,
-            node=node,
-            module=self._module,
-        )
-        self._module.scopes[node] = inner
+        inner = self._inside(node, scope, scope.prefix + node.name, "class" if is_class else "function")
+        for part, within in parts_of(node, scope):
+            if within is scope:
+                self._expression(part, scope)
         if not isinstance(node, ast.ClassDef):
             self._parameters(node.args, inner)
+        return inner
+
+    def _inside(self, node: ast.AST, scope: Scope, name: str, kind: Literal["class", "function"] = "function") -> Scope:
+        inner = Scope(kind=kind, name=name, parent=scope, node=node, module=self._module)
+        self._module.scopes[node] = inner
         return inner
 
     def _parameters(self, given: ast.arguments, inner: Scope) -> None:
@@ -140,15 +157,25 @@ class Binder:
             )
             scope.names[name].append(bound)
 
-    def _target(self, target: ast.expr, role: Role, source: ast.expr, scope: Scope, *, local: bool = False) -> None:
+    def _target(
+        self,
+        target: ast.expr,
+        role: Role,
+        source: ast.expr,
+        scope: Scope,
+        *,
+        local: bool = False,
+        read_in: Scope | None = None,
+    ) -> None:
         match target:
             case ast.Name():
-                self._name(target.id, role, source, scope, target, local=local)
+                self._name(target.id, role, source, scope, target, local=local, read_in=read_in)
             case ast.Tuple() | ast.List():
                 for at, each in enumerate(target.elts):
                     part = _part(source, role, at, len(target.elts))
                     inner = each.value if isinstance(each, ast.Starred) else each
-                    self._target(inner, role if part else "unknown", part or source, scope, local=local)
+                    known = role if part else "unknown"
+                    self._target(inner, known, part or source, scope, local=local, read_in=read_in)
             case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute not in OF_EVERY_OBJECT:
                 owner = self._owner(name, scope)
                 if owner is not None:
@@ -168,26 +195,25 @@ class Binder:
             scope = around
         return None
 
-    def _expression(self, node: ast.expr, scope: Scope) -> None:
-        """Bind the names of walrus and comprehension targets, and of isinstance tests."""
-        for part in ast.walk(node):
-            if isinstance(part, ast.NamedExpr):
-                self._target(part.target, "value", part.value, scope)
-            elif isinstance(part, _Comprehension):
-                for each in part.generators:
-                    self._target(each.target, "item", each.iter, scope, local=True)
-            elif isinstance(part, ast.Lambda):
-                for argument in (*part.args.posonlyargs, *part.args.args, *part.args.kwonlyargs):
-                    self._name(argument.arg, "unknown", None, scope, argument, local=True)
-            elif (
-                isinstance(part, ast.Call)
-                and isinstance(part.func, ast.Name)
-                and part.func.id == "isinstance"
-                and len(part.args) == 2
-                and isinstance(part.args[0], ast.Name)
-                and part.args[0].id in scope.names
-            ):
-                self._name(part.args[0].id, "narrowed", part.args[1], scope, part, local=True)
+    def _expression(self, node: ast.AST, scope: Scope) -> None:
+        """Bind the names of walrus and comprehension targets, of lambdas' parameters, and of isinstance tests."""
+        ahead: list[tuple[ast.AST, Scope]] = [(node, scope)]
+        while ahead:
+            part, within = ahead.pop()
+            match part:
+                case ast.NamedExpr():
+                    self._target(part.target, "value", part.value, _statements_of(within), read_in=within)
+                case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                    inner = self._inside(part, within, within.name)
+                    for at, each in enumerate(part.generators):
+                        read_in = inner if at else within
+                        self._target(each.target, "item", each.iter, inner, local=True, read_in=read_in)
+                case ast.Lambda():
+                    self._parameters(part.args, self._inside(part, within, within.name))
+                case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), of]):
+                    if holding := _holding(name, within):
+                        self._name(name, "narrowed", of, holding, part, local=True, read_in=within)
+            ahead += [*parts_of(part, within)][::-1]
 
     def _name(
         self,
@@ -205,6 +231,20 @@ class Binder:
             node=node, role=role, source=source, scope=read_in or scope, line=line, lines=self._statement, local=local
         )
         (self._module.top if name in scope.declared_global else scope).names[name].append(bound)
+
+
+def _statements_of(scope: Scope) -> Scope:
+    """The scope of the statement that a comprehension is in; a lambda has its own."""
+    while isinstance(scope.node, Comprehension) and scope.parent is not None:
+        scope = scope.parent
+    return scope
+
+
+def _holding(name: str, scope: Scope) -> Scope | None:
+    """The scope that binds a name, up to the function, class or module around comprehensions and lambdas."""
+    while name not in scope.names and isinstance(scope.node, Comprehension | ast.Lambda) and scope.parent is not None:
+        scope = scope.parent
+    return scope if name in scope.names else None
 
 
 def own_name(scope: Scope) -> str | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.dataset.uses.python_exports import Exports, exports
 from repoeval_bench.dataset.uses.python_scopes import Imported, Module, Scope
 
 Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
@@ -57,6 +58,7 @@ class Modules:
     def __init__(self, files: Iterable[SourceFile]) -> None:
         self._files = {file.path: file for file in files if is_python(file.path)}
         self._modules: dict[str, Module | None] = {}
+        self._exports: dict[Module, Exports] = {}
         self._by_package: dict[str, str] = {}
         for path in sorted(self._files, key=lambda path: (path.endswith(".py"), path)):
             self._by_package[_package(path)] = path
@@ -107,11 +109,22 @@ class Modules:
         inside = [each for each in dict.fromkeys(found) if not isinstance(each, Outside)]
         if found:
             return tuple(inside or found[:1])
-        for star in scope.stars if not name.startswith("_") else ():
+        for star in scope.stars:
             target = self._follow(star, scope, seen)
-            if isinstance(target, Package) and (reached := self._attribute(target, name, seen)) is not None:
-                return (reached,)
+            if isinstance(target, Package) and self._gives(target, name):
+                reached = self._attribute(target, name, seen)
+                if reached is not None:
+                    return (reached,)
         return ()
+
+    def _gives(self, package: Package, name: str) -> bool:
+        """Whether a star import of a module or folder may give a name."""
+        module = self.module(package)
+        if module is None:
+            return not name.startswith("_")
+        if module not in self._exports:
+            self._exports[module] = exports(module.tree)
+        return name in self._exports[module]
 
     def _attribute(self, package: Package, name: str, seen: frozenset[object]) -> Target | None:
         if (package, name) in seen:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import KINDS, Definition, Kind
 from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Reason
-from repoeval_bench.dataset.uses.python_scopes import Function, Module, Scope
+from repoeval_bench.dataset.uses.python_scopes import Function, Module, Scope, parts_of
 from repoeval_bench.dataset.uses.python_types import Types
 
 
@@ -59,13 +59,7 @@ def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | as
                 for alias in node.names:
                     if alias.lineno - 1 in lines and alias.name != "*":
                         yield alias.asname or alias.name, alias, scope
-        inner = module.scopes.get(node, scope)
-        for field, value in ast.iter_fields(node):
-            # Decorators, defaults, annotations and bases are read outside.
-            within = inner if field == "body" or node is module.tree else scope
-            stack.extend(
-                (each, within) for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)
-            )
+        stack.extend(parts_of(node, scope))
 
 
 def _resolve(

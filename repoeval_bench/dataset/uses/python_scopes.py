@@ -20,8 +20,11 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import LIMIT, Definition, Kind
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _ROW = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 """A line as Python counts it."""
+_INSIDE = frozenset({"body", "elt", "key", "value"})
+"""What is read in the scope that a node opens: bodies, and what a comprehension gives."""
 Role = Literal["value", "item", "context", "type", "narrowed", "unknown"]
 
 
@@ -59,7 +62,7 @@ class Bound:
 
 @dataclass(eq=False, kw_only=True)
 class Scope:
-    """A module, class or function: its names with their sites in the order of the file.
+    """A module, class or function, also a lambda or a comprehension: its names with their sites in the file's order.
 
     `members` are the attributes of a class's instances: sites of `self.x` in its methods. `inner` is the scope of each
     def and class in it. `definitions` has the one definition of each name that is one.
@@ -83,7 +86,7 @@ class Scope:
 
 @dataclass(eq=False)
 class Module:
-    """A file's scopes; `scopes` is def or class node -> its scope."""
+    """A file's scopes; `scopes` is a node that has one of its own -> that."""
 
     file: SourceFile
     tree: ast.Module
@@ -172,6 +175,22 @@ class Module:
         """The lines up to the `LIMIT`th that is not blank."""
         filled = [line for line in lines if self.file.line_text(LineSpan(line, line + 1)).strip()]
         return LineSpan(lines.start, filled[:LIMIT][-1] + 1) if filled else lines
+
+
+def parts_of(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+    """The nodes in a node, each with the scope that it is read in, where the node itself is read in `scope`.
+
+    Decorators, defaults, annotations, bases and what a comprehension goes through first are read outside.
+    """
+    inner = scope.module.scopes.get(node, scope)
+    for name, value in ast.iter_fields(node):
+        within = inner if name in _INSIDE else scope
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, ast.comprehension):
+                yield each.iter, scope if each is value[0] else inner
+                yield from ((part, inner) for part in (each.target, *each.ifs))
+            elif isinstance(each, ast.AST):
+                yield each, within
 
 
 def _in_lines_of(file: SourceFile, tree: ast.Module) -> None:

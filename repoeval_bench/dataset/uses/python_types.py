@@ -108,10 +108,10 @@ class Types:
                 yield from (Items(each) for value in node.values[:3] for each in self.infer(value, scope))
                 yield Outside("builtin")
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
-                yield from map(Items, self.infer(node.elt, scope))
+                yield from map(Items, self.infer(node.elt, scope.module.scopes.get(node, scope)))
                 yield Outside("builtin")
             case ast.DictComp():
-                yield from map(Items, self.infer(node.value, scope))
+                yield from map(Items, self.infer(node.value, scope.module.scopes.get(node, scope)))
                 yield Outside("builtin")
             case ast.BinOp():
                 yield from (each for each in self.infer(node.left, scope) if isinstance(each, Instance | Outside))
@@ -200,7 +200,7 @@ class Types:
                 yield from self._iterated(each)
         elif site.role == "context":
             for each in self.infer(site.source, site.scope):
-                entered = tuple(self._returned(each, "__enter__")) if isinstance(each, Instance) else ()
+                entered = self._first_returned(each, "__enter__", "__aenter__") if isinstance(each, Instance) else ()
                 yield from entered or ((each.of,) if isinstance(each, Items) else (each,))
 
     def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
@@ -211,11 +211,11 @@ class Types:
         if not isinstance(of, Instance):
             yield from self._items_of((of,))
             return
-        given = tuple(self._returned(of, "__iter__"))
+        given = self._first_returned(of, "__iter__", "__aiter__")
         yield from self._items_of(given or self._held(of))
         for each in given:
             if isinstance(each, Instance):
-                yield from self._returned(each, "__next__")
+                yield from self._first_returned(each, "__next__", "__anext__")
 
     def _held(self, of: Type) -> Iterator[Items]:
         """What a value holds: it is a collection, or its class inherits from one that says of what."""
@@ -241,6 +241,10 @@ class Types:
             for each in self.types_of(target, of.scope):
                 if isinstance(each, Routine):
                     yield from self.returns(each.scope, of.scope)
+
+    def _first_returned(self, of: Instance, *methods: str) -> tuple[Type, ...]:
+        """What the first of the methods gives of which that is known: an object may be for `async` and not."""
+        return next(filter(None, (tuple(self._returned(of, each)) for each in methods)), ())
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """What a function gives: by its annotation, else by what it returns or yields."""

@@ -42,7 +42,9 @@ class Items:
 
 Type = Class | Instance | Routine | Items | Package | Outside
 
-WRAPPERS = frozenset({"Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly"})
+WRAPPERS = frozenset(
+    {"Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "Awaitable"}
+)
 HOLDERS = frozenset(
     {
         "list",
@@ -77,6 +79,8 @@ HOLDERS = frozenset(
         "ItemsView",
         "ContextManager",
         "AsyncContextManager",
+        "AbstractContextManager",
+        "AbstractAsyncContextManager",
         "UserDict",
         "UserList",
         "Reversible",

@@ -284,6 +284,17 @@ class Walk(Iterator[Item]):
     def __next__(self) -> Item: ...
 
 
+class Later:
+    def __aiter__(self): return self
+    async def __anext__(self) -> Item: ...
+    def __enter__(self): raise TypeError
+    async def __aenter__(self) -> Basket: ...
+
+
+def held(x) -> AbstractAsyncContextManager[Item]: ...
+def soon(x) -> Awaitable[Item]: ...
+
+
 class Both:
     def __init__(self, *parts: Item, **named: Basket):
         self.parts, self.named = parts, named
@@ -297,6 +308,10 @@ HELD_CASES = {
         {"Stock", "Item.colour", "Item.stock"},
     ),
     "an iterator": ("for x in Walk():\n    x.colour", {"Walk", "Item.colour"}),
+    "an asynchronous iterator": ("async for x in Later():\n    x.colour", {"Later", "Item.colour"}),
+    "an asynchronous context": ("async with Later() as x:\n    x.first", {"Later", "Basket.first"}),
+    "what a context manager holds": ("async with held(1) as x:\n    x.colour", {"held", "Item.colour"}),
+    "what is awaited": ("(await soon(1)).colour", {"soon", "Item.colour"}),
     "all the arguments": (
         "Both().parts[0].colour; Both().named['a'].first",
         {"Both", "Both.parts", "Both.named", "Item.colour", "Basket.first"},
