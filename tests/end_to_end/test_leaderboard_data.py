@@ -5,6 +5,7 @@ import json
 import random
 import re
 import shlex
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,22 @@ def test_every_row_says_what_made_it():
         assert row["changed_files"] == "False"
         assert row["command"].startswith("repoeval-bench eval ")
         assert re.fullmatch(r"[0-9a-f]{12}", row["fingerprint"])
+
+
+def test_what_the_findings_mark_as_shown_is_a_verdict():
+    """Two signs, bold for a verdict and a dagger for one that rests on one repository, stand where the data has them."""
+    verdicts = defaultdict(set)
+    for row in rows("against.csv"):
+        figure = tuple(f"{float(row[name]):+.3f}" for name in ("difference", "ci.low", "ci.high"))
+        verdicts[figure].add(row["verdict"].partition(" ")[0].rstrip(","))
+    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    marked = {"**": {"better", "worse"}, "†": {"rests"}}
+    n_marked = 0
+    for found in FIGURE.finditer(page):
+        for sign in {page[: found.start()][-2:], page[found.end() :][:1]} & marked.keys():
+            assert marked[sign] & verdicts[found.groups()], found[0]
+            n_marked += 1
+    assert n_marked > sum(SAMPLE.values())
 
 
 def test_every_interval_in_the_findings_is_in_the_data():
