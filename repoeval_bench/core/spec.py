@@ -102,8 +102,8 @@ MANY = 12
 def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "", *, listed_by: str = "") -> str:
     """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`.
 
-    Letters count alike in both cases. Where no name is near it says `otherwise`, or lists all names; of `MANY` that a
-    command lists (`listed_by`) the least unlike ones and the command.
+    Letters count alike in both cases. Where no name is near it says `otherwise`, or the command that lists them
+    (`listed_by`) where they are more than `MANY`, or all names.
     """
     names = sorted(set(known))
     folded = {name.lower(): name for name in names}
@@ -111,10 +111,7 @@ def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "", *,
     if close:
         otherwise = f"did you mean {' or '.join(repr(folded[name]) for name in close)}?"
     elif listed_by and len(names) > MANY:
-        likely = difflib.get_close_matches(given.lower(), folded, n=3, cutoff=0.0)
-        otherwise = (
-            f"the nearest are {', '.join(folded[name] for name in likely)}; see {listed_by} for all {len(names)}"
-        )
+        otherwise = f"see {listed_by} for all {len(names)}"
     return f"unknown {kind} {given!r}; {otherwise or 'choose from ' + ', '.join(names)}"
 
 
