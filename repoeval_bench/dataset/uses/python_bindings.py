@@ -74,7 +74,9 @@ class Binder:
                     if item.optional_vars:
                         self._target(item.optional_vars, "context", item.context_expr, scope)
             case ast.Global():
-                scope.declared_global.update(node.names)
+                scope.elsewhere |= dict.fromkeys(node.names, self._module.top)
+            case ast.Nonlocal():
+                scope.elsewhere |= {name: _function_around(scope, name) for name in node.names}
             case _:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
@@ -155,7 +157,7 @@ class Binder:
                 lines=self._statement,
                 imported=found,
             )
-            scope.names[name].append(bound)
+            scope.elsewhere.get(name, scope).names[name].append(bound)
 
     def _target(
         self,
@@ -230,7 +232,16 @@ class Binder:
         bound = Bound(
             node=node, role=role, source=source, scope=read_in or scope, line=line, lines=self._statement, local=local
         )
-        (self._module.top if name in scope.declared_global else scope).names[name].append(bound)
+        scope.elsewhere.get(name, scope).names[name].append(bound)
+
+
+def _function_around(scope: Scope, name: str) -> Scope:
+    """The function whose name `nonlocal` means: the next that binds it above, else the next around."""
+    around: list[Scope] = []
+    while scope.parent is not None:
+        scope = scope.parent
+        around += [scope] if scope.kind == "function" else []
+    return next((each for each in around if name in each.names), (around or [scope])[0])
 
 
 def _statements_of(scope: Scope) -> Scope:

@@ -64,8 +64,8 @@ class Bound:
 class Scope:
     """A module, class or function, also a lambda or a comprehension: its names with their sites in the file's order.
 
-    `members` are the attributes of a class's instances: sites of `self.x` in its methods. `inner` is the scope of each
-    def and class in it. `definitions` has the one definition of each name that is one.
+    `members` are the attributes of a class's instances: sites of `self.x` in its methods. `elsewhere` has the scope of
+    each name that is declared `global` or `nonlocal`.
     """
 
     kind: Literal["module", "class", "function"]
@@ -76,7 +76,7 @@ class Scope:
     names: dict[str, list[Bound]] = field(default_factory=lambda: defaultdict(list))
     members: dict[str, list[tuple[str, Bound]]] = field(default_factory=lambda: defaultdict(list))
     stars: list[Imported] = field(default_factory=list)
-    declared_global: set[str] = field(default_factory=set)
+    elsewhere: dict[str, Scope] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:

@@ -1,9 +1,18 @@
 """Names that Python looks up in a scope of its own: of a comprehension, a lambda, a handler, a star import."""
 
+import ast
+import asyncio
+import email
+import symtable
+import sys
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.uses.python_scopes import Module
 from repoeval_bench.dataset.uses.resolver import Resolver
 
 CARS = """\
@@ -44,6 +53,7 @@ SCOPES = {
     "in an argument of a decorator": ("@x(lambda a: a.way)\ndef f(): pass", ""),
     "in a default": ("def f(key=lambda a: a.way): pass", ""),
     "in a base": ("class A(x[[a.way for a in unknown]]): pass", ""),
+    "of the function around": ("b = x\ndef f():\n    nonlocal b\n    b = shown\nb.stops", "shown Bus.stops"),
     "in a guard": ("match x:\n    case 1 if any(a.way for a in unknown): pass", ""),
 }
 
@@ -103,6 +113,38 @@ def test_a_name_that_a_star_import_does_not_give_is_that_of_the_next():
     with Resolver([SourceFile("r", *each) for each in sources.items()], jedi=False) as resolver:
         (found,) = resolver.uses("task.py", LineSpan(1, 2)).used
     assert found.definition.file == "r/pkg/n.py"
+
+
+READ = [*sorted(Path(asyncio.__file__).parent.glob("*.py")), *sorted(Path(email.__file__).parent.glob("*.py"))]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="symtable adds what comprehensions bind to what is around them")
+@pytest.mark.parametrize("path", [Path(__file__), *READ], ids=lambda path: path.name)
+def test_each_scope_binds_the_names_that_python_itself_finds(path):
+    """Python's own table of symbols: functions, classes, lambdas and comprehensions with what is local to each."""
+    file = SourceFile("r", "a.py", path.read_text(encoding="utf-8"))
+    scopes = [each for each in Module.of(file).scopes.values() if each.parent is not None]
+    assert Counter(bound(each) for each in scopes) == Counter(tables(symtable.symtable(file.text, "a.py", "exec")))
+
+
+def bound(scope):
+    """(kind or name, the names) of a scope; private ones as written."""
+    kind = {ast.ListComp: "listcomp", ast.SetComp: "setcomp", ast.DictComp: "dictcomp", ast.GeneratorExp: "genexpr"}
+    name = kind.get(type(scope.node)) or getattr(scope.node, "name", "lambda")
+    return name, frozenset(map(unmangled, scope.names))
+
+
+def tables(table):
+    """The same of each table of symbols in another, without what Python adds itself."""
+    for inner in table.get_children():
+        found = {unmangled(each.get_name()) for each in inner.get_symbols() if each.is_local()}
+        yield inner.get_name(), frozenset(found - {".0", "__class__"})
+        yield from tables(inner)
+
+
+def unmangled(name):
+    """`_Class__name` and `__name` alike."""
+    return name if name.endswith("__") else name.rpartition("__")[2]
 
 
 def used(files, text, first):
