@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.source import SourceFile
@@ -21,6 +21,41 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.uses.definitions import Definitions
 
 
+class _InOrder(frozenset[Any]):
+    """A set that is gone through in the order in which it was filled."""
+
+    _order: tuple[Any, ...]
+
+    def __new__(cls, values: Iterable[Any] = ()) -> Self:
+        order = tuple(dict.fromkeys(values))
+        made = super().__new__(cls, order)
+        made._order = order
+        return made
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._order)
+
+    def __or__(self, others: Iterable[Any]) -> _InOrder:
+        return _InOrder((*self, *others))
+
+    def __and__(self, others: Iterable[Any]) -> _InOrder:
+        return _InOrder(value for value in self if value in others)
+
+
+def _keep_order() -> None:
+    """Let jedi take the same of several values each time, such as of a base class that conditions import.
+
+    Its sets go by addresses in memory, so it took another one in each process.
+    """
+    from jedi.inference.base_value import ValueSet
+
+    def filled(values: Any, given: Iterable[Any]) -> None:
+        values._set = _InOrder(given)  # noqa: SLF001 - jedi has no option for it
+
+    ValueSet.__init__ = filled
+    ValueSet.from_sets = classmethod(lambda cls, sets: cls(value for each in sets for value in each))
+
+
 class JediNames(ExitStack):
     """Use as a context: the copy lives as long. `environment` is the folder of a virtual environment to look into."""
 
@@ -29,6 +64,7 @@ class JediNames(ExitStack):
         import jedi
 
         super().__init__()
+        _keep_order()
         self._jedi = jedi
         self._files = {file.path: file for file in files if file.path.endswith(".py")}
         self._definitions = definitions

@@ -1,5 +1,8 @@
 """A hand-made repository: what each name of some lines means is written beside it."""
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
 import pytest
 
 from repoeval_bench.core.source import SourceFile
@@ -376,6 +379,32 @@ def test_a_hierarchy_of_diamonds_is_looked_through_once():
     classes += "".join(f"class L{n}(L{n - 1}, R{n - 1}): pass\nclass R{n}(L{n - 1}): pass\n" for n in range(1, 60))
     found = uses("L59().deep", "from shop.diamonds import L59\n", jedi=False, **{"shop/diamonds.py": classes})
     assert {each.definition.name for each in found.used} == {"L59", "L0.deep"}
+
+
+def test_of_what_conditions_import_jedi_takes_the_same_in_each_process():
+    """It went by addresses in memory: a base class of eight modules was another one each time."""
+    pytest.importorskip("jedi")
+    parts = [f"m{n}" for n in range(8)]
+    choice = "import os\nif os.x:\n    pass\n" + "".join(
+        f"elif os.name == {part!r}:\n    from {part} import Port\n" for part in parts
+    )
+    task = "import port\nclass Own(port.Port):\n    def written(self): self.send()\n"
+    sources = [SourceFile("r", "port.py", choice), SourceFile("r", "task.py", task)]
+    sources += [SourceFile("r", f"{part}.py", "class Port:\n    def send(self): return 1\n") for part in parts]
+    seen = set()
+    for seed in range(3):
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            seen.add(pool.submit(resolved_by_jedi, sources, seed).result())
+    assert len(seen) == 1
+
+
+def resolved_by_jedi(sources, seed):
+    """The files of what the third line of the task uses; `seed` moves what is in memory."""
+    moved = [bytearray(1 << n) for n in range(10 + seed)]
+    with Resolver(sources, jedi=True) as resolver:
+        found = resolver.uses("task.py", LineSpan(2, 3))
+    assert moved
+    return tuple(each.definition.file for each in found.used)
 
 
 def test_a_stub_is_resolved_by_name_where_jedi_is_asked():
