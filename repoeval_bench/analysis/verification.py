@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.benchmark import Benchmark
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
 from repoeval_bench.core.spec import Spec
@@ -109,12 +109,14 @@ def verify(
     """Compute qrels, measures, means and intervals of a run again, from its stored ranking and the data of a source.
 
     `run` is a run, its id or its folder; `questions` the file of your own that it asked. `allowed` are specs of code
-    from outside that may run, as the folder names them; a UsageError where it names others, or was imported. A file
-    that is missing or broken is a ResultError.
+    from outside that may run, as the folder names them. A UsageError where it names others, was imported, or the source
+    has other data; a file that is missing or broken is a ResultError.
     """
     run = opened(run)
     config = check_allowed(run, allowed)
     chosen = data_of(run, source, questions=questions, home=home, notify=notify)
+    if chosen.name != (name := run.manifest.dataset.name):
+        raise UsageError(f"{run.run_id} is of {name}, and --source gives {chosen.name}; name the run's own data")
     if chosen.fingerprint != config.fingerprint:
         other = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, chosen.fingerprint)
         return Verification(run_id=run.run_id, data=chosen.label, differences=(other,), compared={MANIFEST: 1})

@@ -6,9 +6,11 @@ import shutil
 import pytest
 
 from repoeval_bench.core.object_store import ObjectStore
+from repoeval_bench.runs.config import id_of
+from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.run_store import put_run
 from support.command import bench, one_sentence
-from support.runs import edit, write_run
+from support.runs import config, edit, write_run
 
 
 @pytest.fixture(scope="module")
@@ -94,14 +96,77 @@ def test_another_run_of_one_id_and_a_renamed_folder_are_refused(theirs, mirror, 
 def test_what_cannot_be_computed_again_is_added_and_marked(tmp_path, home):
     """An imported run, and one that names code from outside; nothing of it is run."""
     imported = write_run(tmp_path / "imported", {"ndcg@10": [0.5] * 8}, imported=True)
-    outside = write_run(tmp_path / "outside", {"ndcg@10": [0.4] * 8}, chunker="py:nowhere:Cutter")
-    config = outside.manifest.config.as_json() | {"chunker": "py:nowhere:Cutter"}
-    edit(outside, "manifest.json", config=config)
+    outside = _names_code(tmp_path, {"ndcg@10": [0.4] * 8})
     done = bench("leaderboard", "add", imported.folder, outside.folder, "--out", tmp_path / "ours", home=home)
     assert done.code == 0, done.err
     first, second = done.out.splitlines()
     assert first.endswith("not verified: it was imported, so no request and no data are known")
     assert second.endswith("not verified: it names code or a server from outside (py:nowhere:Cutter)")
+
+
+def _names_code(folder, values, **changed):
+    """A run whose chunker is code from outside, under the id of what it asks."""
+    asked = config(chunker="py:nowhere:Cutter")
+    name = id_of(RunConfig.model_validate_json(json.dumps(asked)))
+    run = write_run(folder / name, values, **{"chunker": "py:nowhere:Cutter", **changed})
+    edit(run, "manifest.json", config=asked)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("values", "changed", "said"),
+    [
+        (
+            [0.4] * 8,
+            {"chunker": "ast:max_nws=1500"},
+            "chunker is py:nowhere:Cutter in manifest.json and ast:max_nws=1500",
+        ),
+        ([0.4] * 8, {"k": 10}, "k is 100 in manifest.json and 10 in metrics.json"),
+        ([7.5] * 8, {"headline_measure": "ndcg@10"}, "ndcg@10 is not between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_computed_again_and_contradicts_itself_is_refused(tmp_path, home, values, changed, said):
+    run = _names_code(tmp_path, {"ndcg@10": values}, **changed)
+    out = tmp_path / "ours"
+    told = one_sentence(bench("leaderboard", "add", run.folder, "--out", out, home=home), 1)
+    assert "contradicts itself" in told
+    assert said in told
+    assert not out.exists()
+
+
+def test_an_id_of_another_request_and_means_of_other_queries_are_refused(tmp_path, home):
+    words = ("--out", tmp_path / "ours")
+    run = _names_code(tmp_path, {"ndcg@10": [0.4] * 8})
+    edit(run, "manifest.json", config=run.manifest.config.as_json() | {"skip_errors": True})
+    told = one_sentence(bench("leaderboard", "add", run.folder, *words, home=home), 1)
+    assert "what manifest.json asks has the id" in told
+    other = _names_code(tmp_path / "other", {"ndcg@10": [0.4] * 8})
+    edit(other, "metrics.json", micro={"ndcg@10": 0.9})
+    told = one_sentence(bench("leaderboard", "add", other.folder, *words, home=home), 1)
+    assert "metrics.json and per_query.jsonl say different things of ndcg@10" in told
+    assert not (tmp_path / "ours").exists()
+
+
+def test_nothing_is_copied_but_a_runs_own_files(tmp_path, home):
+    """A link in the folder of a stranger could name any file of whoever adds it."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    run = write_run(tmp_path / "imported", {"ndcg@10": [0.5] * 8}, imported=True)
+    (run.folder / "notes.txt").symlink_to(secret)
+    (run.folder / "timings.jsonl").unlink()
+    (run.folder / "timings.jsonl").symlink_to(secret)
+    said = one_sentence(bench("leaderboard", "add", run.folder, "--out", tmp_path / "ours", home=home), 2)
+    assert "2 links or files that no run has: notes.txt, timings.jsonl; move them out of it" in said
+    assert not (tmp_path / "ours").exists()
+
+
+def test_a_source_of_other_data_is_a_mistake_of_the_command(theirs, mirror, home, tmp_path):
+    run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["dataset"]["name"] = "other-function-2k-codex"
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    said = one_sentence(bench("leaderboard", "add", run, "--source", mirror, "--out", tmp_path / "ours", home=home), 2)
+    assert "is of other-function-2k-codex, and --source gives" in said
 
 
 def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path):
