@@ -254,7 +254,7 @@ class _Walk:
                 continue
             text = self.parsed.text(node)
             block = text.startswith("/*")
-            if not text.startswith(marks) or (comments and block):
+            if not text.startswith(marks) or text.startswith(_OF_WHAT_IS_BEFORE) or (comments and block):
                 break
             comments.append(node)
             if block:
@@ -265,7 +265,7 @@ class _Walk:
         lines = LineSpan(self.parsed.lines(comments[0]).start, self.parsed.lines(comments[-1]).end)
         # A line comment of Rust that documents ends with its line end.
         text = "\n".join(self.parsed.text(comment).rstrip("\n") for comment in comments)
-        return attributes, Doc(lines, _comment_text(text, xml=self.parsed.language.name == "csharp"))
+        return attributes, Doc(lines, _comment_text(text, self.parsed.language.name))
 
     def _docstring(self, found: Found) -> Doc | None:
         """Python's: a string that is the first statement of a body, and neither formatted nor bytes."""
@@ -320,13 +320,23 @@ def _is_name(found: Found, *, scripted: bool) -> bool:
     return bool(found.name) and not any("\n" in name for name in (found.name, *found.scope))
 
 
+_OF_WHAT_IS_BEFORE = ("///<", "//!<", "/**<", "/*!<")
+"""How comments of Doxygen begin that document what stands before them."""
 _MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|///?!?|//!|\*(?!/))?[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^//[a-z0-9]+:[a-z0-9].*\n?", re.MULTILINE)
+"""A comment of Go that is for programs and no documentation, such as `//go:generate`."""
+_BLOCK = re.compile(r"</?(?:p|pre|blockquote|[uod]l|table|h[1-6])\b[^<>]*>", re.IGNORECASE)
 
 
-def _comment_text(text: str, *, xml: bool) -> str:
-    """A doc comment's text without its marks; `xml`: without tags too."""
+def _comment_text(text: str, language: str) -> str:
+    """A doc comment's text without its marks, and without the markup that is usual in the language."""
+    if language == "go":
+        text = _DIRECTIVE.sub("", text)
     plain = _MARKS.sub("", text)
-    if xml:
+    if language == "java":
+        plain = re.sub(r"\{@\w+\s+([^{}]*)\}", r"\1", _BLOCK.sub("\n\n", plain))
+    if language == "csharp":
         plain = re.sub(r'<\w+ (?:name|cref|langword)="([^"]*)" ?/>', r"\1", plain)
-        plain = re.sub(r"</?\w[^<>]*>", "", plain)
+    if language in {"java", "csharp"}:
+        plain = re.sub(r"</?[a-zA-Z][^<>]*>", "", plain)
     return inspect.cleandoc("\n".join(line.rstrip() for line in plain.splitlines())).strip()

@@ -123,8 +123,10 @@ def _documented(file: SourceFile) -> tuple[_Documented, ...]:
 def _question(text: str) -> str:
     """The first paragraph on one line, without the tags behind it (`@param`, `:param x:`); "" with too few words.
 
-    A role of Sphinx at the start of a line (:attr:`x`) is part of the sentence and no tag.
+    A tag that says that a description follows is left out alone. A role of Sphinx at the start of a line (:attr:`x`) is
+    part of the sentence and no tag.
     """
-    paragraph = re.split(r"\n\s*(?:\n|[@\\]\w|:\w[^:\n]*:(?!`))", "\n" + text.strip(), maxsplit=1)[0]
+    plain = re.sub(r"\A[@\\](?:brief|short|description|summary)\b", "", text.strip()).strip()
+    paragraph = re.split(r"\n\s*(?:\n|[@\\]\w|:\w[^:\n]*:(?!`))", "\n" + plain, maxsplit=1)[0]
     question = " ".join(paragraph.split())
     return question if len(re.findall(r"[^\W_]+", question)) >= LEAST else ""

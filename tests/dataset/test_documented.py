@@ -94,6 +94,42 @@ def test_a_role_at_the_start_of_a_line_is_part_of_the_question():
     assert task.prompt == "Create a decorator that passes a key from :attr:`Context.meta` as the first argument."
 
 
+MARKED = {
+    "a.go": (
+        "package a\n\n// Add gives the sum of two numbers.\n//nolint:gocyclo // long\n//go:generate stringer -type=A\n"
+        "func Add(a int) int {\n\treturn a\n}\n",
+        "Add gives the sum of two numbers.",
+    ),
+    "A.java": (
+        "class A {\n  /**\n   * Gives the <b>sum</b> of {@code a} and {@link B}.\n   * <p>\n   * Not asked.\n   */\n"
+        "  int add(int a) {\n    return a;\n  }\n}\n",
+        "Gives the sum of a and B.",
+    ),
+    "a.cpp": (
+        "/// \\brief Gives the sum of two numbers.\n/// \\param a one\nint add(int a) {\n  int b = a;\n  return b;\n}\n",
+        "Gives the sum of two numbers.",
+    ),
+    "a.js": (
+        "/**\n * @description Gives the sum of two numbers.\n * @param a one\n */\nfunction add(a) {\n  return a\n}\n",
+        "Gives the sum of two numbers.",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", MARKED)
+def test_directives_and_markup_are_no_part_of_the_question(path):
+    """What is for programs, how a text is set, and that it is a description."""
+    code, question = MARKED[path]
+    (task,) = documented(benchmark({path: code})).tasks
+    assert task.prompt == question
+
+
+def test_a_comment_on_what_is_before_it_asks_nothing_of_what_follows():
+    code = "struct A {\n  int n;\n  ///< the number of things that were counted\n  int add(int a) {\n    return a;\n  }\n};\n"
+    with pytest.raises(DatasetError, match="has a docstring of 5 words or more"):
+        documented(benchmark({"a.cpp": code}))
+
+
 def test_what_asks_nothing_is_counted():
     """`short` has 3 words, and the docstring of `inline` cannot be blanked; `stub` has no code to be found."""
     assert documented(benchmark({"a.py": PYTHON})).unscored == 2

@@ -127,6 +127,12 @@ def test_each_scope_binds_the_names_that_python_itself_finds(path):
     assert Counter(bound(each) for each in scopes) == Counter(tables(symtable.symtable(file.text, "a.py", "exec")))
 
 
+@pytest.mark.parametrize("pattern", ["{'a': 1, **name}", "[1, *name]", "A(x=name)", "{'a': [name]}", "(1 | 2) as name"])
+def test_what_a_pattern_takes_is_a_name_of_the_function(pattern):
+    code = f"def name(): return 1\ndef g(x):\n    match x:\n        case {pattern}:\n            return name\n"
+    assert used({}, code, 4) == set()
+
+
 def bound(scope):
     """(kind or name, the names) of a scope; private ones as written."""
     kind = {ast.ListComp: "listcomp", ast.SetComp: "setcomp", ast.DictComp: "dictcomp", ast.GeneratorExp: "genexpr"}
