@@ -100,7 +100,7 @@ class Peer(Cutter, ABC):
         if spans is None:
             raise ChunkError(
                 f"{file.name}: {self.name} returned a text or lines that are not in the file; "
-                "use another chunker or --skip-errors"
+                f"use another chunker{OR_SKIP}"
             )
         return cut_spans(file, spans)
 

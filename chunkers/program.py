@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import shlex
 import shutil
 import signal
@@ -211,6 +212,9 @@ _GRACE = 2.0
 _LAST_WORDS = 400
 """Characters of standard error that are shown."""
 
+_ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b[^:]*: ")
+"""How the line begins that says what is wrong, in Node and Python."""
+
 
 class _Conversation:
     """One running program; `asked` counts the lines it was sent.
@@ -283,8 +287,13 @@ class _Conversation:
         """End the program and return the end of its standard error as one line."""
         self._end()
         self._stderr_reader.join(timeout=1)
-        words = self._last_words.decode("utf-8", "replace").splitlines()[-5:]
-        return " | ".join(line.strip() for line in words if line.strip())[-_LAST_WORDS:]
+        words = self._last_words.decode("utf-8", "replace").splitlines()
+        lines = [line.strip() for line in words if line.strip()]
+        errors = [at for at, line in enumerate(lines) if _ERROR.match(line)]
+        if not errors:
+            return " | ".join(lines[-5:])[-_LAST_WORDS:]
+        # Node says what is wrong first, and then where it was.
+        return " | ".join(line for line in lines[errors[-1] :] if not line.startswith("at "))[:_LAST_WORDS]
 
 
 _MANY = 1000
@@ -322,7 +331,7 @@ def _read_lines(stream: BufferedReader, answers: queue.Queue[bytes | None], over
 def _keep_end(stream: BufferedReader, kept: bytearray) -> None:
     while block := stream.read1(1 << 16):
         kept += block
-        del kept[: -4 * _LAST_WORDS]
+        del kept[: -16 * _LAST_WORDS]
 
 
 def _write_all(stream: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:

@@ -121,10 +121,11 @@ _SHOWN = 3
 
 
 class CodeVersion(Record):
-    """One of the two versions; the fingerprint is over paths and contents."""
+    """One of the two versions; the fingerprint is over paths and contents, the language that of most of its code."""
 
     name: str
     fingerprint: str
+    language: str
 
 
 class StabilityRow(Record):

@@ -100,7 +100,7 @@ class Standing:
     `against` is run id -> its comparisons with `fixed` of its size, Holm over the runs of that size: by the board's
     measure first, then by those of `CLAIMED` that the runs have. `recall` is the measure of the frontier. `languages`
     is language -> what to choose for its queries, where there are several. `updates` is run id -> what an update of
-    code costs its chunker, where that was measured.
+    code costs its chunker, where that was measured on code of a language that the board's queries are about.
     """
 
     board: Board
@@ -230,6 +230,7 @@ def _mean_nws(run: RunView) -> float | None:
 def _standing(board: Board, ratio: float | None, updates: Sequence[StabilityRow]) -> Standing:
     baselines = _baselines(board.runs)
     placed = _placed(board.runs, baselines)
+    languages = _languages(board, placed)
     recall = "definition_recall" if board.measure.startswith("definition_") else "line_recall"
     return Standing(
         board=board,
@@ -238,9 +239,9 @@ def _standing(board: Board, ratio: float | None, updates: Sequence[StabilityRow]
         against=_against(board, placed, baselines),
         recall=recall,
         frontier=_frontier(board, placed, recall, ratio),
-        languages=_languages(board, placed),
+        languages=languages,
         tokens_per_nws=ratio,
-        updates=_updates(board, placed, baselines, updates),
+        updates=_updates(board, placed, baselines, [row for row in updates if row.new.language in languages]),
     )
 
 

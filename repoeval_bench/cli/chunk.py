@@ -15,7 +15,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, request_options, say
-from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, of_each, os_errors_as
+from repoeval_bench.core.errors import OR_SKIP, DatasetError, NoDataError, UsageError, of_each, os_errors_as
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count
@@ -206,7 +206,8 @@ def _print_stability(
             _say_skipped(each.spec, skipped, f" of {code.name}")
     if as_json:
         versions = {
-            role: {"name": code.name, "fingerprint": code.fingerprint} for role, code in (("old", old), ("new", new))
+            role: {"name": code.name, "fingerprint": code.fingerprint, "language": code.language}
+            for role, code in (("old", old), ("new", new))
         }
         for each in found:
             shares = {"share": each.share, "nws_share": each.nws_share, "tokens_share": each.tokens_share}
@@ -217,7 +218,8 @@ def _print_stability(
 
 def _say_skipped(spec: str, skipped: Sequence[str], of: str = "") -> None:
     if skipped:
-        say(f"skipped: {count(len(skipped), 'file')}{of} that {spec} failed on; the first: {skipped[0]}")
+        first = skipped[0].removesuffix(OR_SKIP)
+        say(f"skipped: {count(len(skipped), 'file')}{of} that {spec} failed on; the first: {first}")
 
 
 def _print_stats(found: Sequence[ChunkStats]) -> None:

@@ -202,7 +202,10 @@ def _names(content: PackFile) -> Table:
     ]
     numbers = figures("tasks that use definitions", "names", number="")
     here = ".".join(platform.python_version_tuple()[:2])
-    note = f"unread: in files that cannot be parsed; Python is parsed by Python {here}, newer syntax by a newer one"
+    note = (
+        f"unread: in files that cannot be parsed (Python is parsed by Python {here}, newer syntax by a newer one), or "
+        "in repositories too large for their names to be resolved"
+    )
     return make_table(
         ["level", *numbers, "resolved", "without a definition", *figures("unread", number="")],
         rows,

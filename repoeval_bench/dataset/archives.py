@@ -118,8 +118,10 @@ def _open(path: Path, opener: Callable[[Path], AbstractContextManager[Archive]])
         RuntimeError,  # encrypted entries, compression methods that zipfile does not know
         ValueError,  # names that are not UTF-8 though they say so
     ) as error:
+        # tarfile says on lines of their own what each of its ways to open it gave.
+        reason = str(error).partition("\n")[0].rstrip(":")
         raise DatasetError(
-            f"the archive {path} is truncated or corrupt ({error}); fetch it again or use another source"
+            f"the archive {path} is truncated or corrupt ({reason}); fetch it again or use another source"
         ) from error
 
 

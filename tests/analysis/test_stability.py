@@ -98,7 +98,10 @@ def test_the_command_compares_two_folders_and_names_what_it_needs(tmp_path):
     assert row["old"]["fingerprint"] != row["new"]["fingerprint"]
     (tmp_path / "new").rename(tmp_path / "newest")
     (again,) = map(json.loads, bench(*words[:3], tmp_path / "newest", *words[4:]).out.splitlines())
-    assert again["new"] == {"name": "newest", "fingerprint": row["new"]["fingerprint"]}
+    assert again["new"] == {"name": "newest", "fingerprint": row["new"]["fingerprint"], "language": "python"}
     assert "one old version" in one_sentence(bench("chunk-stats", "--against", tmp_path / "new"), 2)
     absent = bench("chunk-stats", tmp_path / "old", "--against", tmp_path / "absent")
     assert "absent' does not exist" in one_sentence(absent, 2)
+    (tmp_path / "bad.zip").write_text("zz\n")
+    bad = bench("chunk-stats", tmp_path / "old", "--against", tmp_path / "bad.zip")
+    assert "truncated or corrupt (file could not be opened successfully); fetch" in one_sentence(bad, 1)

@@ -167,11 +167,14 @@ def test_a_chunker_is_called_by_what_is_not_its_size(spec, name):
     assert chunker_name(spec) == name
 
 
-def printed(*rows):
+def printed(*rows, language="python"):
     """Lines of `chunk-stats --against --json`: spec, pair of versions, nws, nws embedded again."""
     lines = [
         {"spec": spec, "nws": nws, "new_nws": again, "texts": 3}
-        | {role: {"name": f"p-{pair}.{i}", "fingerprint": f"{pair}{i}"} for i, role in enumerate(("old", "new"))}
+        | {
+            role: {"name": f"p-{pair}.{i}", "fingerprint": f"{pair}{i}", "language": language}
+            for i, role in enumerate(("old", "new"))
+        }
         for spec, pair, nws, again in rows
     ]
     return "".join(json.dumps(line) + "\n" for line in lines)
@@ -200,6 +203,10 @@ def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, 
     }
     assert by_label["ast at 500"].behind == (pytest.approx((0.1 - 0.3 + 0.7 / 3 - 0.5) / 2), None)
     assert by_label["fixed at 500"].behind is by_label["file"].behind is None
+    # What updates of Go cost says nothing of Python.
+    path.write_text(printed(("file", 1, 500, 500), language="go"))
+    (found,) = standings(leaderboard(results, apart=True).boards, read_updates(path))
+    assert found.updates == {}
 
 
 def test_updates_that_are_broken_or_given_twice_are_refused(tmp_path):

@@ -148,6 +148,10 @@ def test_blank_files_are_not_sent_and_blank_chunks_are_dropped(python) -> None:
     ("body", "parts"),
     [
         ("sys.stderr.write('out of cheese\\n'); sys.exit(3)", ["exit code 3", "out of cheese"]),
+        (
+            "sys.stderr.write('    throw x;\\n\\nError [NOT_FOUND]: Cannot find package\\n    at f (a.mjs:1)\\n  code: 1\\n}\\n')",
+            ["standard error ends with: Error [NOT_FOUND]: Cannot find package | code: 1 | }"],
+        ),
         ("print('hello')", ["'hello'", "not a line of JSON"]),
         ("print('[1, 2]')", ['without "chunks"']),
         ("print(json.dumps({'chunks': []}))", ["unknown unit 'None'", "choose from"]),

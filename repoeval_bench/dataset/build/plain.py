@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
+from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
@@ -35,6 +37,15 @@ class Code:
     def fingerprint(self) -> str:
         """12 hex digits over paths and contents, whatever the source is called."""
         return fingerprint((), {"": self.files})
+
+    @property
+    def language(self) -> str:
+        """The language that most of its characters are of."""
+        sizes: Counter[str] = Counter()
+        for file in self.files:
+            known = language_of(file.path, file.text)
+            sizes[known.name if known else "unknown"] += len(file.text)
+        return max(sizes, key=lambda name: (sizes[name], name))
 
 
 def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Code:
