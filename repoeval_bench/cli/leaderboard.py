@@ -41,7 +41,10 @@ class _RanksByDefault(click.Group):
 
 @click.group("leaderboard", cls=_RanksByDefault)
 def leaderboard_group() -> None:
-    """Rank the runs of a folder, or add one to them. Without a command's name, `rank` is meant."""
+    """Rank the runs of a folder, or add one to them.
+
+    Without a command's name, `rank` is meant: `leaderboard rank --help` lists its options.
+    """
 
 
 @leaderboard_group.command("rank", short_help="Rank all runs of a folder.")

@@ -13,10 +13,12 @@ from repoeval_bench.cli.console import print_json, print_lines, print_paragraph,
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
 from repoeval_bench.cli.output import OUTPUT_HTML, page_of, write_and_say
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import NoDataError, ResultError
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
 from repoeval_bench.runs.execution import check_execution, runs_on
 from repoeval_bench.runs.executors import ProcessPool
@@ -61,6 +63,11 @@ def recommend_command(
     _check(request, execution, report, home)
     check_writable(out)
     source = benchmark_of(request.source, out / PACKS, notify=say)
+    pack = Pack.at(source)
+    if pack and not pack.content.levels[DEFAULT.level].tasks:
+        raise NoDataError(
+            f"{request.source} has no function that can be a task, so chunkers cannot be compared on it; name more code"
+        )
     # A worker may be in another folder.
     elsewhere_too = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": elsewhere_too}

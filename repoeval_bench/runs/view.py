@@ -93,7 +93,9 @@ class RunView:
         text = self._read(MANIFEST)
         schema = _schema(text)
         if schema not in (None, SCHEMA):
-            raise ResultError(f"{self.folder} is of schema {schema}, and this version reads schema {SCHEMA}; {_AGAIN}")
+            newer = isinstance(schema, int) and schema > SCHEMA
+            way_out = "update repoeval-bench" if newer else _AGAIN
+            raise ResultError(f"{self.folder} is of schema {schema}, and this version reads schema {SCHEMA}; {way_out}")
         with self._explained(MANIFEST):
             return parse(text, Manifest)
 

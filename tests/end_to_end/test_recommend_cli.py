@@ -248,6 +248,14 @@ def test_mistakes_in_options_are_told_before_code_is_read(code, tmp_path, words,
     assert not list(tmp_path.iterdir())
 
 
+def test_code_without_a_function_to_ask_about_is_one_sentence(tmp_path):
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "a.py").write_text("def a():\n    return 1\n\nx = a()\n")
+    done = bench("recommend", "tiny", *NARROW, home=tmp_path / "home", cwd=tmp_path)
+    assert done.code == 2
+    assert "error: tiny has no function that can be a task, so chunkers cannot be compared on it; name more" in done.err
+
+
 def test_questions_of_a_file_are_answered(code, tmp_path):
     """They are asked of the pack that is made of the folder."""
     asked = tmp_path / "questions.jsonl"

@@ -113,7 +113,7 @@ def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(s
             lambda folder: (folder / "manifest.json").write_text(
                 (folder / "manifest.json").read_text().replace('"schema": 2', '"schema": 9')
             ),
-            "is of schema 9, and this version reads schema 2",
+            "is of schema 9, and this version reads schema 2; update repoeval-bench",
         ),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_broken_run_is_one_sentence(stored, tmp_path, break_it, says):
     break_it(folder)
     sentence = one_sentence(bench("report", folder, "-o", tmp_path / "r.html"), 1)
     assert says in sentence
-    assert "run the evaluation again" in sentence
+    assert "run the evaluation again" in sentence or "update repoeval-bench" in sentence
 
 
 def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):
