@@ -150,7 +150,7 @@ def _comparisons(
         is_primary, p = column.measure == question.primary, adjusted.get(i)
         influences: tuple[Influence | None, Influence | None] = (None, None)
         if is_primary:
-            influences = _influences(scores, differences[:, i], means[headline][i].p, question)
+            influences = _influences(scores, differences[:, i], _factor(means[headline][i].p, p), question)
         found.append(
             Comparison(
                 measure=column.measure,
@@ -272,20 +272,25 @@ def _mean_differences(
     ]
 
 
+def _factor(p: float, adjusted: float | None) -> float:
+    """What a p is multiplied by at its place in the family; 0 where `adjusted` shows no difference."""
+    return 0.0 if adjusted is None or adjusted >= ALPHA else adjusted / p
+
+
 def _influences(
-    scores: QueryScores, differences: FloatArray, p: float, question: _Question
+    scores: QueryScores, differences: FloatArray, factor: float, question: _Question
 ) -> tuple[Influence | None, Influence | None]:
-    """Of one column: whether one file, or one repository, carries the difference."""
+    """Of one column: whether one file, or one repository, carries a difference that is shown."""
     samples = _samples(scores, differences)
     chosen = samples.get(question.headline, samples["micro"])
     files = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
     if chosen.files.n_clusters > len(files):  # a file that is in two repositories is two clusters of the macro mean
         files = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
-    by_file = influence(chosen.files, files, p, question.rng)
-    return by_file, _by_repository(scores, differences, p, question) if len(set(scores.repos)) > 1 else None
+    by_file = influence(chosen.files, files, factor, question.rng)
+    return by_file, _by_repository(scores, differences, factor, question) if len(set(scores.repos)) > 1 else None
 
 
-def _by_repository(scores: QueryScores, differences: FloatArray, p: float, question: _Question) -> Influence:
+def _by_repository(scores: QueryScores, differences: FloatArray, factor: float, question: _Question) -> Influence:
     """Without each repository in turn: the difference over the others, tested over their files."""
     means, tests = [], {}
     for left_out in dict.fromkeys(scores.repos):
@@ -293,9 +298,9 @@ def _by_repository(scores: QueryScores, differences: FloatArray, p: float, quest
         clusters, repos = [scores.clusters[i] for i in kept], [scores.repos[i] for i in kept]
         sample = Sample.of(differences[kept], clusters, repos, question.headline)
         means.append(float(sample.mean()[0]))
-        if p < ALPHA:
+        if factor > 0:
             tests[left_out] = float(flip_signs(*sample.parts(), question.rng()).p[0])
-    return resting(min(means), max(means), tests)
+    return resting(min(means), max(means), tests, factor)
 
 
 def _on_new(scores: QueryScores, differences: FloatArray, question: _Question) -> NewRepositories | None:

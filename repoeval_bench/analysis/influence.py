@@ -31,28 +31,29 @@ def differences_without(sample: Sample) -> FloatArray:
 
 
 def influence(
-    sample: Sample, names: Sequence[str], p: float, rng: Callable[[], np.random.Generator]
+    sample: Sample, names: Sequence[str], factor: float, rng: Callable[[], np.random.Generator]
 ) -> Influence | None:
-    """Leave each cluster of a sample of one column out; where `p` shows a difference, test without the strongest ones.
+    """Leave each cluster of a sample of one column out; where a difference is shown, test without the strongest ones.
 
-    `names` are the clusters', `rng` makes the generator of each test's flips. None where nothing is left without one.
+    `names` are the clusters', `rng` makes the generator of each test's flips. `factor` is what a p is multiplied by in
+    its family of tests, 1 of a single one; 0 where no difference is shown. None where nothing is left.
     """
     without = differences_without(sample)
     if np.isnan(without).all():
         return None
     low, high = float(np.nanmin(without)), float(np.nanmax(without))
-    if p >= ALPHA:
+    if factor <= 0:
         return Influence(low=low, high=high)
     mean = float(sample.mean()[0])
     pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
     strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
     tests = {i: _p_without(sample, i, rng()) for i in strongest}
-    return resting(low, high, {names[i]: found for i, found in tests.items()})
+    return resting(low, high, {names[i]: found for i, found in tests.items()}, factor)
 
 
-def resting(low: float, high: float, tests: Mapping[str, float]) -> Influence:
+def resting(low: float, high: float, tests: Mapping[str, float], factor: float) -> Influence:
     """The influence of clusters by their names, each with the test's p without it; the largest p is named."""
-    carried = {name: p for name, p in tests.items() if p >= ALPHA}
+    carried = {name: min(1.0, p * factor) for name, p in tests.items() if p * factor >= ALPHA}
     if not carried:
         return Influence(low=low, high=high)
     heaviest = max(carried, key=lambda name: carried[name])

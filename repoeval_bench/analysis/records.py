@@ -57,7 +57,7 @@ class Influence:
     """Whether one cluster carries a verdict: the ends of the difference when each is left out, one at a time.
 
     `rests_on` names the cluster without which the test shows no difference any more, and `p` is the test's p without
-    it; both None where there is no such cluster.
+    it, adjusted as the comparison's is; both None where there is no such cluster.
     """
 
     low: float

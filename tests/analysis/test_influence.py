@@ -7,7 +7,6 @@ import scipy
 from repoeval_bench.analysis.influence import differences_without, influence
 from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, robust_error
-from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample
 
 
@@ -15,28 +14,33 @@ def rng():
     return np.random.default_rng(5)
 
 
-def p_of(sample):
-    return float(flip_signs(*sample.parts(), rng()).p[0])
-
-
 def test_a_verdict_that_one_file_carries_names_it():
     """Ten files agree by little, one by much: without that one nothing is shown."""
     values = np.array([0.9, 0.8, *[0.02, -0.015] * 6])
     files = ["big", "big", *map(str, range(12))]
     sample = Sample.micro(np.repeat(values, 1), files)
-    found = influence(sample, files, 0.01, rng)
+    found = influence(sample, files, 1, rng)
     assert found.rests_on == "big"
     assert found.p >= 0.05
     assert found.low == pytest.approx(values[2:].mean())
-    assert influence(sample, files, 0.5, rng).rests_on is None
+    assert influence(sample, files, 0, rng).rests_on is None
 
 
 def test_a_verdict_of_many_files_rests_on_none():
     """Where all files agree, no single one is missed."""
     sample = Sample.micro(np.linspace(0.1, 0.2, 20), list(range(20)))
-    found = influence(sample, list(map(str, range(20))), p_of(sample), rng)
+    found = influence(sample, list(map(str, range(20))), 1, rng)
     assert found.rests_on is None
     assert 0.1 < found.low < 0.15 < found.high < 0.2
+
+
+def test_a_verdict_among_many_tests_needs_more_without_a_file_too():
+    """Nine files that agree have a p of 2 / 2^9, eight 2 / 2^8: that is below 0.05 alone, and not times 10."""
+    sample, files = Sample.micro(np.linspace(0.1, 0.2, 9), list(range(9))), list(map(str, range(9)))
+    assert influence(sample, files, 1, rng).rests_on is None
+    found = influence(sample, files, 10, rng)
+    assert found.rests_on is not None
+    assert found.p == pytest.approx(10 * 2 / 2**8)
 
 
 def test_differences_without_a_file_are_means_of_the_rest():
