@@ -293,7 +293,8 @@ class _Conversation:
         if not errors:
             return " | ".join(lines[-5:])[-_LAST_WORDS:]
         # Node says what is wrong first, and then where it was.
-        return " | ".join(line for line in lines[errors[-1] :] if not line.startswith("at "))[:_LAST_WORDS]
+        said = " | ".join(line for line in lines[errors[-1] :] if not line.startswith("at "))
+        return said if len(said) <= _LAST_WORDS else f"{said[: _LAST_WORDS // 2]} … {said[-_LAST_WORDS // 2 :]}"
 
 
 _MANY = 1000

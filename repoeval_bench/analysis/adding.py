@@ -8,7 +8,6 @@ from pathlib import Path
 
 from repoeval_bench.analysis.verification import Verification, verify
 from repoeval_bench.core.errors import ResultError, UsageError, of_each
-from repoeval_bench.core.words import count
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
@@ -39,13 +38,10 @@ def check_folders(folders: Sequence[Path]) -> None:
 def _check_folder(folder: Path) -> None:
     """Nothing but a run's own files is copied: a link could name any file of whoever adds the run."""
     check_finished(folder)
-    other = sorted(path.name for path in folder.iterdir() if path.name not in _OWN or path.is_symlink())
-    if other:
-        listed = ", ".join(other[:_SHOWN]) + (", …" if len(other) > _SHOWN else "")
-        raise UsageError(
-            f"{folder} holds {count(len(other), 'link or file', 'links or files')} that no run has: {listed}; "
-            "move them out of it"
-        )
+    known = {path.name for path in folder.iterdir() if path.name in _OWN and path.is_file() and not path.is_symlink()}
+    if other := sorted(path.name for path in folder.iterdir() if path.name not in known):
+        listed = ", ".join(other[:_SHOWN]) + (f" and {len(other) - _SHOWN} more" if len(other) > _SHOWN else "")
+        raise UsageError(f"{folder} holds files, folders or links that no run has: {listed}; move them out of it")
 
 
 def add_run(

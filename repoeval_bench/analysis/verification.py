@@ -115,11 +115,12 @@ def verify(
     run = opened(run)
     config = check_allowed(run, allowed)
     chosen = data_of(run, source, questions=questions, home=home, notify=notify)
-    if chosen.name != (name := run.manifest.dataset.name):
+    other = chosen.fingerprint != config.fingerprint
+    if other and chosen.name != (name := run.manifest.dataset.name):
         raise UsageError(f"{run.run_id} is of {name}, and --source gives {chosen.name}; name the run's own data")
-    if chosen.fingerprint != config.fingerprint:
-        other = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, chosen.fingerprint)
-        return Verification(run_id=run.run_id, data=chosen.label, differences=(other,), compared={MANIFEST: 1})
+    if other:
+        of_data = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, chosen.fingerprint)
+        return Verification(run_id=run.run_id, data=chosen.label, differences=(of_data,), compared={MANIFEST: 1})
     with TemporaryDirectory() as folder:
         made, unseen = replay(run, chosen, Path(folder), home=home, notify=notify)
         found = [

@@ -254,7 +254,8 @@ class _Walk:
                 continue
             text = self.parsed.text(node)
             block = text.startswith("/*")
-            if not text.startswith(marks) or text.startswith(_OF_WHAT_IS_BEFORE) or (comments and block):
+            trailing = self.parsed.language.name in {"c", "cpp"} and text.startswith(_OF_WHAT_IS_BEFORE)
+            if not text.startswith(marks) or trailing or (comments and block):
                 break
             comments.append(node)
             if block:
@@ -323,9 +324,12 @@ def _is_name(found: Found, *, scripted: bool) -> bool:
 _OF_WHAT_IS_BEFORE = ("///<", "//!<", "/**<", "/*!<")
 """How comments of Doxygen begin that document what stands before them."""
 _MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|///?!?|//!|\*(?!/))?[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
-_DIRECTIVE = re.compile(r"^//[a-z0-9]+:[a-z0-9].*\n?", re.MULTILINE)
-"""A comment of Go that is for programs and no documentation, such as `//go:generate`."""
+_DIRECTIVE = re.compile(r"^//(?:line |extern |export |[a-z0-9]+:[a-z0-9]).*\n?", re.MULTILINE)
+"""A comment of Go that is for programs and no documentation, such as `//go:generate`, by the rule of go/ast."""
+_JAVA_CODE = re.compile(r"\{@(?:code|literal)\s+((?:[^{}]|\{[^{}]*\})*)\}")
 _BLOCK = re.compile(r"</?(?:p|pre|blockquote|[uod]l|table|h[1-6])\b[^<>]*>", re.IGNORECASE)
+_BETWEEN_WORDS = re.compile(r"</?(?:br|li|d[td]|t[dhr])\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 
 def _comment_text(text: str, language: str) -> str:
@@ -334,9 +338,16 @@ def _comment_text(text: str, language: str) -> str:
         text = _DIRECTIVE.sub("", text)
     plain = _MARKS.sub("", text)
     if language == "java":
-        plain = re.sub(r"\{@\w+\s+([^{}]*)\}", r"\1", _BLOCK.sub("\n\n", plain))
+        # What is code is text, with whatever is in angle brackets in it; the rest is HTML.
+        parts = _JAVA_CODE.split(plain)
+        plain = "".join(part if at % 2 else _without_html(part) for at, part in enumerate(parts))
     if language == "csharp":
         plain = re.sub(r'<\w+ (?:name|cref|langword)="([^"]*)" ?/>', r"\1", plain)
-    if language in {"java", "csharp"}:
-        plain = re.sub(r"</?[a-zA-Z][^<>]*>", "", plain)
+        plain = _TAG.sub("", plain)
     return inspect.cleandoc("\n".join(line.rstrip() for line in plain.splitlines())).strip()
+
+
+def _without_html(text: str) -> str:
+    """Javadoc without tags, those of blocks as blank lines, and inline ones of its own by what they show."""
+    text = _BETWEEN_WORDS.sub(" ", _BLOCK.sub("\n\n", text))
+    return re.sub(r"\{@\w+\s+([^{}]*)\}", r"\1", _TAG.sub("", text))

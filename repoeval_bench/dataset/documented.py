@@ -126,7 +126,7 @@ def _question(text: str) -> str:
     A tag that says that a description follows is left out alone. A role of Sphinx at the start of a line (:attr:`x`) is
     part of the sentence and no tag.
     """
-    plain = re.sub(r"\A[@\\](?:brief|short|description|summary)\b", "", text.strip()).strip()
+    plain = re.sub(r"\A[@\\](?:brief|short|description|summary)\b:?", "", text.strip()).strip()
     paragraph = re.split(r"\n\s*(?:\n|[@\\]\w|:\w[^:\n]*:(?!`))", "\n" + plain, maxsplit=1)[0]
     question = " ".join(paragraph.split())
     return question if len(re.findall(r"[^\W_]+", question)) >= LEAST else ""

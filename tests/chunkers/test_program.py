@@ -152,6 +152,10 @@ def test_blank_files_are_not_sent_and_blank_chunks_are_dropped(python) -> None:
             "sys.stderr.write('    throw x;\\n\\nError [NOT_FOUND]: Cannot find package\\n    at f (a.mjs:1)\\n  code: 1\\n}\\n')",
             ["standard error ends with: Error [NOT_FOUND]: Cannot find package | code: 1 | }"],
         ),
+        (
+            "sys.stderr.write('AError: a\\n' + 'b\\n' * 300 + 'the disk is full\\n'); sys.exit(3)",
+            ["standard error ends with: AError: a | b", " … ", "the disk is full"],
+        ),
         ("print('hello')", ["'hello'", "not a line of JSON"]),
         ("print('[1, 2]')", ['without "chunks"']),
         ("print(json.dumps({'chunks': []}))", ["unknown unit 'None'", "choose from"]),

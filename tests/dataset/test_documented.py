@@ -96,17 +96,17 @@ def test_a_role_at_the_start_of_a_line_is_part_of_the_question():
 
 MARKED = {
     "a.go": (
-        "package a\n\n// Add gives the sum of two numbers.\n//nolint:gocyclo // long\n//go:generate stringer -type=A\n"
+        "package a\n\n// Add gives the sum of two numbers.\n//nolint:gocyclo // long\n//export Add\n//go:generate stringer -type=A\n"
         "func Add(a int) int {\n\treturn a\n}\n",
         "Add gives the sum of two numbers.",
     ),
     "A.java": (
-        "class A {\n  /**\n   * Gives the <b>sum</b> of {@code a} and {@link B}.\n   * <p>\n   * Not asked.\n   */\n"
+        "class A {\n  /**\n   * Gives the <b>sum</b> of {@code List<A>} and {@link B}<br>or not.\n   * <p>\n   * Not asked.\n   */\n"
         "  int add(int a) {\n    return a;\n  }\n}\n",
-        "Gives the sum of a and B.",
+        "Gives the sum of List<A> and B or not.",
     ),
     "a.cpp": (
-        "/// \\brief Gives the sum of two numbers.\n/// \\param a one\nint add(int a) {\n  int b = a;\n  return b;\n}\n",
+        "/// \\brief: Gives the sum of two numbers.\n/// \\param a one\nint add(int a) {\n  int b = a;\n  return b;\n}\n",
         "Gives the sum of two numbers.",
     ),
     "a.js": (
@@ -122,6 +122,18 @@ def test_directives_and_markup_are_no_part_of_the_question(path):
     code, question = MARKED[path]
     (task,) = documented(benchmark({path: code})).tasks
     assert task.prompt == question
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("a.cs", "class A {{\n  ///<summary>{}</summary>\n  int Add(int a) {{\n    return a;\n  }}\n}}\n"),
+        ("A.java", "class A {{\n  /**<p>{}</p>*/\n  int add(int a) {{\n    return a;\n  }}\n}}\n"),
+    ],
+)
+def test_a_tag_right_behind_the_mark_is_no_sign_of_doxygen(path, code):
+    (task,) = documented(benchmark({path: code.format("Gives the sum of two numbers.")})).tasks
+    assert task.prompt == "Gives the sum of two numbers."
 
 
 def test_a_comment_on_what_is_before_it_asks_nothing_of_what_follows():

@@ -156,7 +156,7 @@ def test_nothing_is_copied_but_a_runs_own_files(tmp_path, home):
     (run.folder / "timings.jsonl").unlink()
     (run.folder / "timings.jsonl").symlink_to(secret)
     said = one_sentence(bench("leaderboard", "add", run.folder, "--out", tmp_path / "ours", home=home), 2)
-    assert "2 links or files that no run has: notes.txt, timings.jsonl; move them out of it" in said
+    assert "holds files, folders or links that no run has: notes.txt, timings.jsonl; move them out of it" in said
     assert not (tmp_path / "ours").exists()
 
 
@@ -164,6 +164,7 @@ def test_a_source_of_other_data_is_a_mistake_of_the_command(theirs, mirror, home
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["dataset"]["name"] = "other-function-2k-codex"
+    manifest["config"]["fingerprint"] = "0" * 12
     (run / "manifest.json").write_text(json.dumps(manifest))
     said = one_sentence(bench("leaderboard", "add", run, "--source", mirror, "--out", tmp_path / "ours", home=home), 2)
     assert "is of other-function-2k-codex, and --source gives" in said
