@@ -8,6 +8,7 @@ from pathlib import Path
 
 from repoeval_bench.analysis.verification import Verification, verify
 from repoeval_bench.core.errors import ResultError, UsageError, of_each
+from repoeval_bench.core.words import few
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
@@ -38,9 +39,9 @@ def check_folders(folders: Sequence[Path]) -> None:
 def _check_folder(folder: Path) -> None:
     """Nothing but a run's own files is copied: a link could name any file of whoever adds the run."""
     check_finished(folder)
-    known = {path.name for path in folder.iterdir() if path.name in _OWN and path.is_file() and not path.is_symlink()}
-    if other := sorted(path.name for path in folder.iterdir() if path.name not in known):
-        listed = ", ".join(other[:_SHOWN]) + (f" and {len(other) - _SHOWN} more" if len(other) > _SHOWN else "")
+    other = sorted(p.name for p in folder.iterdir() if p.name not in _OWN or p.is_symlink() or not p.is_file())
+    if other:
+        listed = few(other, _SHOWN)
         raise UsageError(f"{folder} holds files, folders or links that no run has: {listed}; move them out of it")
 
 
@@ -117,9 +118,9 @@ def _contradictions(run: RunView) -> list[str]:
             if asked[name] != stated[name]
         ]
     run.qrels()
-    measure = metrics.headline_measure
-    column = run.scores.values.get(measure) if measure else None
-    if column is not None and not str(measure).startswith("py:") and not ((column >= 0) & (column <= 1)).all():
+    measure = metrics.headline_measure or ""
+    column = run.scores.values.get(measure)
+    if column is not None and not measure.startswith("py:") and not ((column >= 0) & (column <= 1)).all():
         found.append(f"{measure} is not between 0 and 1")
     return found
 

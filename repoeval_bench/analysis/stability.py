@@ -23,6 +23,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.core.words import few
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus
 from repoeval_bench.runs.records import Record
 
@@ -176,8 +177,7 @@ def read_updates(path: Path) -> list[StabilityRow]:
         if (before := first.setdefault((row.spec, *row.pair), line)) != line:
             twice.append(f"line {line} repeats line {before} ({row.spec}, {row.old.name} and {row.new.name})")
     if twice:
-        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
-        raise UsageError(f"{path}: {'; '.join(twice[:_SHOWN])}{more}; keep one row of a chunker and a pair of versions")
+        raise UsageError(f"{path}: {few(twice, _SHOWN, '; ')}; keep one row of a chunker and a pair of versions")
     return [row for _, row in numbered]
 
 

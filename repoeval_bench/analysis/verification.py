@@ -110,17 +110,17 @@ def verify(
 
     `run` is a run, its id or its folder; `questions` the file of your own that it asked. `allowed` are specs of code
     from outside that may run, as the folder names them. A UsageError where it names others, was imported, or the source
-    has other data; a file that is missing or broken is a ResultError.
+    has data of another name; a file that is missing or broken is a ResultError.
     """
     run = opened(run)
     config = check_allowed(run, allowed)
     chosen = data_of(run, source, questions=questions, home=home, notify=notify)
-    other = chosen.fingerprint != config.fingerprint
-    if other and chosen.name != (name := run.manifest.dataset.name):
-        raise UsageError(f"{run.run_id} is of {name}, and --source gives {chosen.name}; name the run's own data")
-    if other:
-        of_data = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, chosen.fingerprint)
-        return Verification(run_id=run.run_id, data=chosen.label, differences=(of_data,), compared={MANIFEST: 1})
+    if chosen.fingerprint != config.fingerprint:
+        name = run.manifest.dataset.name
+        if chosen.name != name:
+            raise UsageError(f"{run.run_id} is of {name}, and --source gives {chosen.name}; name the run's own data")
+        other = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, chosen.fingerprint)
+        return Verification(run_id=run.run_id, data=chosen.label, differences=(other,), compared={MANIFEST: 1})
     with TemporaryDirectory() as folder:
         made, unseen = replay(run, chosen, Path(folder), home=home, notify=notify)
         found = [

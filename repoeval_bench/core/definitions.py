@@ -322,10 +322,10 @@ def _is_name(found: Found, *, scripted: bool) -> bool:
 
 
 _OF_WHAT_IS_BEFORE = ("///<", "//!<", "/**<", "/*!<")
-"""How comments of Doxygen begin that document what stands before them."""
+"""How comments of Doxygen begin that document what is before them."""
 _MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|///?!?|//!|\*(?!/))?[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^//(?:line |extern |export |[a-z0-9]+:[a-z0-9]).*\n?", re.MULTILINE)
-"""A comment of Go that is for programs and no documentation, such as `//go:generate`, by the rule of go/ast."""
+"""A comment of Go that is for programs and not documentation, such as `//go:generate`, by the rule of go/ast."""
 _JAVA_CODE = re.compile(r"\{@(?:code|literal)\s+((?:[^{}]|\{[^{}]*\})*)\}")
 _BLOCK = re.compile(r"</?(?:p|pre|blockquote|[uod]l|table|h[1-6])\b[^<>]*>", re.IGNORECASE)
 _BETWEEN_WORDS = re.compile(r"</?(?:br|li|d[td]|t[dhr])\b[^<>]*>", re.IGNORECASE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def count(number: int, one: str, many: str = "") -> str:
     """A number with its noun, `1 query` or `3 queries`; `many` is the plural where it is not `plural(one)`.
@@ -10,6 +12,16 @@ def count(number: int, one: str, many: str = "") -> str:
     ('1 task', '0 repositories', '12,000 intervals rest')
     """
     return f"{number:,} {one if number == 1 else many or plural(one)}"
+
+
+def few(names: Sequence[str], most: int, separator: str = ", ") -> str:
+    """The first `most` of the names, and how many more there are.
+
+    >>> few(["a", "b", "c"], 2), few(["a"], 2)
+    ('a, b and 1 more', 'a')
+    """
+    more = len(names) - most
+    return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def plural(one: str) -> str:

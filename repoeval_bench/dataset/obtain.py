@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
@@ -126,9 +127,7 @@ def _fetch(source: Source, combination: Combination, home: Path) -> Obtained:
     installed = install(home, source, combination)
     notes = []
     if source.left_out:
-        count, names = len(source.left_out), ", ".join(source.left_out[:5])
-        more = f" and {count - 5} more" if count > 5 else ""
-        notes.append(f"left out {count} {'file' if count == 1 else 'files'} not RepoEval's: {names}{more}")
+        notes.append(f"left out {count(len(source.left_out), 'file')} not RepoEval's: {few(source.left_out, 5)}")
     return Obtained(installed, fetched=True, notes=tuple(notes))
 
 

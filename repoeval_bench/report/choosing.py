@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import DRAWS, READ
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.report.table import P_VALUE, Column, Table, figures, make_table, spec_column
 from repoeval_bench.report.text import found_nothing, heading, short_names
 
@@ -72,9 +72,8 @@ def choice_sentences(choice: Choice, comparisons: Sequence[Comparison] = ()) -> 
         said = "all others" if not doubts else count(apart, "other run")
         told = [f"the best, {best}, is told apart from {said}."] if apart else []
     else:
-        shown = ", ".join(alike[:NAMED]) + (f" and {len(alike) - NAMED} more" if len(alike) > NAMED else "")
         cheap = f", the cheapest first ({choice.cost_unit} a query)" if choice.cost_unit else ""
-        told = [f"cannot be told apart from the best{cheap}: {shown}."]
+        told = [f"cannot be told apart from the best{cheap}: {few(alike, NAMED)}."]
     return [*told, *doubts, *missing_data(choice, nearest_shown=not _doubt(choice.candidates[1], choice, comparisons))]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.report.formats import markdown, markdown_table, markdown_text
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
 from repoeval_bench.report.text import heading, printable
@@ -120,9 +120,8 @@ def _title(query: WorstQuery, measure: str) -> str:
 
 
 def _about(query: WorstQuery) -> list[str]:
-    gold = [_place(place) for place in query.gold[:_GOLD_SHOWN]]
-    more = f" and {len(query.gold) - _GOLD_SHOWN} more" if len(query.gold) > _GOLD_SHOWN else ""
-    lines = [f"gold ({query.relevant}): {', '.join(gold) or 'no chunk'}{more}"]
+    gold = few([_place(place) for place in query.gold], _GOLD_SHOWN)
+    lines = [f"gold ({query.relevant}): {gold or 'no chunk'}"]
     if query.query:
         said = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
         # A prompt ends where code is to be written; its last line says what is asked for.

@@ -13,7 +13,7 @@ from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.runs.parts import RESULTS, shown_results
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN, Record
 from repoeval_bench.runs.store import pretty
@@ -96,7 +96,7 @@ def find_run(name: str, results: Path) -> RunView:
     near = get_close_matches(name, known, n=_SHOWN, cutoff=0)
     near += [run_id for run_id in known if run_id not in near]
     raise UsageError(
-        f"unknown run {name!r}; {shown_results(results)} holds {len(known)}, the nearest first: {_few(near)}; "
+        f"unknown run {name!r}; {shown_results(results)} holds {len(known)}, the nearest first: {few(near, _SHOWN)}; "
         "give a folder, a part of an id, a chunker, or latest (see repoeval-bench runs)"
     )
 
@@ -185,7 +185,7 @@ def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
         run_id + (f" ({', '.join(f'{key} {parts[run_id].get(key)}' for key in differing)})" if differing else "")
         for run_id in run_ids
     ]
-    return f"{name!r} fits {len(run_ids)} runs in {shown_results(results)}: {_few(listed)}; give more of the id"
+    return f"{name!r} fits {len(run_ids)} runs in {shown_results(results)}: {few(listed, _SHOWN)}; give more of the id"
 
 
 def _parts(folder: Path) -> dict[str, object]:
@@ -211,12 +211,6 @@ def _parts(folder: Path) -> dict[str, object]:
         "data": manifest.dataset.label,
         "made": manifest.created,
     }
-
-
-def _few(names: Sequence[str]) -> str:
-    """The first names, and how many are left out."""
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 class _Compared(Record):

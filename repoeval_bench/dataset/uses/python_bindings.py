@@ -98,9 +98,10 @@ class Binder:
                     yield part.body, scope
                 elif isinstance(part, ast.match_case):
                     for each in ast.walk(part.pattern):
-                        name = getattr(each, "rest" if isinstance(each, ast.MatchMapping) else "name", None)
-                        if name:
-                            self._name(name, "unknown", None, scope, each, local=True)
+                        if isinstance(each, ast.MatchAs | ast.MatchStar) and each.name:
+                            self._name(each.name, "unknown", None, scope, each, local=True)
+                        elif isinstance(each, ast.MatchMapping) and each.rest:
+                            self._name(each.rest, "unknown", None, scope, each, local=True)
                     if part.guard:
                         self._expression(part.guard, scope)
                     yield part.body, scope
