@@ -23,7 +23,7 @@ from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, FloatArray
 from repoeval_bench.analysis.statistics import SEED, Sample
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.metrics import CEILING, PASSED, SHARE, TEXT_MEASURES
+from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import QueryScores, together
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.records import Completed, Headline
     from repoeval_bench.runs.view import RunView
 
-TARGETS = ("edit_similarity", "identifier_f1", PASSED)
+TARGETS = ("edit_similarity", "identifier_f1")
 """What is predicted, as far as all runs have it."""
 
 FEWEST_RUNS = 3
@@ -101,9 +101,7 @@ def validity(
     shared = shared_measures(distinct)
     written = [name for name in TARGETS if name in shared]
     wanted = shared_measures(distinct, measures) if measures else shared
-    predictors = [
-        name for name in wanted if name not in (*TEXT_MEASURES, PASSED) and not name.endswith((CEILING, SHARE))
-    ]
+    predictors = [name for name in wanted if name not in TEXT_MEASURES and not name.endswith((CEILING, SHARE))]
     if not predictors:
         raise UsageError("the runs share no measure of retrieval; evaluate them by the same ones")
     joined = together([run.scores for run in distinct])

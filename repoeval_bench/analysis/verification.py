@@ -154,10 +154,7 @@ def verify(
 def _completed_again(
     run: RunView, settings: Completed, made: RunView, benchmark: Benchmark, *, into: Path
 ) -> tuple[RunView, list[Difference]]:
-    """(`made`, which only retrieves, completed with the texts that a run stores; a difference for each task without).
-
-    A task may have none only where tests were run, for not all tasks have some that can judge.
-    """
+    """(`made`, which only retrieves, completed with a run's stored texts; a difference for each task without one)."""
     require("complete", "rapidfuzz")
     rows: dict[str, CompletionRow] = {}
     with faults_as(ResultError, run.folder / COMPLETIONS, "complete the run again"):
@@ -167,11 +164,8 @@ def _completed_again(
             rows[row.query_id] = row
     tasks = [task.task_id for task in benchmark.tasks]
     found = [_difference(COMPLETIONS, query_id, "completed", None) for query_id in sorted(rows.keys() - set(tasks))]
-    if settings.executed is None:
-        found += [_difference(COMPLETIONS, query_id, None, "a task") for query_id in tasks if query_id not in rows]
+    found += [_difference(COMPLETIONS, query_id, None, "a task") for query_id in tasks if query_id not in rows]
     kept = [rows[query_id] for query_id in tasks if query_id in rows]
-    if settings.executed and settings.executed.kept != len(kept):
-        found.append(_difference(MANIFEST, "completion.executed.kept", settings.executed.kept, len(kept)))
     if not kept:
         raise ResultError(f"{run.folder / COMPLETIONS} has no row of a task; complete the run again")
     scores = score_texts(kept, benchmark)

@@ -16,16 +16,15 @@ from repoeval_bench.cli.options import home_option, json_option, refuse_unread, 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.report.completion import completion_table
-from repoeval_bench.runs.completion.complete import check_request, complete, judge_of, prompts_of
+from repoeval_bench.runs.completion.complete import check_request, complete, prompts_of
 from repoeval_bench.runs.completion.folder import base_run
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.parts import shown_place
-from repoeval_bench.runs.replay import benchmark_of, repository_folders
+from repoeval_bench.runs.replay import benchmark_of
 from repoeval_bench.runs.request import CompletionRequest, DataRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.runs.completion.execution import Judge
     from repoeval_bench.runs.view import RunView
 
 
@@ -34,12 +33,6 @@ if TYPE_CHECKING:
 @request_options(CompletionRequest)
 @click.option("--show", is_flag=True, help="Print one prompt and its hash, and ask no server.")
 @click.option("--task", metavar="ID", help="Which task's prompt --show prints; the first if not given.")
-@click.option(
-    "--repository",
-    multiple=True,
-    metavar="NAME=FOLDER",
-    help="With --execute: your own checkout of a repository; else as it was fetched. Repeat it.",
-)
 @request_options(DataRequest, only=("source",))
 @runs_folder
 @home_option
@@ -50,7 +43,6 @@ def complete_command(
     show: bool,
     task: str | None,
     source: str,
-    repository: tuple[str, ...],
     out: Path,
     home: Path | None,
     as_json: bool,
@@ -62,7 +54,6 @@ def complete_command(
     if not show:
         check_request(request)
     stored = list(map(base_run, find_runs(runs, out)))
-    judges: dict[str, Judge | None] = {}
     loaded: dict[tuple[str, str], Benchmark] = {}
 
     def data_of(run: RunView) -> Benchmark:
@@ -78,14 +69,7 @@ def complete_command(
     for context in request.shown:
         for run in stored:
             created = datetime.now(UTC).isoformat(timespec="seconds")
-            benchmark = data_of(run)
-            if request.execute and benchmark.fingerprint not in judges:
-                folders = repository_folders(run, benchmark, source, home=home, named=repository)
-                judges[benchmark.fingerprint] = judge_of(request, benchmark, folders, home=home, notify=say)
-            judge = judges.get(benchmark.fingerprint)
-            completed = complete(
-                run, benchmark, request, context, out=out, created=created, judge=judge, home=home, notify=say
-            )
+            completed = complete(run, data_of(run), request, context, out=out, created=created, home=home, notify=say)
             done.append(completed)
             say(f"{run.run_id} · {context} -> {shown_place(done[-1].folder)}")
     if as_json:
@@ -103,15 +87,13 @@ def _check_read(runs: Sequence[str], request: CompletionRequest, *, show: bool) 
     """A UsageError where something is given that is not read."""
     if show:
         refuse_unread(
-            {"repository", *CompletionRequest.model_fields} - _SHOWN,
+            set(CompletionRequest.model_fields) - _SHOWN,
             "with --show, which prints a prompt and asks no server",
         )
         if len(runs) > 1 or len(request.shown) > 1:
             raise UsageError("--show prints one prompt; name one RUN and one --context")
         return
     refuse_unread({"task"}, "without --show", "or add --show")
-    if not request.execute:
-        refuse_unread({"python", "time_limit", "jobs", "repository"}, "without --execute", "or add --execute")
 
 
 def _show(run: RunView, benchmark: Benchmark, request: CompletionRequest, task: str | None, *, as_json: bool) -> None:

@@ -17,10 +17,9 @@ from repoeval_bench.core.errors import CacheError, in_one_line
 from repoeval_bench.embedding.database import Database, ReadOnlyDatabase
 from repoeval_bench.embedding.disk import KEPT, MEND, SETTINGS, RawDisk, can_be_written, prepare
 
-Kind = Literal["vector", "tokens", "read", "score", "completion", "outcome", "identity"]
+Kind = Literal["vector", "tokens", "read", "score", "completion", "identity"]
 """What an entry holds: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight
-bytes; a pair's score and its tokens, four bytes each; a completion, whether tests pass, and a model's identity as
-JSON."""
+bytes; a pair's score and its tokens, four bytes each; a completion and a model's identity as JSON."""
 
 SEAL_BYTES = 8
 """Length of the checksum behind each value: BLAKE2b over the value, keyed by the entry's key."""

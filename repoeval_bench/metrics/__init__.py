@@ -43,7 +43,7 @@ from repoeval_bench.metrics.relevance import (
 )
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
 from repoeval_bench.metrics.sources import Sources
-from repoeval_bench.metrics.texts import PASSED, TEXT_MEASURES, Written
+from repoeval_bench.metrics.texts import TEXT_MEASURES, Written
 
 __all__ = [
     "BUDGETS",
@@ -55,7 +55,6 @@ __all__ = [
     "LACKING",
     "LINE_MEASURES",
     "MEASURES",
-    "PASSED",
     "PROXIES",
     "SHARE",
     "TEXT_MEASURES",

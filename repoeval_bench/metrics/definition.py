@@ -36,7 +36,7 @@ class Definition:
     compute: Callable[..., NDArray[np.float64]]
     aliases: tuple[str, ...] = ()
     cutoff: Literal["must", "may", "none"] = "may"
-    unit: Literal["rank", "nws", "sample"] = "rank"
+    unit: Literal["rank", "nws"] = "rank"
     options: Mapping[str, Option] = field(default_factory=dict)
     needs: frozenset[str] = frozenset({"ranking"})
     bands: tuple[tuple[float, str], ...] = ()

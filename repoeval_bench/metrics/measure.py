@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import FloatArray, Judged
 
 _WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z]\w*(?:[ -]\w+)*)\s*(?:\((?P<options>.*)\))?\s*\Z")
-_UNITS = {"rank": ("k", 10), "nws": ("B", 1500), "sample": ("1", 1)}
+_UNITS = {"rank": ("k", 10), "nws": ("B", 1500)}
 """What a cutoff counts -> how it is written, and one for an example."""
 _SUFFIX = re.compile(r"(?P<body>.+?)_(?:at_|cut_)?(?P<k>\d+)\Z", re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""Measures of what a model wrote for a task: against the lines that are there, or by the tests of the repository."""
+"""Measures of what a model wrote for a task, against the lines that are there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.extras import require
 from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
@@ -20,16 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What was written for a task, and what is there; `names` and `true_names` are the identifiers of both.
-
-    `passed`: whether the tests pass with it; None where they were not run.
-    """
+    """What was written for a task, and what is there; `names` and `true_names` are the identifiers of both."""
 
     text: str
     truth: str
     names: frozenset[str]
     true_names: frozenset[str]
-    passed: bool | None = None
 
 
 def _lines(text: str) -> list[str]:
@@ -91,19 +86,6 @@ def identifier_f1(judged: Judged, k: int | None) -> FloatArray:
     return _each(judged, k, lambda done: names_f1(done.names, done.true_names))
 
 
-def pass_at(judged: Judged, k: int | None) -> FloatArray:
-    """Whether the tests pass, for each query; a MetricError for more than one sample, and where no test was run."""
-    if k != 1:
-        raise MetricError(f"pass@{k} needs {k} completions of a task, and greedy ones are one; write pass@1")
-
-    def passed(done: Written) -> float:
-        if done.passed is None:
-            raise MetricError("pass@1 needs tests that were run; complete the run with --execute")
-        return float(done.passed)
-
-    return _each(judged, k, passed)
-
-
 _of_text = partial(
     Definition,
     cutoff="none",
@@ -131,7 +113,7 @@ DEFINITIONS = (
         "stripped, n those of the ground truth",
         range="0..1; unrelated code is above 0",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_ES of its code",
-        avoid="it must work and not look alike: use pass@1",
+        avoid="it must work and not look alike: run its tests",
         compute=edit_similarity,
     ),
     _of_text(
@@ -145,22 +127,7 @@ DEFINITIONS = (
         avoid="the order of names matters: use edit_similarity",
         compute=identifier_f1,
     ),
-    _of_text(
-        name="pass",
-        aliases=("pass_rate",),
-        meaning="Whether the repository's tests that cover the hole pass with the completion in its place.",
-        formula="1 if all of them pass within the time limit, else 0; one greedy completion, so k is 1",
-        range="0 or 1",
-        source="Chen et al. 2021 (Codex, arXiv 2107.03374) for k samples; here k = 1",
-        avoid="few tasks have tests: its interval is wide, so look at edit_similarity beside it",
-        compute=pass_at,
-        cutoff="must",
-        unit="sample",
-    ),
 )
 
 TEXT_MEASURES = ("exact_match", "edit_similarity", "identifier_f1")
 """What every completion is scored by."""
-
-PASSED = "pass@1"
-"""What it is scored by where tests were run."""

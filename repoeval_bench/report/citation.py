@@ -152,9 +152,6 @@ def _completed(done: Completed) -> str:
     )
     if done.cut_off:
         sentence += f" {count(done.cut_off, 'answer')} ended at the limit of tokens."
-    if done.executed is not None:
-        left_out = sum(done.executed.left_out.values())
-        sentence += f" Tests judge {count(done.executed.kept, 'task')}; {left_out:,} are left out, as theirs cannot."
     return sentence
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.core.words import count
-from repoeval_bench.metrics import PASSED, TEXT_MEASURES
+from repoeval_bench.metrics import TEXT_MEASURES
 from repoeval_bench.report.table import Table, figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import cluster_count, heading, interval
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 def completion_table(runs: Sequence[RunView]) -> Table:
     """A row for each completed run: means over the protocol's own mean, fragments shown, answers that were cut off."""
-    measures = [name for name in (*TEXT_MEASURES, PASSED) if any(name in run.metrics.micro for run in runs)]
+    measures = [name for name in TEXT_MEASURES if any(name in run.metrics.micro for run in runs)]
     rows = []
     notes = []
     done = [run.manifest.completion for run in runs if run.manifest.completion]
@@ -29,10 +28,6 @@ def completion_table(runs: Sequence[RunView]) -> Table:
         shown = float(np.mean([float(n or 0) for n in run.scores.facts["fragments"]]))
         scored = (len(run.scores), *(means.get(name) for name in measures), shown, completed.cut_off)
         rows.append((run.metrics.chunker, completed.context, *scored))
-        if completed.executed and completed.executed.left_out:
-            reasons = ", ".join(f"{number} as {reason}" for reason, number in completed.executed.left_out.items())
-            judged = count(completed.executed.kept, "task is", "tasks are")
-            notes.append(f"note: {run.run_id}: {judged} judged by tests; left out: {reasons}")
     if any(each.cut_off for each in done):
         notes.append("cut off: answers that ended at the limit of tokens; max_tokens=N in the model's spec gives more")
     columns = [

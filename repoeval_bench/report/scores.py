@@ -13,7 +13,6 @@ from repoeval_bench.metrics import (
     IDENTIFIER_RECALL,
     LACKING,
     LINE_MEASURES,
-    PASSED,
     PROXIES,
     SHARE,
     TEXT_MEASURES,
@@ -78,7 +77,7 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
     definitions = [measure for measure in measures if measure.startswith("definition_")]
     lines = [measure for measure in measures if measure.startswith("line_")]
     proxies = [measure for measure in measures if measure.startswith(PROXIES)]
-    written = [measure for measure in measures if measure in (*TEXT_MEASURES, PASSED)]
+    written = [measure for measure in measures if measure in TEXT_MEASURES]
     chunks = [measure for measure in measures if measure not in (*definitions, *lines, *proxies, *written)]
     if set(LINE_MEASURES) <= set(lines):
         # Every budget is in the files; a table of them all would be wider than a screen.

@@ -135,20 +135,6 @@ class ImportSource(Record):
     pooled: bool
 
 
-class Executed(Record):
-    """Where and how long tests were run, and reason -> tasks that are left out as their tests cannot judge.
-
-    `environment` is repository -> Python and its packages. `kept` counts the tasks that are scored.
-    """
-
-    sandbox: str
-    python: str
-    seconds: float
-    kept: Count
-    left_out: dict[str, Count]
-    environment: dict[str, tuple[str, ...]]
-
-
 class Completed(Record):
     """How the tasks of a run were completed; `base` is the id of the run that only retrieves.
 
@@ -166,7 +152,6 @@ class Completed(Record):
     ending: str
     measures: tuple[str, ...]
     cut_off: Count
-    executed: Executed | None = None
 
 
 class FirstStage(Record):

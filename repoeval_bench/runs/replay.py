@@ -13,9 +13,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.sampling import part_of
-from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.obtain import combination_at, obtain
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of, shipped_pack
@@ -217,23 +215,3 @@ def benchmark_of(
     raise UsageError(
         f"{run.run_id} ran on data {run.manifest.dataset.label}, this is {selected.label}; name the run's with --source"
     )
-
-
-def repository_folders(
-    run: RunView, benchmark: Benchmark, source: str = "auto", *, home: Path | None = None, named: tuple[str, ...] = ()
-) -> dict[str, Path]:
-    """Repository -> its folder, as it was fetched; `named` are NAME=FOLDER of a user's own checkouts.
-
-    A UsageError for a name that the benchmark does not have, and for what is not a folder.
-    """
-    tree = obtain(source, combination_at(source, **combination_of(run)), data_home(home)).installed.tree
-    folders = {repo: tree / repo for repo in benchmark.files}
-    for each in named:
-        name, equals, folder = each.partition("=")
-        if not equals or name not in folders or not Path(folder).is_dir():
-            raise UsageError(
-                f"--repository {each!r} is not NAME=FOLDER; the names are {', '.join(folders)}, and the folder must "
-                "exist"
-            )
-        folders[name] = Path(folder)
-    return folders

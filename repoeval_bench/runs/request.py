@@ -316,15 +316,6 @@ class CompletionRequest(Request):
         None, "What a million tokens cost, those of prompts and those of answers, such as 0.15:0.60.", "IN:OUT"
     )
     cost_limit: float | None = option(None, "Send nothing that could bring the cost above this.", "AMOUNT", gt=0)
-    execute: bool = option(
-        default=False, meaning="Run the tests that cover each hole with what the model wrote, in --sandbox."
-    )
-    sandbox: str | None = option(
-        None, "Where: bwrap, or a command with {repo} for the folder of the copy, such as docker run …", "COMMAND"
-    )
-    python: str = option("python", "The Python, as the sandbox sees it, that has what the tests need.", "PATH")
-    time_limit: float = option(60.0, "Seconds that the tests of one hole may take.", "SECONDS", gt=0)
-    jobs: int = option(1, "Holes whose tests run at a time.", "N", ge=1)
 
 
 class ExecutionRequest(Request):

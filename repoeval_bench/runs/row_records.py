@@ -62,7 +62,7 @@ class CompletionRow(Record):
     """A row of completions.jsonl. `text` are the lines that were kept of the answer.
 
     `fragments` are the ids of the chunks shown, the best first; `hidden` are chunks that were passed over, as they are
-    beside the hole. `finish` is the server's word for why the answer ended. `passed` is whether the tests pass.
+    beside the hole. `finish` is the server's word for why the answer ended.
     """
 
     query_id: str
@@ -73,4 +73,3 @@ class CompletionRow(Record):
     hidden: Count
     finish: str
     text: str
-    passed: bool | None = None

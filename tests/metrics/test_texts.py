@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import MetricError, UsageError
-from repoeval_bench.metrics import TEXT_MEASURES, Context, Measure, Written, score_run
+from repoeval_bench.metrics import TEXT_MEASURES, Context, Written, score_run
 from repoeval_bench.runs.parts import choose_measures
 
 TEXT = st.text(alphabet="ab =\n\t", max_size=24)
 
 
-def scored(text, truth, names=frozenset(), true_names=frozenset(), passed=None, measures=TEXT_MEASURES):
-    done = Written(text=text, truth=truth, names=names, true_names=true_names, passed=passed)
+def scored(text, truth, names=frozenset(), true_names=frozenset(), measures=TEXT_MEASURES):
+    done = Written(text=text, truth=truth, names=names, true_names=true_names)
     return score_run({}, {"q": {}}, measures, Context(written={"q": done})).mean()
 
 
@@ -54,19 +54,7 @@ def test_identifiers_are_compared_as_sets():
     assert scored("", "", frozenset(), frozenset("a"))["identifier_f1"] == 0
 
 
-def test_pass_at_1_is_what_the_tests_said():
-    """True and false; without tests, and for more than one sample, it says so."""
-    assert scored("", "", passed=True, measures=["pass@1"]) == {"pass@1": 1}
-    assert scored("", "", passed=False, measures=["pass@1"]) == {"pass@1": 0}
-    with pytest.raises(MetricError, match="--execute"):
-        scored("", "", measures=["pass@1"])
-    with pytest.raises(MetricError, match="write pass@1"):
-        scored("", "", passed=True, measures=["pass@5"])
-    with pytest.raises(UsageError, match="write it as pass@1"):
-        Measure.parse("pass")
-
-
-@pytest.mark.parametrize("name", ["es", "exact_match", "identifier_f1", "pass@1"])
+@pytest.mark.parametrize("name", ["es", "exact_match", "identifier_f1"])
 def test_a_ranking_has_no_completions(name):
     """Named for a run that ranks, such a measure is refused before anything is computed."""
     with pytest.raises(UsageError, match="repoeval-bench complete"):

@@ -113,7 +113,7 @@ COMPLETION = {
     "fragments": 10,
     "layout": "b956ed30",
     "ending": "hole 1",
-    "measures": ["exact_match", "edit_similarity", "identifier_f1", "pass@1"],
+    "measures": ["exact_match", "edit_similarity", "identifier_f1"],
     "cut_off": 3,
 }
 
@@ -129,7 +129,7 @@ def test_a_completed_run_names_its_model_its_context_and_its_measures(tmp_path):
         "tokens by our own count, in RepoCoder's layout \\cite{repoeval} (version b956ed30). 3 answers ended at the "
         "limit of tokens."
     ) in text
-    assert "The measures are ndcg@10, exact_match, edit_similarity, identifier_f1, pass@1." in text
+    assert "The measures are ndcg@10, exact_match, edit_similarity, identifier_f1." in text
     assert "127.0.0.1" not in text
     title, notes = " ".join(paper_table([run], [], measures).title), paper_table([run], [], measures).notes
     assert "completed by openai:coder, context retrieved, up to 10 fragments in 2,000 tokens" in title
@@ -137,7 +137,7 @@ def test_a_completed_run_names_its_model_its_context_and_its_measures(tmp_path):
     retrieved = write_run(tmp_path / "plain", {name: [0.5, 1.0] for name in measures})
     retrieved = set_config(retrieved, measures=["ndcg@10"])
     both = plain(citation([retrieved.manifest, run.manifest]))
-    assert "are ndcg@10; some runs are also scored by exact_match, edit_similarity, identifier_f1, pass@1." in both
+    assert "are ndcg@10; some runs are also scored by exact_match, edit_similarity, identifier_f1." in both
     table = paper_table([retrieved, run], [], ["ndcg@10"])
     assert table.notes == ("b is completed by openai:coder, context retrieved, up to 10 fragments in 2,000 tokens",)
 

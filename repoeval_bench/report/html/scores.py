@@ -11,7 +11,7 @@ import numpy as np
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.metrics import CEILING, PASSED, SHARE, TEXT_MEASURES, Measure, lower_is_better
+from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.report.text import heading
 
@@ -31,7 +31,6 @@ MEASURES = (
     "mrr",
     "distinct_files@10",
     *TEXT_MEASURES,
-    PASSED,
 )
 """Columns behind the run's own headline measure, where the runs have them."""
 

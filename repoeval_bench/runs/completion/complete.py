@@ -19,17 +19,15 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.metrics import PASSED, TEXT_MEASURES, Context, RunScores, Written, score_run
+from repoeval_bench.metrics import TEXT_MEASURES, Context, RunScores, Written, score_run
 from repoeval_bench.runs.completion.answers import Answered, Limits, answer_all
 from repoeval_bench.runs.completion.ending import ENDING, cut, stops
-from repoeval_bench.runs.completion.execution import Baseline, Judge, check_folders
 from repoeval_bench.runs.completion.folder import Spent, save
 from repoeval_bench.runs.completion.fragments import fragments_of
 from repoeval_bench.runs.completion.layout import Prompt, lay_out, layout_hash
 from repoeval_bench.runs.completion.model import Asked, Model, parse_model
-from repoeval_bench.runs.completion.sandbox import Sandbox
 from repoeval_bench.runs.parts import silent, vectors_folder
-from repoeval_bench.runs.records import Completed, Executed
+from repoeval_bench.runs.records import Completed
 from repoeval_bench.runs.row_records import CompletionRow
 from repoeval_bench.runs.store import check_writable
 
@@ -94,26 +92,10 @@ def check_request(request: CompletionRequest) -> tuple[Model, Limits]:
             problems.append(f"--price {request.price!r} is not IN:OUT; write it as 0.15:0.60")
     elif request.cost_limit is not None:
         problems.append("--cost-limit needs --price, as a server does not say what it takes")
-    problems += _sandbox_problems(request)
     if problems or model is None:
         raise UsageError(all_mistakes(problems))
     limits = Limits(concurrency=request.concurrency, rate=request.rate, price=price, cost=request.cost_limit)
     return model, limits
-
-
-def _sandbox_problems(request: CompletionRequest) -> list[str]:
-    if not request.execute:
-        return ["--sandbox changes nothing without --execute; give both or none"] if request.sandbox else []
-    if not request.sandbox:
-        return [
-            "--execute runs code that a model wrote, so it needs a sandbox; give --sandbox bwrap, or --sandbox "
-            "'docker run --rm --network none -v {repo}:/repo -w /repo IMAGE'"
-        ]
-    try:
-        Sandbox.parse(request.sandbox, request.python)
-    except UsageError as error:
-        return [str(error)]
-    return []
 
 
 def complete(
@@ -124,27 +106,18 @@ def complete(
     *,
     out: Path,
     created: str,
-    judge: Judge | None = None,
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
 ) -> RunView:
     """Complete every task of a run and store that as a run of its own in `out`, with the measures of what was written.
 
-    `benchmark` is the one of `benchmark_of`, `created` an ISO 8601 time. Answers are cached in `home`. `judge` runs the
-    tests (`judge_of`), where the request asks for them; tasks whose tests cannot judge are left out and counted.
+    `benchmark` is the one of `benchmark_of`, `created` an ISO 8601 time. Answers are cached in `home`.
     """
     model, limits = check_request(request)
     prompted = prompts_of(run, benchmark, request, context)
     _check_grammars(prompted)
     check_writable(out)
     cache = VectorCache(vectors_folder(home), notify)
-    baseline = None
-    if judge is not None:
-        baseline = judge.baseline(benchmark.tasks)
-        prompted = [each for each in prompted if each.task.task_id in baseline.tests]
-        notify(_judged(len(benchmark.tasks), baseline))
-        if not prompted:
-            raise UsageError("no task has tests that can judge it; complete without --execute")
     asked = [
         model.asked(each.prompt.text, stops(each.task, each.language.name, chat=model.chat), each.task.level)
         for each in prompted
@@ -154,11 +127,7 @@ def complete(
     spent = Spent(perf_counter() - started, answered.sent, answered.usage)
     notify(_account(answered, len(set(asked))))
     rows = [_row(each, request_of, answered, chat=model.chat) for each, request_of in zip(prompted, asked, strict=True)]
-    if judge is not None and baseline is not None:
-        passed = judge.passed([each.task for each in prompted], {row.query_id: row.text for row in rows}, baseline)
-        rows = [row.model_copy(update={"passed": passed[row.query_id]}) for row in rows]
     scores = score_texts(rows, benchmark)
-    executed = {"executed": _executed(request, baseline)} if baseline else {}
     settings = Completed(
         base=run.run_id,
         model=model.spec,
@@ -170,52 +139,8 @@ def complete(
         ending=ENDING,
         measures=tuple(scores.values),
         cut_off=sum(answered.answers[each].cut_off for each in asked),
-        **executed,
     )
     return save(run, settings, scores, rows, spent, name=model.name, out=out, created=created)
-
-
-def judge_of(
-    request: CompletionRequest,
-    benchmark: Benchmark,
-    folders: Mapping[str, Path],
-    *,
-    home: Path | None = None,
-    notify: Callable[[str], None] = silent,
-) -> Judge | None:
-    """What runs the tests that a request asks for, None where it asks for none; `folders` is repository -> its folder.
-
-    Runs over one benchmark share it, so that a repository's whole tests are run once. Results are cached in `home`.
-    """
-    if not request.execute:
-        return None
-    check_folders(benchmark, folders)
-    return Judge(
-        sandbox=Sandbox.parse(request.sandbox or "", request.python),
-        folders=folders,
-        seconds=request.time_limit,
-        jobs=request.jobs,
-        cache=VectorCache(vectors_folder(home), notify),
-    )
-
-
-def _executed(request: CompletionRequest, baseline: Baseline) -> Executed:
-    return Executed(
-        sandbox=request.sandbox or "",
-        python=request.python,
-        seconds=request.time_limit,
-        kept=len(baseline.tests),
-        left_out=dict(baseline.left_out),
-        environment=dict(baseline.environment),
-    )
-
-
-def _judged(n_tasks: int, baseline: Baseline) -> str:
-    reasons = "".join(f"; left out: {count}, as {reason}" for reason, count in baseline.left_out.items())
-    kept = len(baseline.tests)
-    suites = ", ".join(f"{passed} of {count(n, 'test')} of {repo}" for repo, (passed, n) in baseline.suites.items())
-    judged = f"{kept} of {count(n_tasks, 'task')} with tests that pass with the ground truth and fail on raise"
-    return f"{suites} pass as they are; {judged}{reasons}"
 
 
 def _account(answered: Answered, distinct: int) -> str:
@@ -271,11 +196,9 @@ def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScore
                 truth=task.ground_truth,
                 names=_names(completed, hole.start, row.text),
                 true_names=_names(as_it_is, hole.start, task.ground_truth),
-                passed=row.passed,
             )
     qrels: Mapping[str, Mapping[str, float]] = {row.query_id: {} for row in rows}
-    measures = (*TEXT_MEASURES, PASSED) if all(row.passed is not None for row in rows) else TEXT_MEASURES
-    return score_run({}, qrels, measures, Context(written=written))
+    return score_run({}, qrels, TEXT_MEASURES, Context(written=written))
 
 
 def _names(parsed: Parsed, start: int, text: str) -> frozenset[str]:

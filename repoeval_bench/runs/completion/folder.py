@@ -1,7 +1,4 @@
-"""The folder of a completed run: that of the run which only retrieves, under another id, with what was written.
-
-Where tests leave tasks out, these are left out of every file, so that all measures are over the same queries.
-"""
+"""The folder of a completed run: that of the run which only retrieves, under another id, with what was written."""
 
 from __future__ import annotations
 
@@ -14,10 +11,9 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import MANIFEST, QRELS, RETRIEVED, RUN, Averages, Completed, Means, Metrics
+from repoeval_bench.runs.records import MANIFEST, QRELS, RETRIEVED, RUN, Completed, Means, Metrics
 from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow, QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
-from repoeval_bench.runs.trec import as_field
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -60,27 +56,23 @@ def save(
     """Write what was completed of a run; `name` is that of the model, for the run's id and for tables."""
     asked = {key: value for key, value in settings.as_json().items() if key != "cut_off"}
     digest = short_hash(json.dumps(asked, sort_keys=True))
-    how = f"{settings.context}-executed" if settings.executed else settings.context
-    run_id = f"{settings.base.rpartition('-')[0]}_{slug(name, 32)}-{how}-{digest}"
+    run_id = f"{settings.base.rpartition('-')[0]}_{slug(name, 32)}-{settings.context}-{digest}"
     queries = _queries(run, rows, scores)
-    metrics = _metrics(run.metrics, queries).model_copy(update={"run_id": run_id, "completion": f"{name} {how}"})
+    shown = {"run_id": run_id, "completion": f"{name} {settings.context}"}
+    metrics = _metrics(run.metrics, queries).model_copy(update=shown)
     manifest = run.manifest.model_copy(
         update={
             "run_id": run_id,
             "created": created,
             "completion": settings,
-            "counts": metrics.counts,
             "code": code_state(),
             "versions": versions(),
         }
     )
-    kept = {as_field(row.query_id, "query id") for row in rows}
     timing = TimeRow(step=STEP, seconds=round(spent.seconds, 4), encoded=spent.sent, usage=dict(spent.usage))
-    asked_for = {row.query_id for row in rows}
     times = [
         TimeRow(query_id=query_id, latency_ms=dict(milliseconds))
         for query_id, milliseconds in run.timings.queries.items()
-        if query_id in asked_for
     ]
     stored = {each: (run.folder / each).read_bytes() for each in (SOURCES, CHUNKS, QUERIES)}
     files = RunFiles(
@@ -88,9 +80,9 @@ def save(
         metrics=metrics,
         queries=queries,
         timings=[*run.timings.steps, timing, *times],
-        run=_of(kept, run.text(RUN)),
-        qrels=_of(kept, run.text(QRELS)),
-        log=_logged(asked_for, run.text(RETRIEVED)),
+        run=run.text(RUN),
+        qrels=run.text(QRELS),
+        log=run.text(RETRIEVED),
         inspection=stored | {COMPLETIONS: jsonl(row.as_json() for row in rows).encode()},
     )
     return RunView(write_folder(out / run_id, files))
@@ -110,39 +102,7 @@ def _queries(run: RunView, rows: Sequence[CompletionRow], scores: RunScores) -> 
 
 
 def _metrics(metrics: Metrics, queries: Sequence[QueryRow]) -> Metrics:
-    """The means over these queries."""
-    repos = [row.repo or "all" for row in queries]
-
-    def means(rows: Sequence[Mapping[str, float]]) -> Means:
-        return Means.of({name: [row[name] for row in rows] for name in rows[0]}, repos)
-
-    found = means([row.measures for row in queries])
-    leak = means([row.leak for row in queries])
-    counts = metrics.counts
-    if len(queries) < counts.queries:
-        unknown = dict.fromkeys(("queries_truncated", "queries_tokens", "queries_tokens_lost", "queries_not_read"))
-        without = sum(row.n_relevant == 0 for row in queries)
-        counts = counts.model_copy(
-            update={"queries": len(queries), "queries_without_relevant": without}
-            | {name: value for name, value in unknown.items() if name in counts.model_fields_set}
-        )
-    return metrics.model_copy(
-        update={
-            "counts": counts,
-            "micro": found.micro,
-            "macro": found.macro,
-            "per_repo": found.per_repo,
-            "ceilings": means([row.ceilings for row in queries]),
-            "leak": Averages(micro=leak.micro, macro=leak.macro),
-        }
-    )
-
-
-def _of(kept: set[str], text: str) -> str:
-    """The lines of a TREC file that are about these queries."""
-    return "".join(line for line in text.splitlines(keepends=True) if line.partition(" ")[0] in kept)
-
-
-def _logged(kept: set[str], text: str) -> str:
-    """The rows of a run log that are about these queries."""
-    return "".join(f"{line}\n" for line in text.split("\n") if line and json.loads(line)["query_id"] in kept)
+    """The means of a run with those of the measures that were added."""
+    rows = [row.measures for row in queries]
+    found = Means.of({name: [row[name] for row in rows] for name in rows[0]}, [row.repo or "all" for row in queries])
+    return metrics.model_copy(update={"micro": found.micro, "macro": found.macro, "per_repo": found.per_repo})
