@@ -12,8 +12,7 @@ The public names are loaded on first use, so that importing the package costs no
   reads) and `leaderboard` say what runs mean, each as a record;
 - `stability` says which share of a new version of some code must be embedded again;
 - `verify` computes a stored run again from the data, and says whether it is what it claims;
-- `complete` lets a language model write a run's tasks (`benchmark_of` loads these, `CompletionRequest` says how), and
-  `validity` says which measure predicts what it writes;
+- `complete` lets a language model write a run's tasks (`benchmark_of` loads these, `CompletionRequest` says how);
 - `plot` gives one figure of a report as a matplotlib figure;
 - `LoggedRetriever` and `write_corpus` log what a retriever of LlamaIndex or LangChain returns, `import_run` judges a
   log or a bare ranking, and `export_beir` writes runs as data sets for BEIR and MTEB;
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.sensitivity import sensitivity
     from repoeval_bench.analysis.stability import stability
     from repoeval_bench.analysis.standings import standings
-    from repoeval_bench.analysis.validity import validity
     from repoeval_bench.analysis.verification import verify
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -110,7 +108,6 @@ _PUBLIC = {
     "sensitivity": "analysis.sensitivity:sensitivity",
     "stability": "analysis.stability:stability",
     "standings": "analysis.standings:standings",
-    "validity": "analysis.validity:validity",
     "verify": "analysis.verification:verify",
     "write_corpus": "runs.retriever_log:write_corpus",
     "write_site": "report.html.site:write_site",
@@ -162,7 +159,6 @@ __all__ = [
     "sensitivity",
     "stability",
     "standings",
-    "validity",
     "verify",
     "write_corpus",
     "write_site",

@@ -1,4 +1,4 @@
-"""What protocol `uses` takes on RepoEval: resolving names from nothing and by the index, a comparison, proxies.
+"""What protocol `uses` takes on RepoEval: resolving names from nothing and by the index, and a comparison.
 
 python scripts/bench_uses.py --source SOURCE
 """
@@ -8,18 +8,9 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from time import process_time
 from typing import TYPE_CHECKING
 
 from _bench import Row, command, one_core, print_rows, spent
-
-from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.metrics import score_ceilings, score_run
-from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.retrieval.choice import Material, choose_retriever
-from repoeval_bench.runs.judgements import judge_corpus
-from repoeval_bench.runs.planning import plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +18,6 @@ if TYPE_CHECKING:
 CORES = 2
 """Processor time is held against bars in seconds on so many cores."""
 
-_BUDGETS = (1500, 3000, 6000, 12_000)
 _CHUNKERS = ("-c", "fixed", "-c", "ast", "-c", "recursive", "--baseline", "fixed", "--retriever", "bm25")
 _LOAD = (
     "import sys; from repoeval_bench import load_benchmark as load; assert load(sys.argv[1]).tasks[0].uses is not None"
@@ -52,23 +42,6 @@ def rows(source: str) -> Iterator[Row]:
             compared = command(*words).busy
         what = "compare under uses by BM25, three chunkers, processor time"
         yield Row(what, f"{compared:.1f} s", "< 10 s", compared < 10)
-    for measure in ("identifier_recall", "ngram_bits"):
-        scored, ceilings = scoring(source, [f"{measure}@{budget}" for budget in _BUDGETS])
-        figure = f"{scored + ceilings:.1f} s ({scored:.1f} s)"
-        what = f"{measure} of 455 tasks at {len(_BUDGETS)} budgets (without ceilings)"
-        yield Row(what, figure, "< 20 s", scored + ceilings < 20)
-
-
-def scoring(source: str, measures: list[str]) -> tuple[float, float]:
-    """Seconds of processor time of scoring what BM25 finds in `ast`'s chunks under context, and of the ceilings."""
-    planned = plan(load_benchmark(source), make_chunker("ast"), Protocol.parse("context"))
-    judged = judge_corpus(planned.benchmark, planned.corpus, planned.protocol, measures)
-    run = choose_retriever("bm25").build(Material(planned.corpus.chunks, {}, None, dict)).search(planned.queries, 50)
-    started = process_time()
-    scores = score_run(run.rankings, judged.qrels, measures, judged.context)
-    between = process_time()
-    score_ceilings(judged.qrels, measures, judged.context, observed=scores)
-    return between - started, process_time() - between
 
 
 if __name__ == "__main__":

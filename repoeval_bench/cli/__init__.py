@@ -40,7 +40,6 @@ COMMANDS = {
         "complete:complete_command",
         "Let a language model complete the tasks of stored runs, and score what it writes.",
     ),
-    "validity": ("validity:validity_command", "Show which measure of retrieval predicts completions."),
     "compare": ("compare:compare_command", "Test which differences between runs are real."),
     "runs": ("runs:runs_command", "List the stored runs and their names."),
     "diff": ("diff:diff_command", "List the queries whose score changed, and why."),

@@ -15,7 +15,6 @@ run repoeval
 run bench.yaml --out results
 run bench.yaml --source FOLDER
 complete RUN --model openai:NAME,base_url=http://127.0.0.1:8080/v1
-validity RUN RUN RUN
 compare -c fixed -c ast
 compare ast fixed --details
 compare -c ast -c chonkie --match-size fixed --baseline ast

@@ -63,22 +63,21 @@ def identifiers(text: str) -> list[str]:
     return found
 
 
-def word_of_code(text: str, also: str = "") -> str:
-    r"""The pattern of a word in a text of code: `\w+`, with the characters of `also`.
+def word_of_code(text: str) -> str:
+    r"""The pattern of a word in a text of code: `\w+`.
 
     The accents and vowel signs that an identifier may hold, which are not `\w`, do not break it.
 
     >>> re.findall(word_of_code("cafe\u0301 $x"), "cafe\u0301 $x") == ["cafe\u0301", "x"]
     True
     """
-    letters = r"\w" + re.escape(also)
     others = [] if text.isascii() else [char for char in set(text) if not _is_word(char) and f"a{char}".isidentifier()]
     if not others:
-        return f"[{letters}]+"
+        return r"\w+"
     # Characters of the text, escaped: no pattern is read from it.
     marks = re.escape("".join(sorted(others)))
     first = re.escape("".join(sorted(filter(str.isidentifier, others))))
-    return f"[{letters}{first}][{letters}{marks}]*"
+    return rf"[\w{first}][\w{marks}]*"
 
 
 def _is_word(char: str) -> bool:

@@ -6,7 +6,7 @@
 
 from repoeval_bench.metrics.arrays import score_arrays
 from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling
-from repoeval_bench.metrics.context import ChunkPlace, Completion, Context
+from repoeval_bench.metrics.context import ChunkPlace, Context
 from repoeval_bench.metrics.explain import explain
 from repoeval_bench.metrics.lists import (
     alpha_ndcg,
@@ -23,7 +23,6 @@ from repoeval_bench.metrics.lists import (
     reciprocal_rank,
 )
 from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure, lower_is_better
-from repoeval_bench.metrics.proxies import IDENTIFIER_RECALL, LACKING, identifiers_lacking
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
 from repoeval_bench.metrics.registry import (
     DEFAULT_MEASURES,
@@ -31,7 +30,6 @@ from repoeval_bench.metrics.registry import (
     EVAL_MEASURES,
     LINE_MEASURES,
     MEASURES,
-    PROXIES,
 )
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
@@ -42,7 +40,6 @@ from repoeval_bench.metrics.relevance import (
     score_items,
 )
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
-from repoeval_bench.metrics.sources import Sources
 from repoeval_bench.metrics.texts import TEXT_MEASURES, Written
 
 __all__ = [
@@ -51,15 +48,11 @@ __all__ = [
     "DEFAULT_MEASURES",
     "DEFINITION_MEASURES",
     "EVAL_MEASURES",
-    "IDENTIFIER_RECALL",
-    "LACKING",
     "LINE_MEASURES",
     "MEASURES",
-    "PROXIES",
     "SHARE",
     "TEXT_MEASURES",
     "ChunkPlace",
-    "Completion",
     "Context",
     "ExplicitRelevance",
     "Item",
@@ -69,7 +62,6 @@ __all__ = [
     "Passage",
     "RuleRelevance",
     "RunScores",
-    "Sources",
     "TokenF1Relevance",
     "Written",
     "alpha_ndcg",
@@ -79,7 +71,6 @@ __all__ = [
     "evaluate_retrieval",
     "explain",
     "ideal_rankings",
-    "identifiers_lacking",
     "inputs_of",
     "intra_list_diversity",
     "is_measure",

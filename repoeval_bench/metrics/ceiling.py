@@ -12,17 +12,15 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from repoeval_bench.core.places import Gold, Place, join
-from repoeval_bench.metrics.context import ChunkPlace, Completion, Context, as_read, completion_of, look_up
-from repoeval_bench.metrics.judged import IntArray, Judgements, share
+from repoeval_bench.core.places import Gold, join
+from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
+from repoeval_bench.metrics.judged import Judgements, share
 from repoeval_bench.metrics.measure import Measure, parse_measures
 from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.metrics.scoring import RunScores, score_run
-from repoeval_bench.metrics.sources import Sources
 
-Greed = Literal["lines", "definitions", "identifiers", "ngrams"]
+Greed = Literal["lines", "definitions"]
 """What a greedy choice of chunks collects."""
 
 CEILING, SHARE = "_ceiling", "_share"
@@ -41,12 +39,10 @@ def score_ceilings(
 
     Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Line measures are
     scored on the greedy choice of gold lines (measures of definitions on that of definitions, a part of one for its
-    share) among the chunks of the gold's files, proxies of completion on that of the identifiers or n-grams that the
-    prompt lacks among all chunks that the query sees. That is a lower bound of the best possible, and raised to
-    what was `observed` (scores of a run on these qrels), so that no score is more than its ceiling; hence two runs over
-    the same chunks may state slightly different ones. N-grams are counted, not bits, so that of `ngram_bits` may fall
-    as the budget grows. `excluded` is query_id -> the chunks a query may not see; qrels
-    without them are given by the caller.
+    share) among the chunks of the gold's files. That is a lower bound of the best possible, and raised to what was
+    `observed` (scores of a run on these qrels), so that no score is more than its ceiling; hence two runs over the same
+    chunks may state slightly different ones. `excluded` is query_id -> the chunks a query may not see; qrels without
+    them are given by the caller.
     """
     parsed = parse_measures(measures)
     by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]
@@ -93,7 +89,6 @@ def _greedy_run(
     qrels: Judgements, context: Context, excluded: Mapping[str, frozenset[str]], wanted: Greed = "lines"
 ) -> dict[str, list[tuple[str, float]]]:
     lines = Lines.of(context.line_nws or {})
-    sources = Sources.of(context.sources or {})
     by_file: dict[str, dict[str, ChunkPlace]] = defaultdict(dict)
     for chunk_id, place in (context.places or {}).items():
         by_file[place.file][chunk_id] = place
@@ -110,14 +105,8 @@ def _greedy_run(
 
     run = {}
     for query_id in qrels:
-        if wanted in ("identifiers", "ngrams"):
-            completion = completion_of(context, query_id)
-            chunks = near(query_id, completion.seen())
-            held = identifiers_held if wanted == "identifiers" else grams_held
-            order = cover(chunks, held(chunks, completion, sources), lines)
-        else:
-            golds = _golds(context, query_id, wanted)
-            order = by_gold(near(query_id, (place.file for gold in golds for place in gold)), golds, lines)
+        golds = _golds(context, query_id, wanted)
+        order = by_gold(near(query_id, (place.file for gold in golds for place in gold)), golds, lines)
         run[query_id] = [(chunk_id, 0.0) for chunk_id in order]
     return run
 
@@ -126,62 +115,6 @@ def _golds(context: Context, query_id: str, wanted: Greed) -> tuple[Gold, ...]:
     if wanted == "definitions":
         return tuple(look_up("definitions", context.definitions, query_id, "query"))
     return (look_up("gold", context.gold, query_id, "query"),)
-
-
-def identifiers_held(
-    chunks: Mapping[str, ChunkPlace], completion: Completion, sources: Sources
-) -> dict[str, frozenset[int]]:
-    """chunk_id -> the identifiers that it holds, as numbers; chunks without any are left out."""
-    tokens = sources.stream(completion.files).tokens
-    at = np.flatnonzero(np.isin(tokens, sources.lacking([completion.task])[completion.task.task_id]))
-    return _held(chunks, completion, sources, (at, at, tokens[at]))
-
-
-def grams_held(chunks: Mapping[str, ChunkPlace], completion: Completion, sources: Sources) -> dict[str, frozenset[int]]:
-    """chunk_id -> the n-grams of every length that it holds, as numbers; chunks without any are left out."""
-    prompt, grams, n_before = sources.to_write(completion.task)
-    found = grams.find(sources.stream(completion.files).tokens)
-    pieces, base = [], 0
-    for before, (text, shown, here, size) in enumerate(
-        zip(grams.text, grams.find(prompt), found, grams.sizes, strict=True)
-    ):
-        new = np.zeros(size + 1, dtype=np.bool_)  # the last is that of none
-        new[text[n_before:]] = True
-        new[shown] = new[-1] = False
-        at = np.flatnonzero(new[here])
-        pieces.append((at - before, at, here[at] + base))
-        base += size
-    first, last, what = (np.concatenate(each) for each in zip(*pieces, strict=True))
-    order = np.argsort(last, kind="stable")
-    return _held(chunks, completion, sources, (first[order], last[order], what[order]))
-
-
-def _held(
-    chunks: Mapping[str, ChunkPlace],
-    completion: Completion,
-    sources: Sources,
-    found: tuple[IntArray, IntArray, NDArray[np.integer]],
-) -> dict[str, frozenset[int]]:
-    """chunk_id -> what it holds whole; `found` are first token, last token and what is there, by last token.
-
-    Lines that say nothing new hold nothing.
-    """
-    stream = sources.stream(completion.files)
-
-    def tokens(place: Place) -> tuple[int, int]:
-        return stream.tokens_of(completion.task.file if place.file == completion.file else place.file, place.lines)
-
-    first, last, what = found
-    start, end = tokens(completion.known)
-    new = (last < start) | (first >= end)
-    first, last, what = first[new], last[new], what[new]
-    spans = [tokens(place) for place in chunks.values()]
-    edges = np.searchsorted(last, np.array(spans, dtype=np.int64).reshape(-1, 2)).tolist()
-    return {
-        chunk_id: frozenset(what[low:high][first[low:high] >= start].tolist())
-        for chunk_id, (start, _), (low, high) in zip(chunks, spans, edges, strict=True)
-        if (first[low:high] >= start).any()
-    }
 
 
 def by_gold(chunks: Mapping[str, ChunkPlace], wanted: Sequence[Gold], lines: Lines) -> list[str]:

@@ -1,15 +1,14 @@
-"""What some measures need beside ranking and qrels: places, gold, lines, texts, vectors, what is to be written, …."""
+"""What some measures need beside ranking and qrels: places, gold, lines, texts, vectors, what a model wrote, …."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, Place
-from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
@@ -37,28 +36,6 @@ class ChunkPlace(Place):
         return cls(file or chunk.file, chunk.lines, chunk.added_nws)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
-    """The lines that a query's task asks to write.
-
-    `file` is how the query sees the task's file: its own name, or that of the query's own copy. `files` are all that
-    the query searches, by their own names.
-    """
-
-    task: Task
-    file: str
-    files: tuple[str, ...]
-
-    @property
-    def known(self) -> Place:
-        """The lines of the file that say nothing new: the prompt shows them, or they are what is to be written."""
-        return Place(self.file, self.task.context_span)
-
-    def seen(self) -> Iterator[str]:
-        """The names of the files that the query sees."""
-        return (self.file if name == self.task.file else name for name in self.files)
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Context:
     """Inputs by the names that `Measure.needs` uses; give only what the measures ask for.
@@ -66,7 +43,6 @@ class Context:
     `places`: chunk_id -> its place. `gold`: query_id -> Gold. `line_nws`: file -> non-whitespace characters of each
     line. `definitions`: query_id -> the gold lines of each definition that it needs. `texts`: chunk_id -> text.
     `vectors`: chunk_id -> vector of any norm. `subtopics`: query_id -> chunk_id -> the sub-topics that it covers.
-    `completions`: query_id -> what is to be written. `sources`: file -> its text, a query's own copies too.
     `written`: query_id -> what a model wrote. `brought`: chunk_id -> the lines that are read where it is a hit, None
     where these are its own; `hidden`: query_id -> lines that are never brought to it.
     """
@@ -78,8 +54,6 @@ class Context:
     texts: Mapping[str, str] | None = None
     vectors: Mapping[str, NDArray[np.floating]] | None = None
     subtopics: Mapping[str, Mapping[str, Collection[Hashable]]] | None = None
-    completions: Mapping[str, Completion] | None = None
-    sources: Mapping[str, SourceFile] | None = None
     written: Mapping[str, Written] | None = None
     brought: Mapping[str, LineSpan] | None = None
     hidden: Mapping[str, Place] | None = None
@@ -110,8 +84,3 @@ def look_up(what: str, table: Mapping[str, _T] | None, key: str, owner: str) -> 
         return (table or {})[key]
     except KeyError:
         raise MetricError(f"{what} has no entry for {owner} {key!r}; the context must cover the whole run") from None
-
-
-def completion_of(context: Context, query_id: str) -> Completion:
-    """What a query's task asks to write."""
-    return look_up("completions", context.completions, query_id, "query")

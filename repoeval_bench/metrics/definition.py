@@ -40,7 +40,7 @@ class Definition:
     options: Mapping[str, Option] = field(default_factory=dict)
     needs: frozenset[str] = frozenset({"ranking"})
     bands: tuple[tuple[float, str], ...] = ()
-    ceiling: Literal["relevant", "lines", "definitions", "identifiers", "ngrams"] | None = "relevant"
+    ceiling: Literal["relevant", "lines", "definitions"] | None = "relevant"
     lower_is_better: bool = False
 
     def __call__(self, judged: Judged, k: int | None, options: Mapping[str, Value | None]) -> NDArray[np.float64]:

@@ -7,8 +7,6 @@ from repoeval_bench.metrics.measure import Measure
 _CHOSEN = {
     "lines": "gold lines per nws",
     "definitions": "definitions per nws",
-    "identifiers": "new identifiers per nws",
-    "ngrams": "new n-grams per nws (not of bits)",
 }
 
 
@@ -46,8 +44,7 @@ def _ceiling(of: str | None) -> str:
         return "none is computed"
     if of == "relevant":
         return "the best possible: all relevant chunks by gain"
-    choice = f"that of a greedy choice of {_CHOSEN[of]}, and never below the run's score; other rankings may score more"
-    return f"{choice}, and it may fall as B grows" if of == "ngrams" else choice
+    return f"that of a greedy choice of {_CHOSEN[of]}, and never below the run's score; other rankings may score more"
 
 
 def _bands(bands: tuple[tuple[float, str], ...]) -> str:

@@ -296,26 +296,6 @@ def _running(counts: IntArray, starts: IntArray) -> IntArray:
     return np.asarray(total[1:] - np.repeat(total[starts[:-1]], np.diff(starts)), dtype=np.int64)
 
 
-def first_reads(ranking: Iterable[ChunkPlace], lines: Lines, limit: float) -> Iterator[tuple[str, int, int]]:
-    """(file, line, nws spent when it was read) of each line that a ranking reads, when it is first read.
-
-    Reading is that of `read_lines`. Lines are the file's own numbers; blank ones are left out.
-    """
-    seen: set[int] = set()
-    spent = 0
-    for place in ranking:
-        chunk = lines.read(place)
-        ends = np.cumsum(chunk.nws) + spent
-        first = lines.numbers(place).start - place.lines.start
-        for number, end in zip(chunk.lines.tolist(), ends.tolist(), strict=True):
-            if end > limit:
-                return
-            if number != _HEADER and number not in seen:
-                seen.add(number)
-                yield place.file, number - first, end
-        spent += chunk.cost
-
-
 def share_within(ends: Sequence[FloatArray], budget: float) -> FloatArray:
     """The share of each query's ends that are within the budget, 0 for a query without any: float64 (n_queries,)."""
     return np.array([float((each <= budget).mean()) if len(each) else 0.0 for each in ends], dtype=np.float64)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.registry import Row
-from repoeval_bench.metrics import definitions, diversity, graded, lines, proxies, ranked, sets, spans, subtopics, texts
+from repoeval_bench.metrics import definitions, diversity, graded, lines, ranked, sets, spans, subtopics, texts
 from repoeval_bench.metrics.reading import BUDGETS
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ FAMILIES = {
     "diversity": (*diversity.DEFINITIONS, *subtopics.DEFINITIONS),
     "lines": lines.DEFINITIONS,
     "definitions": definitions.DEFINITIONS,
-    "proxies": proxies.DEFINITIONS,
     "spans": spans.DEFINITIONS,
     "completions": texts.DEFINITIONS,
 }
@@ -42,9 +41,6 @@ LINE_MEASURES = ("line_rprec", "line_recall_auc", *(f"line_recall@{budget}" for 
 
 DEFINITION_MEASURES = ("definition_recall_auc", *(f"definition_recall@{budget}" for budget in BUDGETS))
 """What comes first where the gold is definitions."""
-
-PROXIES = tuple(d.name for d in proxies.DEFINITIONS)
-"""The measures that are taken for completion where no model writes."""
 
 EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
 """The default measures of an evaluation, which also has the files' lines."""

@@ -10,10 +10,7 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import (
     CEILING,
-    IDENTIFIER_RECALL,
-    LACKING,
     LINE_MEASURES,
-    PROXIES,
     SHARE,
     TEXT_MEASURES,
 )
@@ -76,9 +73,8 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
     measures = [measure for measure in metrics.micro if not measure.endswith((CEILING, SHARE))]
     definitions = [measure for measure in measures if measure.startswith("definition_")]
     lines = [measure for measure in measures if measure.startswith("line_")]
-    proxies = [measure for measure in measures if measure.startswith(PROXIES)]
     written = [measure for measure in measures if measure in TEXT_MEASURES]
-    chunks = [measure for measure in measures if measure not in (*definitions, *lines, *proxies, *written)]
+    chunks = [measure for measure in measures if measure not in (*definitions, *lines, *written)]
     if set(LINE_MEASURES) <= set(lines):
         # Every budget is in the files; a table of them all would be wider than a screen.
         lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
@@ -86,7 +82,6 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
         ("definitions read whole, at equal budgets of nws", definitions),
         ("lines, at equal budgets of nws", lines),
         ("completions", written),
-        ("proxies of completion, at equal budgets of nws", proxies),
         ("chunks", chunks),
     )
     return [(what, names) for what, names in groups if names]
@@ -207,11 +202,6 @@ def losses(run: RunView) -> list[str]:
         lines.append(
             f"note: {without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking, "
             "so these means describe the chunks more than the ranking"
-        )
-    if without := run.scores.facts.get(LACKING, []).count(0):
-        lines.append(
-            f"{IDENTIFIER_RECALL}: {without} of {counts.queries} queries have no identifier that their prompt lacks, "
-            "so they score 0 with every ranking"
         )
     shown = [name for _, names in shown_measures(run.metrics) for name in names]
     if zero := [heading(name) for name in shown if run.metrics.headline_ceilings.get(name) == 0]:

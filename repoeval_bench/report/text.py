@@ -36,8 +36,6 @@ _NAMES = {
     "line_recall_auc": "area lineR",
     "definition_recall": "defR",
     "definition_recall_auc": "area defR",
-    "identifier_recall": "idR",
-    "ngram_bits": "bits",
     "exact_match": "exact match",
     "edit_similarity": "edit similarity",
     "identifier_f1": "identifier F1",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.places import Gold, Place, join
-from repoeval_bench.metrics import ChunkPlace, Completion, Context, Lines, Sources, inputs_of
+from repoeval_bench.metrics import ChunkPlace, Context, Lines, inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks, hidden_lines
 from repoeval_bench.protocols.qrels import build_qrels, credit_copies, drop_excluded, gold_of, merge_copies
 from repoeval_bench.protocols.uses import definitions_of
@@ -65,8 +65,6 @@ def judge_corpus(
     excluded = excluded_chunks(benchmark.tasks, corpus.chunks, protocol.exclusion)
     qrels = drop_excluded(qrels, excluded)
     context = _context(corpus, seen, qrels, inputs_of(measures), embedder)
-    if inputs_of(measures) & {"completions", "sources"}:
-        context = _with_completions(context, benchmark, corpus, pooled=protocol.scope == "pooled")
     if rule := Expansion.parse(expand):
         hidden = hidden_lines(benchmark.tasks, benchmark.by_name, protocol.exclusion)
         context = replace(context, brought=rule.of(corpus, benchmark.by_name), hidden=hidden)
@@ -151,17 +149,6 @@ def _context(corpus: Corpus, seen: _Seen, qrels: Qrels, needs: frozenset[str], e
         vectors=vectors,
         subtopics=_gold_lines(qrels, places, seen) if "subtopics" in needs else None,
     )
-
-
-def _with_completions(context: Context, benchmark: Benchmark, corpus: Corpus, *, pooled: bool) -> Context:
-    files = {repo: tuple(file.name for file in held) for repo, held in benchmark.files.items()}
-    every = tuple(name for names in files.values() for name in names)
-    sources, completions = dict(benchmark.by_name), {}
-    for task in benchmark.tasks:
-        name = own_file(task.file, task.task_id) if task.task_id in corpus.own else task.file
-        sources[name] = sources[task.file]
-        completions[task.task_id] = Completion(task=task, file=name, files=every if pooled else files[task.repo])
-    return replace(context, completions=completions, sources=Sources.of(sources))
 
 
 def _gold_lines(

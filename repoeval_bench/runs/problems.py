@@ -151,19 +151,13 @@ def _check_pack(name: str) -> None:
 
 
 def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:
-    from repoeval_bench.metrics import inputs_of
-
     with found.about("k"):
         if request.k < 1:
             raise UsageError(f"--k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
     for name in request.measures:
         with found.about("measures", name):
             # An impossible depth is reported already: it says nothing about the measures.
-            (measure,) = choose_measures([name], request.k if request.k > 0 else sys.maxsize)
-            if protocol and protocol.tasks != "completion" and "completions" in inputs_of([measure]):
-                raise UsageError(
-                    f"{measure} is about lines to be written, and protocol {protocol.name} asks questions; leave it out"
-                )
+            choose_measures([name], request.k if request.k > 0 else sys.maxsize)
     if not request.measures and request.k > 0:
         with found.about("k"):
             choose_measures(None, request.k)

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.run import Run
-from repoeval_bench.metrics import (
-    IDENTIFIER_RECALL,
-    LACKING,
-    ideal_rankings,
-    identifiers_lacking,
-    score_ceilings,
-    score_run,
-    with_ceiling,
-)
+from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.protocols.leak import top_over_prompt
 from repoeval_bench.retrieval.choice import ChosenRetriever, Material
 from repoeval_bench.retrieval.linemap import LineMap
@@ -117,9 +109,6 @@ def execute(
     leak = _leak(planned, run, inputs)
     clock.lap("leak")
     facts = tokens.facts(planned, inputs.facts)
-    if any(measure.startswith(IDENTIFIER_RECALL) for measure in scores.values):
-        for query_id, lacking in identifiers_lacking(judged.context).items():
-            facts[query_id][LACKING] = lacking
     retriever = None if isinstance(ranker, Run) else ranker
     index = index_cost(planned, tokens, embedder) if embedder and retriever and retriever.vectors else None
     clock.lap("facts")

@@ -9,7 +9,6 @@ import pytest
 
 from repoeval_bench.cli import COMMANDS
 from support.command import bench, one_sentence
-from support.completion_server import KEY, serving_completions
 from support.minirepo import build_mirror
 
 
@@ -34,7 +33,6 @@ CALLS = {
     "recommend": Call("recommend {mirror} -c fixed --sizes 200,400 --retriever bm25 --out {out}"),
     "run": Call(f"run {{bench.yaml}} --out {{out}} {DATA}"),
     "complete": Call("complete {run} --show " + DATA, reads=LOG),
-    "validity": Call("validity {done-1} {done-2} {done-3}", reads=()),
     "compare": Call("compare {run} {other}", reads=ROWS),
     "runs": Call("runs --out {runs}"),
     "diff": Call("diff {run} {other}", reads=ROWS),
@@ -78,16 +76,6 @@ def stored(tmp_path_factory):
     specs = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400")
     done = bench("eval", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "runs", home=here / "home")
     assert done.code == 0, done.err
-    with serving_completions() as server:
-        three = ("-c", "fixed:max_nws=300", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "three")
-        done = bench("eval", *three, home=here / "home")
-        assert done.code == 0, done.err
-        runs = sorted(folder for folder in (here / "three").iterdir() if folder.is_dir())
-        model = f"openai:ngram,base_url={server.base_url},max_tokens=50"
-        places = ("--source", mirror, "--out", here / "three")
-        done = bench("complete", *runs, "--model", model, *places, home=here / "home", OPENAI_API_KEY=KEY)
-        assert done.code == 0, done.err
-    completed = sorted((here / "three").glob("*ngram*"))
     first, second = sorted(folder for folder in (here / "runs").iterdir() if folder.is_dir())
     rows = [json.loads(line) for line in (first / "retrieved.jsonl").read_text().splitlines()]
     (here / "gates.yaml").write_text("gates: [{measure: ndcg@10, at_least: 0.01}]\n")
@@ -107,7 +95,7 @@ def stored(tmp_path_factory):
         "other": second,
         "runs": here / "runs",
         "home": here / "home",
-    } | {f"done-{i}": run for i, run in enumerate(completed, 1)}
+    }
 
 
 def words(call: str, places: dict[str, Path], out: Path) -> list[str]:
@@ -228,9 +216,7 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
     assert [each.name for each in tmp_path.iterdir()] == ["way"]
 
 
-@pytest.mark.parametrize(
-    "call", ["compare", "diff", "segments", "report", "export", "cite", "validity", "pool -o {way}/p.jsonl"]
-)
+@pytest.mark.parametrize("call", ["compare", "diff", "segments", "report", "export", "cite", "pool -o {way}/p.jsonl"])
 def test_every_run_that_is_not_there_is_named(stored, tmp_path, call):
     """At once, so that nobody corrects one name after the other."""
     missing = tmp_path / "one", tmp_path / "two"
@@ -258,8 +244,6 @@ def test_a_file_of_another_kind_is_refused_before_anything_is_computed(stored, t
 
 UNREAD = {
     "compare {run} {other} --commands --json --details": "--json, --details change nothing with --commands",
-    "complete {run} --repository a=b --time-limit 3 --model openai:x": "--time-limit, --repository change nothing "
-    "without --execute; leave them out, or add --execute",
     "complete {run} --task x --model openai:x": "--task changes nothing without --show",
     "complete {run} --show --rate 3 --model openai:x": "--model, --rate change nothing with --show",
     "complete {run} {other} --show": "--show prints one prompt; name one RUN and one --context",

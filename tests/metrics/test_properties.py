@@ -7,14 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.places import Place
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import (
     BUDGETS,
     ChunkPlace,
-    Completion,
     Context,
     Measure,
     Written,
@@ -121,16 +118,6 @@ def test_no_ranking_passes_a_ceiling(ids, relevant, k):
 @given(gains, cutoffs)
 def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
     """Nothing retrieved, and nothing right written: 0 in every measure of the registry, whatever it looks at."""
-    task = Task(
-        task_id="q",
-        repo="r",
-        path="f.py",
-        prompt="a = 1\n",
-        ground_truth="b = a\n",
-        body=LineSpan(1, 2),
-        context_start=0,
-        level="function",
-    )
     context = Context(
         places={},
         gold={"q": (Place("f", LineSpan(0, 2)),)},
@@ -139,9 +126,7 @@ def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
         texts={},
         vectors={},
         subtopics={"q": {"d00": {"a"}}},
-        completions={"q": Completion(task=task, file="r/f.py", files=("r/f.py",))},
-        sources={"r/f.py": SourceFile("r", "f.py", "a = 1\nb = a\n")},
-        written={"q": Written(text="", truth="x", names=frozenset(), true_names=frozenset("x"), passed=False)},
+        written={"q": Written(text="", truth="x", names=frozenset(), true_names=frozenset("x"))},
     )
     scores = score_run({"q": []}, {"q": relevant}, [at(row, k) for row in REGISTRY], context).mean()
     assert len(scores) == len(REGISTRY)

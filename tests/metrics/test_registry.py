@@ -62,7 +62,7 @@ def test_no_name_or_alias_means_two_measures():
 
 
 def test_every_family_of_the_field_is_there():
-    """Set, rank, graded, diversity, lines, definitions, proxies and spans, with the measures each is known for."""
+    """Set, rank, graded, diversity, lines, definitions and spans, with the measures each is known for."""
     held = {family: {d.name for d in definitions} for family, definitions in FAMILIES.items()}
     assert held["set"] == {"precision", "recall", "weighted_recall", "hit", "f1", "rprec"}
     assert held["rank"] == {"mrr", "ap", "ndcg", "rbp", "recall_auc"}
@@ -77,7 +77,6 @@ def test_every_family_of_the_field_is_there():
     }
     assert held["lines"] == {"line_recall", "line_precision", "line_iou", "line_rprec", "line_recall_auc"}
     assert held["definitions"] == {"definition_recall", "definition_recall_auc"}
-    assert held["proxies"] == {"identifier_recall", "ngram_bits"}
     assert held["spans"] == {"best_iou", "mean_iou"}
 
 
@@ -100,11 +99,10 @@ def test_every_measure_is_explained(name):
 
 @pytest.mark.parametrize("definition", REGISTRY.values(), ids=REGISTRY)
 def test_what_a_ceiling_is_is_said(definition):
-    """Only that over chunks is the best possible; that of bits need not even rise with the budget."""
+    """Only that over chunks is the best possible."""
     text = explain(definition.name)
     assert ("the best possible: all" in text) == (definition.ceiling == "relevant")
     assert ("other rankings may score more" in text) == (definition.ceiling not in {"relevant", None})
-    assert ("may fall as B grows" in text) == (definition.name == "ngram_bits")
 
 
 def test_bands_are_those_that_people_read_by():

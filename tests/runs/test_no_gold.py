@@ -1,14 +1,12 @@
 """Runs whose gold cannot be found: refused where that is all of them, told where it is most."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.metrics import LACKING
 from repoeval_bench.report.scores import footnotes
 from repoeval_bench.runs.experiment import evaluate, evaluate_all
 from support.encoders import CountingEncoder
@@ -73,20 +71,3 @@ def test_more_than_half_without_a_relevant_chunk_is_told(benchmark, tmp_path, wi
     counts = {"queries": 3, "queries_without_relevant": without}
     run = edit(run, "metrics.json", counts=run.counts.as_json() | counts)
     assert any(f"note: {without} of 3 queries have no relevant chunk" in line for line in footnotes(run)) == told
-
-
-def test_queries_that_lack_no_identifier_are_counted(benchmark, tmp_path):
-    """Their zeros of identifier_recall are not a ranking's fault; a run without the measure has no such fact."""
-    asked, *others = benchmark.tasks
-    shown = replace(benchmark, tasks=(replace(asked, prompt=asked.prompt + asked.ground_truth), *others))
-    run = evaluate(shown, "ast:max_nws=400", retriever="bm25", measures=["identifier_recall@500"], out=tmp_path / "a")
-    rows = {row.query_id: row for row in run.query_rows()}
-    assert rows[asked.task_id].facts[LACKING] == 0
-    none = [row for row in rows.values() if row.facts[LACKING] == 0]
-    assert len(none) < len(rows)
-    assert all(row.ceilings["identifier_recall@500"] == 0 for row in none)
-    note = f"identifier_recall: {len(none)} of {len(rows)} queries have no identifier that their prompt lacks"
-    assert any(note in line for line in footnotes(run))
-    run = evaluate(shown, "ast:max_nws=400", retriever="bm25", measures=["ngram_bits@500"], out=tmp_path / "b")
-    assert all(LACKING not in row.facts for row in run.query_rows())
-    assert not any("identifier" in line for line in footnotes(run))

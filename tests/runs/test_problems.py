@@ -82,14 +82,6 @@ def test_documents_that_are_fixed_have_neither_sizes_nor_headers(given, piece):
     assert piece in sentence
 
 
-@pytest.mark.parametrize("measure", ["identifier_recall@1500", "bits@3000"])
-def test_a_question_has_no_lines_to_be_written(measure):
-    """Proxies of completion are refused where nothing is completed."""
-    (sentence,) = told("ast", protocol="docstring", measures=(measure,))
-    assert "is about lines to be written, and protocol docstring asks questions; leave it out" in sentence
-    assert not told("ast", protocol="body", measures=(measure,))
-
-
 def test_tasks_of_a_folder_of_code_are_not_asked_for(tmp_path):
     """The folder is named as it was typed; protocols that ask questions of code take it."""
     (tmp_path / "mine.py").write_text("def add(a, b):\n    return a + b\n")
