@@ -20,7 +20,6 @@ from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment, plan_run
-from repoeval_bench.runs.late_chunks import read_in_files
 from repoeval_bench.runs.parts import choose_measures, choose_retriever
 from repoeval_bench.runs.stages import texts_of
 
@@ -105,7 +104,6 @@ def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> N
         plan_run(experiment.benchmark, chunker, protocol=setting.resolved_protocol(), skip_errors=setting.skip_errors)
         for chunker in experiment.chunkers(setting)
     ]
-    plans = read_in_files(plans, embedder)
     rows: list[dict[str, str | int]] = []
     if needs["ranked"]:
         # They are the same for every chunker.

@@ -55,13 +55,6 @@ class Embedder(Protocol):
     def max_tokens(self) -> int | None:
         """How many tokens the model reads, special ones included; None without a limit."""
 
-    @property
-    def late(self) -> bool:
-        """Whether a chunk's vector is made of the tokens of its file, and `in_file` names the chunk."""
-
-    def in_file(self, text: str, chars: CharSpan) -> str:
-        """The name of a span of a file's text, in place of a chunk's own text; asked only where `late`."""
-
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
 

@@ -106,8 +106,7 @@ def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
 class Chunk:
     """A piece of one file. Make it with `Chunk.cut`, so that text and span cannot disagree.
 
-    A `header` is embedded before the text, a text that is `rewritten` in its place. Neither moves what is scored. Where
-    an embedder reads chunks in their files, `in_file` is what it calls this one's span.
+    A `header` is embedded before the text, a text that is `rewritten` in its place. Neither moves what is scored.
     """
 
     chunk_id: str
@@ -118,7 +117,6 @@ class Chunk:
     text: str
     header: str = ""
     rewritten: str = ""
-    in_file: str = ""
 
     def __reduce__(self) -> tuple[object, ...]:
         return _chunk_of, _fields_of(self)  # as spans do
@@ -154,11 +152,6 @@ class Chunk:
     def embed_text(self) -> str:
         """What the embedder reads: the header, then the text, or what it is rewritten as."""
         return self.header + (self.rewritten or self.text)
-
-    @property
-    def vector_text(self) -> str:
-        """What an embedder is asked the vector of."""
-        return self.in_file or self.embed_text
 
     @property
     def added_nws(self) -> int:

@@ -16,7 +16,6 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
-from repoeval_bench.embedding.late import LateEncoder
 from repoeval_bench.embedding.long_text import HEADS, OPTIONS, WHOLE, LongText, cut
 from repoeval_bench.embedding.storage import Kind, VectorCache, key_prefix, text_key
 
@@ -54,17 +53,7 @@ class CachedEmbedder:
 
     def truncates(self, role: Role) -> bool:
         """Whether a text beyond `max_tokens` loses something."""
-        return self._policies[role] not in WHOLE and not (self.late and role == "document")
-
-    @property
-    def late(self) -> bool:
-        """Whether a chunk's vector is made of the tokens of its file."""
-        return isinstance(self._encoder, LateEncoder)
-
-    def in_file(self, text: str, chars: CharSpan) -> str:
-        """The name of a span of a file's text; asked only where `late`."""
-        assert isinstance(self._encoder, LateEncoder)
-        return self._encoder.name(text, chars)
+        return self._policies[role] not in WHOLE
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
         """Tokens of each text before truncation, special ones and the role's prompt included; cached.

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import BUCKET_TOKENS, Batch, batches, features, side_by_side
-from repoeval_bench.embedding.late import OPTION, LateEncoder
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked, unit_rows
 from repoeval_bench.embedding.tokens import load_tokenizer, token_starts
@@ -33,12 +31,9 @@ CUDA_BATCH_BYTES = 2**31
 """Memory that a batch on CUDA must fit in: the same on every card, for a batch's shape moves the last bits."""
 
 
-def find_model(spec: str, **_: object) -> SentenceTransformerEncoder | LateEncoder:
+def find_model(spec: str, **_: object) -> SentenceTransformerEncoder:
     """The model that a spec names, found and verified; its own token limit bounds the options."""
-    asked = Spec.parse(spec)
-    late = asked.params.pop(OPTION, "false").lower() == "true"
-    found = SentenceTransformerEncoder(models.locate(str(asked)))
-    return LateEncoder(found) if late else found
+    return SentenceTransformerEncoder(models.locate(spec))
 
 
 class SentenceTransformerEncoder(Unchecked):

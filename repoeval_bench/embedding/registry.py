@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repoeval_bench.core.options import Number, OneOf, Option, Switch, Text, Whole
+from repoeval_bench.core.options import Number, OneOf, Option, Text, Whole
 from repoeval_bench.core.registry import Row
 from repoeval_bench.embedding.long_text import OPTIONS as LONG_TEXT
 from repoeval_bench.embedding.long_text import POLICIES
@@ -21,9 +21,6 @@ _MODEL = {
     "max_length": Option(None, "tokens that are read of a text; the model's limit unless given", Whole(3)),
     "device": Option("cpu", "where the model runs; auto: CUDA or MPS where present", Text("cpu, cuda, mps, auto, …")),
     "precision": Option(AUTO, f"what it computes in; {AUTO}: {MEANINGS[AUTO]}", OneOf(tuple(MEANINGS))),
-    "late": Option(
-        None, "late chunking: chunks are averages over the tokens of their file, which the model reads", Switch()
-    ),
     **_LONG,
 }
 _ROLES = {

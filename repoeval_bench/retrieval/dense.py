@@ -35,7 +35,7 @@ class DenseRetriever:
         parts = {**chunks, **{self._own_key(query_id): held for query_id, held in self._own.items()}}
         parts = {key: held for key, held in parts.items() if held}
         self._ids = {key: [chunk.chunk_id for chunk in held] for key, held in parts.items()}
-        texts = [chunk.vector_text for held in parts.values() for chunk in held]
+        texts = [chunk.embed_text for held in parts.values() for chunk in held]
         counts: list[int] = []
 
         def batches() -> Iterator[NDArray[np.float32]]:

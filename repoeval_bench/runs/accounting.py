@@ -98,7 +98,7 @@ def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexC
     """Vectors, tokens that the model reads for them (each distinct text once) and float32 bytes; None without any.
 
     A text that is searched by its windows has a vector for each; of long texts the parts that are read count. Tokens
-    are None if the model does not report them, or reads whole files.
+    are None if the model does not report them.
     """
     texts = planned.texts()["document"]
     if not texts:
@@ -107,7 +107,7 @@ def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexC
     (row,) = embedder.encode(texts[:1], "document")
     n_read = None
     counted = tokens.tokens["document"]
-    if counted is not None and not embedder.late:
+    if counted is not None:
         whole = dict(zip(texts, counted, strict=True))
         parts = list({part: None for pieces in embedder.parts(texts, "document") for part in pieces})
         cut = [part for part in parts if part not in whole]

@@ -25,7 +25,6 @@ from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
-from repoeval_bench.runs.late_chunks import check_late, corpus_in_files
 from repoeval_bench.runs.parts import CELLS, Parts, make_retriever, silent
 from repoeval_bench.runs.planning import Plan, select, tried
 from repoeval_bench.runs.stages import map_lines
@@ -136,7 +135,7 @@ class Grid:
             _ = self._baseline_documents
         made = list(executor.map([partial(tried, partial(self._chunk, each)) for each in chunkers]))
         cut = [
-            (chunker, self._named(corpora))
+            (chunker, corpora)
             for chunker, corpora in zip(chunkers, made, strict=True)
             if not isinstance(corpora, ChunkError)
         ]
@@ -166,19 +165,12 @@ class Grid:
             blanked = chunk_blanked(corpus, self._benchmark.tasks, self._benchmark.files, chunker)
         return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in self._views()}
 
-    def _named(self, corpora: _Corpora) -> _Corpora:
-        """The corpora, each chunk with its span where the embedder reads it in its file."""
-        embedder = self.parts.embedder
-        if embedder is None or not embedder.late:
-            return corpora
-        return {each: corpus_in_files(corpus, self._benchmark, embedder) for each, corpus in corpora.items()}
-
     def _embed(self, cut: Sequence[tuple[Chunker, _Corpora]]) -> None:
         texts: dict[Role, list[str]] = {"query": [], "document": []}
         for chunker, of_views in cut:
             lacking = {view for retriever, view, _ in self._lacking(chunker) if retriever.vectors}
             for exclusion in sorted({exclusion for _, exclusion in lacking}):
-                texts["document"] += [chunk.vector_text for chunk in of_views[exclusion]]
+                texts["document"] += [chunk.embed_text for chunk in of_views[exclusion]]
             for policy in sorted({policy for policy, _ in lacking}):
                 texts["query"] += [query.text for query in make_queries(self._benchmark.tasks, policy)]
         if self.parts.embedder:
@@ -268,9 +260,6 @@ def make_grid(
 ) -> Grid:
     """The grid of a checked request; its cells are kept in sensitivity/ of the results."""
     protocols = make_protocols(request.protocols, request.queries, request.relevances)
-    if embedder is not None and embedder.late:
-        for protocol in protocols:
-            check_late(protocol)
     strictest = next((protocol for protocol in protocols if protocol.documents == "baseline"), protocols[0])
     retrievers = tuple(make_retriever(spec, strictest, home=home, notify=notify) for spec in request.retrievers)
     measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))

@@ -138,7 +138,7 @@ def _context(corpus: Corpus, seen: _Seen, qrels: Qrels, needs: frozenset[str], e
     chunks = list(corpus) if needs & {"texts", "vectors"} else []
     vectors = None
     if "vectors" in needs and embedder:
-        rows = embedder.encode([chunk.vector_text for chunk in chunks], "document")
+        rows = embedder.encode([chunk.embed_text for chunk in chunks], "document")
         vectors = {chunk.chunk_id: row for chunk, row in zip(chunks, rows, strict=True)}
     return Context(
         places=places,

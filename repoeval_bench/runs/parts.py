@@ -124,7 +124,6 @@ def make_embedder(
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.choice import Material, choose_embedder, find_encoder
     from repoeval_bench.embedding.device import AUTO, told
-    from repoeval_bench.embedding.late import LateEncoder
     from repoeval_bench.embedding.long_text import changes_nothing
     from repoeval_bench.embedding.storage import VectorCache
 
@@ -135,10 +134,7 @@ def make_embedder(
         raise changes_nothing(encoder.spec)
     if model.params.get("device") == AUTO:
         notify(told(encoder.spec))
-    if isinstance(encoder, LateEncoder):
-        if policies["document"] != "head":
-            raise UsageError(f"{spec}: late=true reads chunks whole, so a policy for long chunks changes nothing")
-    elif placed is not None:
+    if placed is not None:
         encoder = placed(encoder)
     return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home), notify), policies)
 

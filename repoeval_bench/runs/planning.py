@@ -65,7 +65,7 @@ class Plan:
         """Role -> the texts of that role, with repeats."""
         return {
             "query": [query.text for query in self.queries],
-            "document": [chunk.vector_text for chunk in self.corpus],
+            "document": [chunk.embed_text for chunk in self.corpus],
         }
 
 

@@ -18,7 +18,6 @@ from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, r
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
-from repoeval_bench.runs.late_chunks import read_in_files
 from repoeval_bench.runs.records import EMBED_STEP, FirstStage, RunConfig
 from repoeval_bench.runs.store import Outcome
 
@@ -36,7 +35,6 @@ def embed(
     `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged. What
     `check_gold` refuses, with the same `few_gold`, is refused before the first text is embedded.
     """
-    plans = read_in_files(plans, embedder)
     started = perf_counter()
     texts = texts_of(plans, ranked=ranked, measured=measured)
     if any(embedder.pending(texts).values()):
@@ -56,7 +54,7 @@ def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = Fal
             for role, each in planned.texts().items():
                 texts[role] += each
         if measured:
-            texts["document"] += [chunk.vector_text for chunk in planned.documents]
+            texts["document"] += [chunk.embed_text for chunk in planned.documents]
     return texts
 
 
