@@ -166,7 +166,7 @@ def recommend(
 
     where: dict[str, Any] = {"out": Results.at(out, home).out, "home": home, "notify": notify, "executor": executor}
     if elsewhere is None:
-        steps = _steps(benchmark, groups, by_size, late, where)
+        steps = _steps(groups, by_size, late, where)
     else:
         steps = _steps_as_jobs(elsewhere, [each for group in groups for each in group], by_size, late)
     failed = _gather(steps, runs, left_out, partial(_tell, notify, len(settings) * sum(map(len, by_size))))
@@ -229,7 +229,6 @@ def _side_by_side(asked: Sequence[Setting], *, alone: bool) -> list[list[Setting
 
 
 def _steps(
-    benchmark: Benchmark,
     groups: Sequence[Sequence[Setting]],
     by_size: Sequence[Sequence[Arm]],
     late: Callable[[], bool],
@@ -241,7 +240,7 @@ def _steps(
     if vectors:
         spec, home, notify = vectors[0].resolved_embedder(), where["home"], where["notify"]
         cache = shared_vectors(Results.at(where["out"]).store, home, notify)
-        embedder = make_embedder(spec, home=home, benchmark=benchmark, notify=notify, cache=cache)
+        embedder = make_embedder(spec, home=home, notify=notify, cache=cache)
     corpora: Corpora = {}
     with progress(desc="chunkers", unit="chunkers", total=len(groups) * sum(map(len, by_size))) as bar:
         for group in groups:

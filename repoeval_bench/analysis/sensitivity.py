@@ -200,7 +200,7 @@ def sensitivity(
     embedder, results = None, Results.at(out, home)
     if model := request.embedder_spec():
         cache = shared_vectors(results.store, home, notify)
-        embedder = make_embedder(model, home=home, benchmark=benchmark, notify=notify, cache=cache)
+        embedder = make_embedder(model, home=home, notify=notify, cache=cache)
     grid = make_grid(benchmark, request, embedder, results, home=home, notify=notify)
     arms = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
     for spec, reason in left_out_for_language(benchmark, arms, least=2, skippable=False).items():

@@ -31,7 +31,6 @@ EXTRAS = {
     "semantic_text_splitter": "semantic-text-splitter",
     "semchunk": "semchunk",
     "sentence_transformers": "dense",
-    "sklearn": "dense",
     "tokenizers": "dense",
     "torch": "dense",
 }

@@ -83,7 +83,7 @@ KINDS: Mapping[str, Kind] = {
         Kind(
             name="embedder",
             table="repoeval_bench.embedding.registry:EMBEDDERS",
-            gives=("spec", "files", "folder", "notify"),
+            gives=("spec", "folder", "notify"),
             offers=("encode", "identity"),
             wrapper="repoeval_bench.embedding.plug_in:PlugInEncoder",
         ),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.parts import Role
-from repoeval_bench.core.registry import choose, find, known
-from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.registry import choose, find
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.embedding import long_text, models
 
@@ -21,18 +18,6 @@ if TYPE_CHECKING:
 
 def _silent(_: str) -> None:
     """Drops a line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """What an encoder may be made from: where fitted models are kept, and the benchmark's files (None: not available).
-
-    `notify` gets a line where they cannot be kept.
-    """
-
-    folder: Path
-    files: Sequence[SourceFile] | None
-    notify: Callable[[str], None] = _silent
 
 
 def parse_embedder(text: str) -> Spec:
@@ -89,19 +74,12 @@ def settled(text: str) -> str:
     return format_spec(spec.name, dict(sorted(spec.params.items())) | named, spec.target)
 
 
-def needs_files(text: str) -> bool:
-    """Whether the embedder that a spec names is made from the benchmark's files; False for an unknown one."""
-    spec = Spec.parse(text)
-    row = find("embedder", "py", spec.target) if spec.name == "py" else known("embedder", spec.name)
-    return row is not None and "files" in row.needs
+def find_encoder(text: str, folder: Path, notify: Callable[[str], None] = _silent) -> TextEncoder:
+    """The encoder that a spec names, found, verified or made; a model of its own is loaded on the first text.
 
-
-def find_encoder(text: str, material: Material) -> TextEncoder:
-    """The encoder that a spec names, found, verified or made; a model of its own is loaded on the first text."""
+    Models that are made here are kept in `folder`; `notify` gets a line where they cannot be.
+    """
     spec = parse_embedder(text)
-    chosen = choose("embedder", spec)
-    if "files" in chosen.row.needs and material.files is None:
-        raise SpecError(f"embedder {spec.name} is fitted on a benchmark's files; make it with that benchmark")
     # As it was given: a model's spec names only the options that were.
-    made = chosen.make(spec=str(spec), folder=material.folder, files=material.files, notify=material.notify)
+    made = choose("embedder", spec).make(spec=str(spec), folder=folder, notify=notify)
     return cast("TextEncoder", made)

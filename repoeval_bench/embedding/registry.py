@@ -82,17 +82,6 @@ EMBEDDERS = (
         requires=("model2vec", "sentence_transformers"),
     ),
     Row(
-        name="lsa",
-        meaning="TF-IDF and a truncated SVD (scikit-learn), fitted on the benchmark's files; reads texts whole",
-        where="repoeval_bench.embedding.lsa:fit_lsa",
-        options={
-            "dim": Option(256, "singular vectors that are kept", Whole(1)),
-            "seed": Option(0, "of the randomized SVD", Whole(0)),
-        },
-        needs=frozenset({"files"}),
-        requires=("sklearn",),
-    ),
-    Row(
         name="hash",
         meaning="code terms hashed into buckets: instant, for tests, without any meaning",
         where="repoeval_bench.embedding.hashing:HashEncoder",

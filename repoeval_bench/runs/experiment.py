@@ -14,7 +14,6 @@ from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, all_
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
-from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs import store
@@ -120,10 +119,10 @@ class Experiment(Asked):
         shared = Results.at(out).store
         self._materials = Materials(requests[0], without=without, home=home, notify=notify, store=shared)
         self._place = Workplace(out=out, home=home, notify=notify, executor=executor, corpora=self._materials.corpora)
-        # What can fail before the data is fetched is made before; what is fitted on the data, after.
-        settings = [each for each in self.settings if each.needs_vectors]
-        for setting in sorted(settings, key=lambda each: needs_files(each.resolved_embedder())):
-            self._materials.embedder(setting)
+        # What can fail before the data is fetched is made before.
+        for setting in self.settings:
+            if setting.needs_vectors:
+                self._materials.embedder(setting)
         self.benchmark = self._materials.benchmark
         self.left_out |= left_out_for_language(self.benchmark, unsized(requests), least=0 if is_part else 1)
         for name, reason in self.left_out.items():
@@ -271,7 +270,7 @@ def evaluate_all(
     model = embedder if not isinstance(embedder, str) else None
     if request.needs_vectors and model is None:
         cache = shared_vectors(results.store, home, notify)
-        model = make_embedder(request.resolved_embedder(), home=home, benchmark=benchmark, notify=notify, cache=cache)
+        model = make_embedder(request.resolved_embedder(), home=home, notify=notify, cache=cache)
     elif not request.needs_vectors:
         model = None
     place = Workplace(out=results.out, home=home, notify=notify, executor=executor, corpora=corpora)
@@ -377,14 +376,13 @@ def _make_all(
 
 
 def fitting(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], parts: Parts) -> Executor:
-    """The executor, or this process where others do not pay or cannot make the same parts.
+    """The executor, or this process where others do not pay.
 
-    Other people's chunkers may have a process or a state of their own, and a fitted embedder is made from the files.
+    Other people's chunkers may have a process or a state of their own.
     """
     elsewhere = (
         is_large(benchmark, len(chunkers))
         and all(Spec.parse(chunker.spec).name in BUILT_IN for chunker in chunkers)
-        and not (parts.embedder and needs_files(parts.embedder.spec))
         and not any(each.scorer for each in parts.retrievers)  # a model has the cores to itself
     )
     return executor if elsewhere else IN_PROCESS

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.embedding.choice import needs_files
 from repoeval_bench.protocols.protocol import passed_over
 from repoeval_bench.runs.parts import make_embedder, shared_vectors, silent
 from repoeval_bench.runs.request import DataRequest, RunRequest
@@ -56,11 +55,9 @@ class Materials:
             return None
         spec = setting.resolved_embedder()
         if spec not in self._embedders:
-            benchmark = self.benchmark if needs_files(spec) else None
             self._embedders[spec] = make_embedder(
                 spec,
                 home=self.home,
-                benchmark=benchmark,
                 notify=self._notify,
                 placed=self._placed,
                 cache=self._shared,

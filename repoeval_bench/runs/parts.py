@@ -109,27 +109,24 @@ def make_embedder(
     spec: str,
     *,
     home: Path | None = None,
-    benchmark: Benchmark | None = None,
     notify: Callable[[str], None] = silent,
     placed: Callable[[TextEncoder], TextEncoder] | None = None,
     cache: VectorCache | None = None,
 ) -> CachedEmbedder:
     """The embedder that a spec names, reading through the vector cache in `home`.
 
-    `benchmark` is what `lsa` is fitted on. `notify` receives a line where the cache cannot keep anything, or a fit.
-    `placed` gives an encoder that computes the same vectors, where a model is held elsewhere; `cache` takes the place
-    of the one in `home`.
+    `notify` receives a line where vectors, or a model that is made here, cannot be kept. `placed` gives an encoder that
+    computes the same vectors, where a model is held elsewhere; `cache` takes the place of the one in `home`.
     """
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.choice import Material, choose_embedder, find_encoder
+    from repoeval_bench.embedding.choice import choose_embedder, find_encoder
     from repoeval_bench.embedding.device import AUTO, told
     from repoeval_bench.embedding.long_text import changes_nothing
     from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = choose_embedder(spec)
-    files = [file for held in benchmark.files.values() for file in held] if benchmark else None
-    encoder = find_encoder(str(model), Material(data_home(home) / "models", files, notify))
+    encoder = find_encoder(str(model), data_home(home) / "models", notify)
     if encoder.limit is None and set(policies.values()) != {"head"}:  # of a model that is known only once it is found
         raise changes_nothing(encoder.spec)
     if model.params.get("device") == AUTO:

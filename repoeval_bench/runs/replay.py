@@ -33,7 +33,7 @@ from repoeval_bench.runs.view import RunView
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
 
-_HARMLESS = {"minilm", "hash", "lsa"}
+_HARMLESS = {"minilm", "hash"}
 """Embedders that neither run code of others nor ask a server."""
 
 
@@ -165,7 +165,7 @@ def replay(
     inputs, (planned,) = plan_all(benchmark, [cutter], protocol, skip_errors=stored.skip_errors)
     embedder = None
     if "vectors" in inputs_of(stored.measures):
-        embedder = make_embedder(stored.embedder, home=home, benchmark=planned.benchmark, notify=notify)
+        embedder = make_embedder(stored.embedder, home=home, notify=notify)
         (planned,) = embed([planned], embedder, ranked=False, measured=True)
     fields = stored.model_dump(exclude={"protocol"})
     fields |= {"dataset": planned.benchmark.name, "fingerprint": planned.benchmark.fingerprint}

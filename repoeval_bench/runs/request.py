@@ -27,7 +27,7 @@ _PRECISION = (
 )
 _DEVICE = "Where the embedding model runs: cpu, cuda, mps, or auto: CUDA or MPS where present."
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
-_EMBEDDER = "minilm, st:NAME, openai:MODEL, static, lsa, …; see `list embedders`."
+_EMBEDDER = "minilm, st:NAME, openai:MODEL, static, …; see `list embedders`."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
 _RELEVANCE = (
     "Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou or graded:levels."

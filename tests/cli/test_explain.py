@@ -39,7 +39,6 @@ def explain(name):
         ("area defR", ["definition_recall_auc: "]),
         ("defR@1500", ["definition_recall@1500: "]),
         ("hybrid", ["hybrid: ", "k0=60"]),
-        ("lsa", ["lsa: TF-IDF", "dim=256", "seed=0"]),
         ("openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "timeout=60", "base_url"]),
         ("static", ["static: static vectors", "dim=256"]),
         ("minilm", ["device=cpu", "precision=auto", "long_queries=head"]),

@@ -9,7 +9,7 @@ import pytest
 from repoeval_bench.core.api_server import server_address
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.choice import Material, find_encoder, parse_embedder
+from repoeval_bench.embedding.choice import find_encoder, parse_embedder
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.server import EmbeddingServer
 from repoeval_bench.embedding.storage import VectorCache
@@ -47,7 +47,7 @@ def refused(client, texts=("a", "b")):
 
 def test_vectors_are_those_of_the_local_model(server, tmp_path):
     """Through batches, the cache and the wire, a text has the vector that the model gives it here."""
-    encoder = find_encoder(f"openai:{MINILM},base_url={server.base_url},batch=2", Material(tmp_path, None))
+    encoder = find_encoder(f"openai:{MINILM},base_url={server.base_url},batch=2", tmp_path)
     cache = VectorCache(tmp_path / "vectors")
     rows = CachedEmbedder(encoder, cache).encode(TEXTS, "document")
     readable = [text.replace("\ud800", "\ufffd") for text in TEXTS]
@@ -222,7 +222,7 @@ def test_what_is_wrong_is_reported_at_once(server, client, fault, message):
 @pytest.mark.parametrize("value", [0.0, float("nan"), float("inf"), 1e39])
 def test_a_vector_without_direction_is_never_kept(server, tmp_path, value):
     """Zero, NaN and infinite vectors are an error that names the text; nothing of the batch is cached."""
-    encoder = find_encoder(f"openai:m,base_url={server.base_url}", Material(tmp_path, None))
+    encoder = find_encoder(f"openai:m,base_url={server.base_url}", tmp_path)
     cache = VectorCache(tmp_path / "vectors")
     server.fail({"value": value})
     with pytest.raises(EmbeddingError, match="zero or non-finite vector for the text 'bad one'"):
@@ -284,7 +284,7 @@ def test_a_closed_port():
         ("openai:m,dimension=8", "did you mean 'dimensions'"),
         ("hash:x", "is not key=value"),
         ("hsh", "did you mean 'hash'"),
-        ("lsa:dim=x", "whole number from 1"),
+        ("hash:dim=x", "whole number from 1"),
         ("static:dim=0", "whole number from 1"),
     ],
 )
@@ -299,9 +299,9 @@ def test_the_address_is_part_of_what_a_vector_is(monkeypatch, tmp_path):
     """Two servers never share vectors; the environment's address counts as one that was written; how texts are sent does not."""
     assert server_address("") == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://a:1/v1/")
-    named = find_encoder("openai:m", Material(tmp_path, None))
-    written = find_encoder("openai:m,base_url=http://a:1/v1,batch=7,timeout=9", Material(tmp_path, None))
-    other = find_encoder("openai:m,base_url=http://b:1/v1", Material(tmp_path, None))
+    named = find_encoder("openai:m", tmp_path)
+    written = find_encoder("openai:m,base_url=http://a:1/v1,batch=7,timeout=9", tmp_path)
+    other = find_encoder("openai:m,base_url=http://b:1/v1", tmp_path)
     assert named.spec == written.spec == "openai:m,base_url=http://a:1/v1"
     assert named.identity == written.identity != other.identity
-    assert find_encoder("openai:m,dimensions=8", Material(tmp_path, None)).identity != named.identity
+    assert find_encoder("openai:m,dimensions=8", tmp_path).identity != named.identity

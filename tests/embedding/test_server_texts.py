@@ -5,7 +5,7 @@ import pytest
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.choice import Material, choose_embedder, find_encoder, settled
+from repoeval_bench.embedding.choice import choose_embedder, find_encoder, settled
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.tokens import Tokens
@@ -26,7 +26,7 @@ def embedder(server, tmp_path):
     def make(options="", model="m", spec=None):
         text = spec or f"openai:{model},base_url={server.base_url},batch=2{options}"
         chosen, policies = choose_embedder(text)
-        return CachedEmbedder(find_encoder(str(chosen), Material(tmp_path, None)), cache, policies)
+        return CachedEmbedder(find_encoder(str(chosen), tmp_path), cache, policies)
 
     yield make
     cache.close()
@@ -217,10 +217,10 @@ def test_a_server_that_counts_nothing_is_taken_to_have_cost_the_most(server, emb
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, options, told):
     with pytest.raises(SpecError, match=told):
-        find_encoder(f"openai:m,{options}", Material(tmp_path, None))
+        find_encoder(f"openai:m,{options}", tmp_path)
 
 
 def test_a_broken_tokenizer_is_one_sentence(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(SpecError, match=r"tokenizer\.json is not a tokenizer \("):
-        find_encoder(f"openai:m,tokenizer={tmp_path}", Material(tmp_path, None))
+        find_encoder(f"openai:m,tokenizer={tmp_path}", tmp_path)

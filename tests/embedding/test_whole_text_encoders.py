@@ -1,6 +1,5 @@
-"""Embedders that read texts whole: hashing, latent semantic analysis, static vectors."""
+"""Embedders that read texts whole: hashing and static vectors."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -8,14 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from repoeval_bench.core.errors import EmbeddingError, SpecError, UsageError
-from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.terms import identifiers
-from repoeval_bench.embedding.choice import Material, find_encoder, needs_files
+from repoeval_bench.core.errors import EmbeddingError, UsageError
+from repoeval_bench.embedding.choice import find_encoder
 from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.models import locate
-from repoeval_bench.embedding.registry import EMBEDDERS
-from support.minirepo import ERRORS, PRICING, STOCK, TOKENS
 from support.models import WORDS, tiny_encoder
 
 TEXTS = [
@@ -26,7 +21,6 @@ TEXTS = [
     "class OutOfStock(ValueError): pass",
     "\ud800",
 ]
-FILES = [SourceFile("r", f"{i}.py", text) for i, text in enumerate((STOCK, ERRORS, PRICING, TOKENS, STOCK[:400]))]
 
 
 def encode(encoder, texts):
@@ -50,10 +44,10 @@ def static(folder):
     return f"static:{tiny_encoder(folder / 'tiny', words=words, filled=True)},dim=8"
 
 
-@pytest.fixture(scope="module", params=["hash:dim=64", "lsa:dim=3", "static"])
+@pytest.fixture(scope="module", params=["hash:dim=64", "static"])
 def encoder(request, folder):
     spec = request.getfixturevalue("static") if request.param == "static" else request.param
-    return find_encoder(spec, Material(folder, FILES))
+    return find_encoder(spec, folder)
 
 
 def test_rows_are_unit_vectors_that_depend_on_their_text_alone(encoder):
@@ -100,41 +94,6 @@ def test_hashing_is_the_same_in_every_process():
     assert first == again != other
 
 
-def test_lsa_is_scikit_learns_pipeline(folder):
-    """Reading the arrays gives what TfidfVectorizer and TruncatedSVD give, to 1e-9."""
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    encoder = find_encoder("lsa:dim=3", Material(folder, FILES))
-    tf_idf = TfidfVectorizer(analyzer=identifiers, sublinear_tf=True, min_df=2)
-    weights = tf_idf.fit_transform(sorted(file.text for file in FILES))
-    svd = TruncatedSVD(3, random_state=0, n_iter=10).fit(weights)
-    known = [TEXTS[0], TEXTS[3], STOCK]
-    expected = svd.transform(tf_idf.transform(known))
-    assert np.abs(encoder.sums(known) - expected).max() < 1e-9
-
-
-def test_lsa_is_fitted_on_files_and_says_on_which(tmp_path):
-    """The order of the files does not matter, their texts do; the fit's fingerprint is in the identity."""
-    first = find_encoder("lsa:dim=3", Material(tmp_path / "a", FILES))
-    turned = find_encoder("lsa:dim=3", Material(tmp_path / "b", FILES[::-1]))
-    fewer = find_encoder("lsa:dim=3", Material(tmp_path / "a", FILES[:-1]))
-    assert first.identity == turned.identity
-    assert first.identity["fit"] != fewer.identity["fit"]
-    assert [row.name for row in EMBEDDERS if needs_files(row.name)] == ["lsa"]
-    with pytest.raises(SpecError, match="fitted on a benchmark's files"):
-        find_encoder("lsa", Material(tmp_path, None))
-
-
-@pytest.mark.parametrize("texts", [[], ["def put(): pass"], ["one", "two"], ["", ""]])
-def test_lsa_of_too_little_is_refused(tmp_path, texts):
-    """Files without a common term cannot be fitted: one sentence, and nothing is left behind."""
-    files = [SourceFile("r", f"{i}.py", text) for i, text in enumerate(texts)]
-    with pytest.raises(EmbeddingError, match=f"fitted on {len(texts)} files"):
-        find_encoder("lsa", Material(tmp_path / "models", files))
-    assert not list((tmp_path / "models").glob("*"))
-
-
 def test_a_fit_is_made_once_and_never_used_when_changed(tmp_path):
     """A second call reads; a flipped bit, a lost file and a broken seal are an error, a half-made folder is made again."""
     made = []
@@ -161,21 +120,11 @@ def test_a_fit_is_made_once_and_never_used_when_changed(tmp_path):
     assert keep(place, make) == fingerprint
 
 
-def test_no_file_of_a_fit_is_a_pickle(folder):
-    """Arrays are raw, text is JSON."""
-    find_encoder("lsa:dim=3", Material(folder, FILES))
-    (place,) = folder.glob("lsa-*")
-    assert sorted(path.name for path in place.iterdir()) == ["idf.npy", "sha256.json", "terms.npy", "vocabulary.json"]
-    assert json.loads((place / "vocabulary.json").read_text())
-    for array in place.glob("*.npy"):
-        assert np.load(array, allow_pickle=False).dtype == np.float64
-
-
 def test_static_vectors_are_model2vecs(folder, static):
     """A text is the weighed mean of its tokens; the folder holds safetensors, and names the model it came from."""
     from model2vec import StaticModel
 
-    encoder = find_encoder(static, Material(folder, None))
+    encoder = find_encoder(static, folder)
     (place,) = folder.glob("static-*")
     assert not [path for path in place.rglob("*") if path.suffix in {".bin", ".pkl", ".pt"}]
     theirs = StaticModel.from_pretrained(place).encode([TEXTS[0], TEXTS[4]], max_length=None)
@@ -192,7 +141,7 @@ def test_static_without_its_extra_says_what_to_install(monkeypatch, tmp_path):
     with pytest.raises(
         UsageError, match=r"embedder static needs model2vec; run pip install 'repoeval-bench\[static\]'"
     ):
-        find_encoder("static", Material(tmp_path, None))
+        find_encoder("static", tmp_path)
 
 
 @pytest.mark.slow
@@ -203,6 +152,6 @@ def test_static_from_the_bundled_tokenizer_reads_texts_whole(tmp_path):
     source = shutil.copytree(locate("minilm").folder, tmp_path / "model")
     narrow = {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 2, "num_hidden_layers": 1}
     BertModel(BertConfig.from_pretrained(source, **narrow), add_pooling_layer=False).save_pretrained(source)
-    encoder = find_encoder(f"static:{source},dim=16", Material(tmp_path, None))
+    encoder = find_encoder(f"static:{source},dim=16", tmp_path)
     assert encoder.count_tokens(["", "def " * 500], "document") == [0, 500]
     assert np.linalg.norm(encode(encoder, TEXTS), axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)

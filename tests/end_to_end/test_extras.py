@@ -29,9 +29,9 @@ def test_one_sentence_names_all_that_is_missing(monkeypatch):
     require("a part", "json", "email")
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: package == "faiss" or None)
     with pytest.raises(UsageError) as error:
-        require("a part", "tokenizers", "sklearn", "faiss", "matplotlib")
+        require("a part", "tokenizers", "torch", "faiss", "matplotlib")
     assert str(error.value) == (
-        "a part needs tokenizers and sklearn and matplotlib; run pip install 'repoeval-bench[dense,report]'"
+        "a part needs tokenizers and torch and matplotlib; run pip install 'repoeval-bench[dense,report]'"
     )
 
 
