@@ -1,9 +1,11 @@
 """The documents name only what exists: files, headings, commands, make targets, tests and scripts."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from repoeval_bench.cli import COMMANDS
 
@@ -63,3 +65,14 @@ def test_every_test_script_and_module_exists(document):
     assert set(re.findall(r"`(?:tests/[\w/]+/)?(test_\w+\.py)`", text)) <= tests
     for path in re.findall(r"\b(?:scripts|chunkers|repoeval_bench)/[\w/]+\.\w+", text):
         assert (ROOT / path).exists(), path
+
+
+def test_the_citation_file_is_complete():
+    """CITATION.cff has what its format requires, and the package's version and licence."""
+    content = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert content["cff-version"] == "1.2.0"
+    stated = content["version"], content["license"], content["type"]
+    assert stated == (project["version"], project["license"], "software")
+    assert all(content[key] for key in ("message", "title", "abstract", "authors", "keywords"))
+    assert all(each["title"] and each["authors"] and each["year"] for each in content["references"])

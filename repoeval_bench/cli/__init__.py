@@ -58,7 +58,6 @@ COMMANDS = {
     "reproduce": ("reproduce:reproduce_command", "Measure published numbers again, and say which are reproduced."),
     "leaderboard": ("leaderboard:leaderboard_group", "Rank all runs of a folder; add a run to them."),
     "report": ("report:report_command", "Write stored runs as one HTML page."),
-    "cite": ("cite:cite_command", "Print a methods paragraph and BibTeX for a paper."),
     "export": ("export:export_command", "Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots."),
     "export-beir": (
         "export_beir:export_beir_command",

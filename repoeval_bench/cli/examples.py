@@ -55,7 +55,6 @@ leaderboard add FOLDER
 report
 report ast fixed -o report.html
 report latest --sensitivity grid.json
-cite ast fixed
 export ast fixed --format latex -m "area lineR" -m ndcg@10 -o table.tex
 export latest --format csv -o scores.csv
 export ast fixed --plots plots

@@ -50,7 +50,6 @@ CALLS = {
     "sensitivity": Call(f"sensitivity {RUN} -c ast:max_nws=400 --protocol context"),
     "leaderboard": Call("leaderboard --out {runs}", json="--format json"),
     "report": Call("report {run} -o {report.html}", reads=ROWS),
-    "cite": Call("cite {run}", json="", reads=("manifest.json",)),
     "export": Call("export {run}", json="--format json", reads=ROWS),
     "export-beir": Call("export-beir {run} -o {beir} " + DATA, reads=("manifest.json",)),
     "data": Call(f"data info {DATA}"),
@@ -216,7 +215,7 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
     assert [each.name for each in tmp_path.iterdir()] == ["way"]
 
 
-@pytest.mark.parametrize("call", ["compare", "diff", "segments", "report", "export", "cite", "pool -o {way}/p.jsonl"])
+@pytest.mark.parametrize("call", ["compare", "diff", "segments", "report", "export", "pool -o {way}/p.jsonl"])
 def test_every_run_that_is_not_there_is_named(stored, tmp_path, call):
     """At once, so that nobody corrects one name after the other."""
     missing = tmp_path / "one", tmp_path / "two"

@@ -9,7 +9,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
-from support.runs import write_run
+from support.runs import edit, write_run
 
 FILES = [f"f{i // 2}.py" for i in range(40)]
 
@@ -84,3 +84,32 @@ def test_more_runs_than_letters_are_refused(tmp_path):
     run = made(tmp_path, "100", 0.2)
     with pytest.raises(UsageError, match="26"):
         paper_table([run] * 27, [], ["ndcg@10"])
+
+
+COMPLETION = {
+    "base": "made",
+    "model": "openai:coder,base_url=http://127.0.0.1:8080/v1",
+    "identity": {"model": "coder-1b", "temperature": 0},
+    "context": "retrieved",
+    "budget": 2000,
+    "fragments": 10,
+    "layout": "b956ed30",
+    "ending": "hole 1",
+    "measures": ["exact_match", "edit_similarity", "identifier_f1"],
+    "cut_off": 3,
+}
+
+
+def test_a_completed_run_names_its_model_and_its_context(tmp_path):
+    """In the caption, or in a note where runs differ; a server's address is in neither."""
+    measures = ["ndcg@10", *COMPLETION["measures"]]
+    run = write_run(tmp_path / "made", {name: [0.5, 1.0] for name in measures})
+    run = edit(run, "manifest.json", completion=COMPLETION)
+    alone = paper_table([run], [], measures)
+    title = " ".join(alone.title)
+    assert "completed by openai:coder, context retrieved, up to 10 fragments in 2,000 tokens" in title
+    assert "127.0.0.1" not in title
+    assert not alone.notes
+    retrieved = write_run(tmp_path / "plain", {name: [0.5, 1.0] for name in measures})
+    table = paper_table([retrieved, run], [], ["ndcg@10"])
+    assert table.notes == ("b is completed by openai:coder, context retrieved, up to 10 fragments in 2,000 tokens",)

@@ -237,10 +237,10 @@ def test_a_store_is_where_runs_are(places, shared, tmp_path):
     listed = bench("runs", "--json", "--out", url, home=tmp_path / "home")
     run_ids = {each["run_id"] for each in json.loads(listed.out)}
     assert set(run_states(ObjectStore(url))) == run_ids
-    for command in (["diff"], ["cite"], ["compare"], ["report", "-o", tmp_path / "report.html"]):
+    for command in (["diff"], ["compare"], ["report", "-o", tmp_path / "report.html"]):
         done = bench(*command, "fixed:max_nws=400", "ast:max_nws=400", "--out", url, home=tmp_path / "home")
         assert done.code == 0, (command, done.err)
-    several = one_sentence(bench("cite", "400", "--out", url, home=tmp_path / "home"), 2)
+    several = one_sentence(bench("export", "400", "--out", url, home=tmp_path / "home"), 2)
     assert several.startswith(f"error: '400' fits 2 runs in {url}: "), several
     done = bench("verify", "ast", "--source", places["source"], "--out", url, home=tmp_path / "home")
     assert done.code == 0, done.err
