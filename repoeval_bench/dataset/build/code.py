@@ -30,6 +30,7 @@ MEAN_LINE = 110
 RULES = {
     "ignored by git": "what git ignores in a checkout, and its submodules",
     "link": "symbolic and hard links, wherever they lead",
+    "special file": "pipes, sockets and devices",
     "hidden": "hidden files and folders, and `__pycache__`",
     "vendored": "folders of other people's code: `node_modules`, `vendor`, `third_party`, `site-packages` …",
     "pack": "folders with a pack.yaml: packs that were built before",

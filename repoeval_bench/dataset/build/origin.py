@@ -24,7 +24,8 @@ class Origin:
 
     `facts` are what a pack records of it: kind, version, hash, commit … `paths` are those of its files. `entries`
     lists them in one order, each to be read before the next is taken. `left_out` are counts of what is known to be left
-    out before that. `licence` is what its metadata says, "" where they say nothing.
+    out before that. `licence` is what its metadata says, "" where they say nothing. `notes` are what a user is told of
+    how it was read.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Origin:
     entries: Callable[[], Iterator[Entry]]
     left_out: Mapping[str, int] = field(default_factory=dict)
     licence: str = ""
+    notes: tuple[str, ...] = ()
 
 
 ARCHIVES = (".zip", ".whl", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".crate", ".gem")

@@ -142,6 +142,8 @@ class _Building:
 
     def add(self, origin: Origin) -> str:
         """Write a source's files and find its candidates; one line on it."""
+        for note in origin.notes:
+            self._notify(f"note: {note}")
         name = self._free_name(origin.name)
         root = self._folder / TREE / name
         found = Gathered()

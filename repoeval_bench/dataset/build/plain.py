@@ -60,6 +60,8 @@ def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Co
         files = tuple(each.file for each in gather(origin, (), found) if each.file is not None)
     if not files:
         raise NoDataError(no_code(origin, found, ()))
+    for note in origin.notes:
+        notify(f"note: {note}")
     notify(f"{source}: {found.summary}")
     return Code(origin.name, str(origin.facts["kind"]), tuple(sorted(files, key=lambda file: file.path)))
 

@@ -15,7 +15,7 @@ from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, tokens_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.protocols.uses import with_used
-from support.codebase import ASIDE, CODE, LEFT_OUT, commit, git, write_code
+from support.codebase import ASIDE, CODE, LEFT_OUT, commit, write_code
 
 
 def build(out, *sources, **asked):
@@ -280,21 +280,6 @@ def test_what_git_ignores_is_left_out_and_changes_are_counted(tmp_path):
     (folder / "new.py").write_text("x = 1\n")
     (folder / "maps" / "Grid.java").unlink()
     assert build(tmp_path / "dirty", folder).content.sources[0].model_dump()["changed_files"] == 3
-
-
-def test_a_checkout_cannot_make_git_run_a_program(tmp_path):
-    folder = write_code(tmp_path / "checkout", aside=False)
-    (folder / ".gitattributes").write_text("*.py filter=evil\n")
-    commit(folder)
-    ran = tmp_path / "ran"
-    script = tmp_path / "evil.sh"
-    script.write_text(f"#!/bin/sh\ntouch '{ran}'\ncat\n")
-    script.chmod(0o755)
-    for key in ("filter.evil.clean", "core.fsmonitor", "diff.external"):
-        git(folder, "config", key, str(script))
-    (folder / "ledger" / "ledger.py").write_text("changed = 1\n")
-    build(tmp_path / "pack", folder)
-    assert not ran.exists()
 
 
 def test_files_of_a_checkout_with_other_line_ends_are_unchanged(tmp_path):

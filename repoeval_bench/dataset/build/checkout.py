@@ -1,0 +1,276 @@
+"""Read a git checkout: the commit, its files, the tracked paths, and which other paths git ignores.
+
+Nothing that a checkout configures can run or be fetched: git is not started, and the configuration, which can name
+programs, is not opened. dulwich reads the single files of `.git`. Its `Repo` is not used: it reads the configuration,
+and its reader of reftables writes.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.files import git_blob_id
+
+if TYPE_CHECKING:
+    from dulwich.ignore import Pattern
+    from dulwich.object_format import ObjectFormat
+
+MAX_TEXT = 1 << 20
+"""Bytes of a `.gitignore` or of another small file of a checkout."""
+
+MAX_OBJECT = 64 << 20
+"""Bytes that a tree or commit may unpack to."""
+
+MAX_FILES = 2_000_000
+"""Files of a commit. A few trees that hold each other's copies can name any number."""
+
+MAX_STARS = 4
+"""Stars in one pattern. To match a name against more can take minutes."""
+
+
+class UnreadableCheckoutError(Exception):
+    """A checkout is broken, or holds what is not read. The text is the reason, without the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """What a checkout says of one of its folders.
+
+    `commit`: its id, "" before the first. `committed`: path in the folder -> blob id, regular files only. `known`: the
+    paths that were asked about and are tracked or not ignored.
+    """
+
+    commit: str
+    committed: Mapping[str, str]
+    known: frozenset[str]
+
+    def is_committed(self, path: str, raw: bytes) -> bool:
+        """Tell whether the commit has the file with this content, line ends apart."""
+        algorithm = "sha256" if len(self.commit) == 64 else "sha1"
+        contents = (raw, raw.replace(b"\r\n", b"\n"))
+        return self.committed.get(path) in {git_blob_id(io.BytesIO(each), len(each), algorithm) for each in contents}
+
+
+def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
+    """Read the checkout that a resolved folder is in; `paths` are files below it.
+
+    None if it is in none, or is a folder that its checkout ignores. UnreadableCheckoutError if it cannot be read.
+    """
+    top = next((folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git")), None)
+    if top is None:
+        return None
+    try:
+        return _read(top, root, paths)
+    except UnreadableCheckoutError:
+        raise
+    except OSError as error:
+        raise UnreadableCheckoutError(f"{error.strerror or 'a file'} in .git") from error
+    except Exception as error:  # a broken file can fail anywhere in the library
+        raise UnreadableCheckoutError("its .git is broken or incomplete") from error
+
+
+def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
+    from dulwich.index import ConflictedIndexEntry, Index
+
+    prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
+    control, common = _folders(top)
+    commit = _commit(control, common)
+    index = Index(control / "index", object_format=_object_format(commit))
+    tracked: set[str] = set()
+    submodules: set[str] = set()
+    for raw, entry in index.items():
+        path = os.fsdecode(raw)
+        if not isinstance(entry, ConflictedIndexEntry) and stat.S_IFMT(entry.mode) == _GITLINK:
+            submodules.add(path)
+        elif path.startswith(prefix):
+            tracked.add(path.removeprefix(prefix))
+    rules = _IgnoreRules(top, common / "info" / "exclude", submodules)
+    if prefix and not tracked and rules.skip_folder(prefix.rstrip("/")):
+        return None
+    known = frozenset(path for path in paths if path in tracked or not rules.skip_file(prefix + path))
+    return Checkout(commit, dict(_committed(common / "objects", commit, prefix)), known)
+
+
+_GITLINK = 0o160000
+"""Mode of a submodule in an index."""
+
+
+def _folders(top: Path) -> tuple[Path, Path]:
+    """Return the folder of a worktree's own state and that of what all worktrees share, with every file checked.
+
+    A `.git` file (of a linked worktree or a submodule) is followed wherever it points, as git does.
+    """
+    control = top / ".git"
+    if not control.is_dir():
+        name = _text(control).strip()
+        if not name.startswith("gitdir: "):
+            raise UnreadableCheckoutError("its .git is neither a folder nor names one")
+        control = top / name.removeprefix("gitdir: ")
+    shared = control / "commondir"
+    common = control / _text(shared).strip() if os.path.lexists(shared) else control
+    if (common / "reftable").exists():
+        raise UnreadableCheckoutError("its branches are in a reftable")
+    if not (control / "HEAD").exists():
+        raise UnreadableCheckoutError("its .git has no HEAD")
+    for file in (control / "HEAD", control / "index", common / "packed-refs", common / "info" / "exclude"):
+        _check(file)
+    for folder in {control / "refs", common / "refs"}:
+        _check_all(folder)
+    seen: set[Path] = set()
+    objects = [common / "objects"]
+    while objects:
+        folder = objects.pop().resolve()
+        if folder in seen:
+            continue
+        seen.add(folder)
+        _check_all(folder)
+        alternates = folder / "info" / "alternates"
+        if alternates.exists():
+            objects += [folder / line for line in _text(alternates).splitlines() if line and not line.startswith("#")]
+    return control, common
+
+
+def _check_all(folder: Path) -> None:
+    for where, subfolders, names in os.walk(folder):
+        for name in (*subfolders, *names):
+            _check(Path(where, name), is_folder=name in subfolders)
+
+
+def _check(path: Path, *, is_folder: bool = False) -> None:
+    """Refuse a pipe or device, which would be read without end, and a link to a folder, which is not walked."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:  # nor can it be opened
+        return
+    if is_folder and path.is_symlink():
+        raise UnreadableCheckoutError("a folder in its .git is a link")
+    if not is_folder and not stat.S_ISREG(mode):
+        raise UnreadableCheckoutError("its .git holds a pipe, a device or a folder in place of a file")
+
+
+def _text(path: Path) -> str:
+    _check(path)
+    with path.open("rb") as stream:
+        raw = stream.read(MAX_TEXT + 1)
+    if len(raw) > MAX_TEXT:
+        raise UnreadableCheckoutError(f"its {path.name} has more than {MAX_TEXT:,} bytes")
+    return os.fsdecode(raw)
+
+
+def _commit(control: Path, common: Path) -> str:
+    from dulwich.refs import HEADREF, DiskRefsContainer
+
+    _, commit = DiskRefsContainer(common, control).follow(HEADREF)
+    if commit is None:
+        return ""
+    if not re.fullmatch(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?", commit):
+        raise UnreadableCheckoutError("its HEAD names no commit")
+    return commit.decode()
+
+
+def _object_format(commit: str) -> ObjectFormat:
+    from dulwich.object_format import SHA1, SHA256
+
+    return SHA256 if len(commit) == 64 else SHA1
+
+
+def _committed(objects: Path, commit: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield path and blob id of each regular file of a commit below a prefix."""
+    from dulwich.object_store import DiskObjectStore, iter_tree_contents
+    from dulwich.objects import Commit, ObjectID, Tree
+
+    if not commit:
+        return
+    store = DiskObjectStore(objects, object_format=_object_format(commit), loose_object_size_limit=MAX_OBJECT)
+    try:
+        head = store[ObjectID(commit.encode())]
+        if not isinstance(head, Commit):
+            raise UnreadableCheckoutError("its HEAD names no commit")
+        tree = head.tree
+        for part in filter(None, prefix.split("/")):
+            here = store[tree]
+            if not isinstance(here, Tree) or os.fsencode(part) not in here:
+                return
+            mode, tree = here[os.fsencode(part)]
+            if not stat.S_ISDIR(mode):
+                return
+        entries = iter_tree_contents(store, tree)
+        for entry in islice(entries, MAX_FILES):
+            if entry.path is not None and entry.mode is not None and entry.sha is not None and stat.S_ISREG(entry.mode):
+                yield os.fsdecode(entry.path), entry.sha.decode()
+        if next(entries, None) is not None:
+            raise UnreadableCheckoutError(f"its commit names more than {MAX_FILES:,} files")
+    finally:
+        store.close()
+
+
+class _IgnoreRules:
+    """Decide which untracked paths git skips, by `.gitignore` of all folders and `.git/info/exclude`.
+
+    Paths are posix, from the checkout's top. Other repositories in it and submodules are skipped too. Excludes of the
+    user for all repositories are not known: only git's configuration names them.
+    """
+
+    def __init__(self, top: Path, exclude: Path, submodules: Collection[str]) -> None:
+        self._top = top
+        self._submodules = submodules
+        self._shared = [("", _patterns(exclude))]
+        self._skipped: dict[str, bool] = {"": False}
+        self._rules: dict[str, list[tuple[str, list[Pattern]]]] = {}
+
+    def skip_file(self, path: str) -> bool:
+        """Tell whether git skips a file that it does not track."""
+        return self.skip_folder(path.rpartition("/")[0]) or self._excludes(path, is_folder=False)
+
+    def skip_folder(self, path: str) -> bool:
+        """Tell whether git enters a folder without tracked files."""
+        if path not in self._skipped:
+            self._skipped[path] = (
+                self.skip_folder(path.rpartition("/")[0])
+                or path in self._submodules
+                or self._is_repository(path)
+                or self._excludes(path, is_folder=True)
+            )
+        return self._skipped[path]
+
+    def _is_repository(self, path: str) -> bool:
+        git = self._top / path / ".git"
+        return git.is_file() or (git / "HEAD").exists()
+
+    def _excludes(self, path: str, *, is_folder: bool) -> bool:
+        """Apply the last pattern that matches, of the nearest file that has one."""
+        for folder, patterns in self._rules_of(path.rpartition("/")[0]):
+            name = os.fsencode(path.removeprefix(f"{folder}/") if folder else path)
+            for pattern in reversed(patterns):
+                if pattern.matches(name, is_folder):
+                    return pattern.is_exclude
+        return False
+
+    def _rules_of(self, folder: str) -> list[tuple[str, list[Pattern]]]:
+        """Return the patterns that hold for what is in a folder, with the folders they are from, nearest first."""
+        if folder not in self._rules:
+            outer = self._rules_of(folder.rpartition("/")[0]) if folder else self._shared
+            own = _patterns(self._top / folder / ".gitignore")
+            self._rules[folder] = [(folder, own), *outer] if own else outer
+        return self._rules[folder]
+
+
+def _patterns(file: Path) -> list[Pattern]:
+    """Return the patterns of a file; none where it is missing or a link, which git does not read either."""
+    from dulwich.ignore import IgnoreFilter, read_ignore_patterns
+
+    if file.is_symlink() or not file.exists():
+        return []
+    lines = os.fsencode(_text(file).removeprefix("\ufeff"))
+    patterns = IgnoreFilter(read_ignore_patterns(io.BytesIO(lines)), path=file.name).patterns
+    if any(len(re.findall(rb"\*+", each.pattern)) > MAX_STARS for each in patterns):
+        raise UnreadableCheckoutError(f"a pattern of its {file.name} has more than {MAX_STARS} stars")
+    return patterns
