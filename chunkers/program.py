@@ -18,19 +18,21 @@ What the program writes to standard error is shown when it fails.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import queue
 import re
 import shlex
 import shutil
-import signal
+import socket
 import subprocess
 import sys
 import threading
 import weakref
 from contextlib import suppress
 from itertools import accumulate
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from repoeval_bench.chunkers._adapters import char_offsets
@@ -209,6 +211,8 @@ class ProgramChunker:
 _GRACE = 2.0
 """Seconds in which a program ends by itself once its input has."""
 
+_SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
+
 _LAST_WORDS = 400
 """Characters of standard error that are shown."""
 
@@ -224,14 +228,16 @@ class _Conversation:
     """
 
     def __init__(self, arguments: list[str]) -> None:
-        self._process = subprocess.Popen(
-            arguments,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            # A group of its own, so that what the program starts ends with it.
-            process_group=None if sys.platform == "win32" else 0,
-        )
+        self._channel, channel = socket.socketpair()
+        with channel:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", _SUPERVISOR, str(channel.fileno()), str(os.getpid()), *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=[channel.fileno()],
+                process_group=0,
+            )
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
         assert stdout is not None
@@ -245,7 +251,10 @@ class _Conversation:
         _thread(_read_lines, stdout, self._answers, self._over)
         _thread(_write_all, stdin, self._requests)
         # Called at the latest when Python exits: no program outlives the run.
-        self._end = weakref.finalize(self, _end, self._process, self._requests, self._over)
+        self._end = weakref.finalize(self, _end, self._process, self._channel, self._requests, self._over, os.getpid())
+        if number := int(self._channel.recv(16) or errno.ECHILD):
+            self._end()
+            raise OSError(number, os.strerror(number))
 
     def ask(self, request: str, time_limit: float) -> Any:
         """The program's answer to one line, as JSON; _ProgramError where none comes or it is not JSON."""
@@ -259,7 +268,10 @@ class _Conversation:
             raise _ProgramError(f"gave no answer within {time_limit:g} s") from None
         if line is None:
             self._answers.put(None)  # it stays at its end
-            code = self._process.wait()
+            try:
+                code = self._process.wait(timeout=_GRACE)
+            except subprocess.TimeoutExpired:
+                raise _ProgramError("closed its output before it answered") from None
             raise _ProgramError(f"ended with exit code {code} before it answered")
         if len(line) > MOST_OF_A_LINE:
             raise _ProgramError(f"wrote more than {MOST_OF_A_LINE:,} bytes without a line end")
@@ -345,14 +357,21 @@ def _write_all(stream: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> Non
         return  # the program has gone: the reader sees the end of its output and says so
 
 
-def _end(process: subprocess.Popen[bytes], requests: queue.SimpleQueue[bytes | None], over: threading.Event) -> None:
+def _end(
+    process: subprocess.Popen[bytes],
+    channel: socket.socket,
+    requests: queue.SimpleQueue[bytes | None],
+    over: threading.Event,
+    owner: int,
+) -> None:
+    """Let the program end by itself for a moment; then its supervisor ends it, and all that it started."""
+    if os.getpid() != owner:  # a fork of the process that started it
+        return
     requests.put(None)
     over.set()
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=0.2)
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        with suppress(ProcessLookupError):  # it has ended, and left nobody
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with channel, suppress(OSError):  # it is closed at the other end
+        channel.shutdown(socket.SHUT_RDWR)  # for forks too, which hold it open
+    with suppress(subprocess.TimeoutExpired):  # of another user's process, which cannot be ended
+        process.wait(timeout=_GRACE)

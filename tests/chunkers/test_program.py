@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -149,7 +153,7 @@ def test_blank_files_are_not_sent_and_blank_chunks_are_dropped(python) -> None:
     [
         ("sys.stderr.write('out of cheese\\n'); sys.exit(3)", ["exit code 3", "out of cheese"]),
         (
-            "sys.stderr.write('    throw x;\\n\\nError [NOT_FOUND]: Cannot find package\\n    at f (a.mjs:1)\\n  code: 1\\n}\\n')",
+            "sys.stderr.write('    throw x;\\n\\nError [NOT_FOUND]: Cannot find package\\n    at f (a.mjs:1)\\n  code: 1\\n}\\n'); sys.exit(1)",
             ["standard error ends with: Error [NOT_FOUND]: Cannot find package | code: 1 | }"],
         ),
         (
@@ -330,22 +334,141 @@ def test_endless_lines_are_not_held_either(python) -> None:
         build_corpus({"r": files}, chunker)
 
 
-def test_what_a_program_started_ends_with_it(python, tmp_path) -> None:
-    """Children that ignore their parent's end are ended too."""
-    pid = tmp_path / "pid"
-    child = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
-    body = f"child = {child}; open({str(pid)!r}, 'w').write(str(child.pid)); {ANSWER}"
-    chunker = ProgramChunker(python(body, before="import subprocess\n"), 20)
-    chunker.chunk(FILE)
-    chunker.close()
-    deadline = time.monotonic() + 5
-    while alive(int(pid.read_text())) and time.monotonic() < deadline:
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose descendant an orphan is")
+STARTS = """
+import os, signal, subprocess, sys, time
+WAYS = {
+    "child": {},
+    "deaf child": {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)},
+    "session": {"start_new_session": True},
+    "group": {"process_group": 0},
+}
+def start(way):
+    if way == "daemon":  # two forks and a session, as services do it
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                note(os.getpid())
+                time.sleep(600)
+            os._exit(0)
+        time.sleep(0.2)
+    else:
+        note(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], **WAYS[way]).pid)
+def note(pid):
+    with open(os.environ["STARTED"], "a") as file:
+        file.write(f"{pid}\\n")
+"""
+
+
+@pytest.fixture
+def started(tmp_path, monkeypatch):
+    """Return the ids of the processes that programs have noted."""
+    notes = tmp_path / "started"
+    monkeypatch.setenv("STARTED", str(notes))
+    return lambda: [int(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+
+
+def wait_for(condition, seconds=8.0):
+    deadline = time.monotonic() + seconds
+    while not (value := condition()) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not alive(int(pid.read_text()))
+    return value
+
+
+@pytest.mark.parametrize(
+    "way", ["child", "deaf child", *(pytest.param(way, marks=LINUX) for way in ("session", "group", "daemon"))]
+)
+@pytest.mark.parametrize("then", [ANSWER, "sys.exit(3)", "sys.stdin.close(); time.sleep(60)"])
+def test_what_a_program_started_ends_with_it(python, started, way, then) -> None:
+    """However it was started, and whether the program answers, ends or hangs."""
+    chunker = ProgramChunker(python(f"start({way!r}); {then}", before=STARTS), 1.5 if "sleep" in then else 20)
+    with suppress(ChunkError):
+        chunker.chunk(FILE)
+    chunker.close()
+    assert started()
+    assert wait_for(lambda: not any(map(alive, started())))
+
+
+@pytest.mark.parametrize("forks", [False, True])
+@pytest.mark.parametrize("way", ["child", pytest.param("daemon", marks=LINUX)])
+def test_after_kill_9_of_the_caller_nothing_is_left(python, started, way, forks) -> None:
+    """Also where a fork of the caller lives on, and holds open what the caller had open."""
+    if forks and sys.platform != "linux":
+        pytest.skip("only Linux tells of the end of a process that is no child")
+    command = python(f"note(os.getpid()); start({way!r}); {ANSWER}", before=STARTS)
+    caller = f"""
+import os, time
+from repoeval_bench.chunkers.program import ProgramChunker
+from repoeval_bench.core.source import SourceFile
+chunker = ProgramChunker({command!r})
+chunker.chunk(SourceFile("r", "a.py", "a = 1\\n" * 4))
+if {forks} and os.fork() == 0:
+    time.sleep(600)
+print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", caller], stdout=subprocess.PIPE, process_group=0) as process:
+        try:
+            assert process.stdout.readline()
+            assert len(started()) == 2
+            assert all(map(alive, started()))
+            process.kill()
+            assert wait_for(lambda: not any(map(alive, started())))
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_other_children_of_the_caller_are_left_alone(python) -> None:
+    """Children, and orphans of them, that were started before the program or while it runs, in a caller that is used as a library."""
+    sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
+    chunker = ProgramChunker(python(ANSWER))
+    with subprocess.Popen(sleeper) as before:
+        chunker.chunk(FILE)
+        with subprocess.Popen(sleeper, start_new_session=True) as during:
+            chunker.close()
+            assert (before.poll(), during.poll()) == (None, None)
+            during.kill()
+        before.kill()
+
+
+def test_a_fork_of_the_caller_does_not_end_the_program(python) -> None:
+    """The end of a fork puts in order what is its own."""
+    chunker = ProgramChunker(python("print(json.dumps({'unit': 'lines', 'chunks': [[os.getpid() % 2, 2]]}))"))
+    first = chunker.chunk(FILE)
+    talk = chunker._talk
+    pid = os.fork()
+    if pid == 0:
+        talk._end()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert chunker.chunk(FILE) == first
+    chunker.close()
+
+
+def test_a_program_that_closes_its_output_and_goes_on_is_ended(python) -> None:
+    with pytest.raises(ChunkError, match="closed its output before it answered"):
+        cut(python("os.close(1); time.sleep(60)"))
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGKILL", 137), ("SIGSEGV", 139)])
+def test_a_program_that_a_signal_ends_has_the_exit_code_of_shells(python, name: str, code: int) -> None:
+    with pytest.raises(ChunkError, match=f"ended with exit code {code} "):
+        cut(python(f"import signal; os.kill(os.getpid(), signal.{name})"))
+
+
+def test_a_program_that_the_system_cannot_start_is_named_with_the_reason(tmp_path) -> None:
+    """A file that may be run and is no program."""
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF, or so it says")
+    program.chmod(0o755)
+    with pytest.raises(ChunkError, match=r"cannot be started \(Exec format error\)"):
+        cut(str(program))
 
 
 def alive(pid):
     """Whether a process runs; one that has ended and that nobody has asked for is none."""
+    if sys.platform != "linux":
+        return not subprocess.run(["ps", "-p", str(pid)], capture_output=True, check=False).returncode
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:

@@ -1,0 +1,121 @@
+"""Run a program and end with it all that it started: `python _supervisor.py CHANNEL PARENT COMMAND ARGUMENT…`.
+
+A process of its own, because Linux gives orphans to the nearest ancestor that asks for them: in the caller's process
+they would lie among children that are not the program's. It imports little, so that it starts quickly.
+
+`CHANNEL` is a socket, on which it writes a line: 0, or the error number for which the program cannot be started. When
+the program ends, the socket's other end is closed, or the process `PARENT` is gone (after kill -9, say), it ends the
+program's descendants, and then itself with the program's exit code (128 and the signal's number after a signal).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import sys
+import time
+
+# Written out, for `signal` takes as long to import as Python to start.
+_SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
+_PR_SET_CHILD_SUBREAPER = 36
+
+_SECONDS_AT_MOST = 10.0
+"""What cannot be ended, such as a process of another user, is waited for no longer."""
+
+_SECONDS_BETWEEN = 0.05
+"""How often it is looked whether the program has ended, where the system does not tell."""
+
+
+def main(channel: int, parent: int, command: list[str]) -> None:
+    """Start the program, wait for its end or the caller's, and leave nothing of it behind."""
+    os.set_inheritable(channel, False)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        # Python ignores two signals, which a program expects as they were.
+        program = os.posix_spawnp(command[0], command, os.environ, setpgroup=0, setsigdef=[_SIGPIPE, _SIGXFSZ])
+    except OSError as error:
+        os.write(channel, b"%d\n" % (error.errno or 1))
+        return
+    # The caller sees the end of the program's output when the program closes it, not when this process does.
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nothing, stream)
+    os.write(channel, b"0\n")
+    # A fork of the caller may hold the channel open.
+    caller = [channel, *(_end_of(parent) if os.getppid() == parent else [])]
+    told = _end_of(program)
+    code, left = None, True
+    while code is None and left:
+        ready, _, _ = select.select([*caller, *told], [], [], 1 if told else _SECONDS_BETWEEN)
+        code, left = _reap(program)
+        if any(end in ready for end in caller):
+            break
+    code = _end_descendants(program, code)
+    os._exit(code)
+
+
+def _end_of(pid: int) -> list[int]:
+    """Return what becomes readable when a process ends; nothing where the system does not tell."""
+    try:
+        return [os.pidfd_open(pid)]
+    except (AttributeError, OSError):  # not Linux, or one of before 2019
+        return []
+
+
+def _reap(program: int) -> tuple[int | None, bool]:
+    """Take note of children that have ended: the program's exit code if it has, and whether others are left."""
+    code = None
+    try:
+        while (ended := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+            if ended[0] == program:
+                result = os.waitstatus_to_exitcode(ended[1])
+                code = result if result >= 0 else 128 - result
+    except ChildProcessError:
+        return code, False
+    return code, True
+
+
+def _end_descendants(program: int, code: int | None) -> int:
+    """End all descendants, children first: theirs become this process's. The program's exit code."""
+    if code is None or sys.platform != "linux":
+        _kill(-program)
+    deadline = time.monotonic() + _SECONDS_AT_MOST
+    left = True
+    while left and time.monotonic() < deadline:
+        # A child's number is not given to another process before `_reap` has taken note of its end.
+        for child in _children():
+            _kill(child)
+        ended, left = _reap(program)
+        code = ended if code is None else code
+        time.sleep(0.002 if left else 0)
+    return 128 + _SIGKILL if code is None else code
+
+
+def _kill(pid: int) -> None:
+    """End a process, or with a negative number a group; one that is gone, or that may not be ended, is passed over."""
+    try:
+        os.kill(pid, _SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _children() -> list[int]:
+    """Return this process's children, orphans of the program's among them; none where the system is not Linux."""
+    here = str(os.getpid()).encode()
+    children = []
+    for name in os.listdir("/proc") if sys.platform == "linux" else ():  # noqa: PTH208 - `pathlib` imports much
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - the same
+                stat = file.read()
+        except OSError:  # it is not a process's, or the process is gone
+            continue
+        # After the command's name, which may hold anything: state, parent.
+        if name.isdecimal() and stat.rpartition(b")")[2].split()[1] == here:
+            children.append(int(name))
+    return children
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
