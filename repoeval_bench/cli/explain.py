@@ -11,6 +11,7 @@ import click
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.listing import LISTS, available, meaning
 from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.options import named_option
 from repoeval_bench.core.registry import KINDS, Row, find, is_part, known, rows
@@ -152,7 +153,7 @@ def _expansions(name: str) -> Iterator[str]:
 
 def _languages(name: str) -> Iterator[str]:
     if found := LANGUAGES.get(name):
-        grammar = "installed" if found.installed else f"pip install {found.requirement}"
+        grammar = "installed" if found.installed else install_command()
         yield f"language {name}: files that end in {' '.join(found.endings)}; grammar: {grammar}"
 
 

@@ -9,6 +9,7 @@ import click
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.options import named_option
 from repoeval_bench.core.registry import KINDS, Row, plug_ins, rows
@@ -84,7 +85,7 @@ def _expansions() -> Table:
 
 def _languages() -> Table:
     lines = [
-        (each.name, " ".join(each.endings), "installed" if each.installed else f"pip install {each.requirement}")
+        (each.name, " ".join(each.endings), "installed" if each.installed else install_command())
         for each in LANGUAGES.values()
     ]
     return _table("language", "names end in", "grammar", lines=lines)

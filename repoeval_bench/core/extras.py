@@ -1,10 +1,19 @@
-"""Packages that only some parts need, and the extra of this project that installs each."""
+"""Packages that only some parts need, the extra of this project that installs each, and the command that does it."""
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from repoeval_bench.core.errors import UsageError
+
+PROJECT = "repoeval-bench"
 
 EXTRAS = {
     "astchunk": "astchunk",
@@ -42,7 +51,68 @@ def require(what: str, *packages: str) -> None:
     missing = [package for package in packages if not _is_here(package)]
     if missing:
         extras = ",".join(dict.fromkeys(EXTRAS[package] for package in missing))
-        raise UsageError(f"{what} needs {' and '.join(missing)}; run pip install 'repoeval-bench[{extras}]'")
+        raise UsageError(f"{what} needs {' and '.join(missing)}; run {install_command(extras)}")
+
+
+def install_command(extras: str = "") -> str:
+    """The command that installs extras from where this installation was got; without one, what is missing of the base.
+
+    That is a checkout, a file, an address, or an index.
+    """
+    return f"{_installer()} {_requirement(extras)}"
+
+
+def _requirement(extras: str) -> str:
+    """What to install as words of a shell; `-e` of a checkout. The file direct_url.json (PEP 610) tells the rest."""
+    checkout = Path(__file__).absolute().parents[2]
+    if (checkout / "pyproject.toml").is_file():
+        return f"-e {_quoted(_shown(checkout), extras)}"
+    origin = _origin()
+    url = origin.get("url", "")
+    if not url:
+        return _quoted(PROJECT, extras)
+    if url.startswith("file:") and "vcs_info" not in origin:
+        return _quoted(_shown(Path(unquote(urlsplit(url).path))), extras)
+    if found := origin.get("vcs_info"):
+        url = f"{found['vcs']}+{url}@{found['commit_id']}"
+    return shlex.quote(f"{_with(PROJECT, extras)} @ {url}")
+
+
+def _origin() -> dict[str, Any]:
+    """The content of direct_url.json; empty where the package is from an index, or was not installed."""
+    installed = _distribution(PROJECT)
+    text = installed and installed.read_text("direct_url.json")
+    return dict(json.loads(text)) if text else {}
+
+
+def _distribution(name: str) -> Distribution | None:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _installer() -> str:
+    """The program that made this environment, with the words that make it again; pip where none has left a sign."""
+    prefix = Path(sys.prefix)
+    if (prefix / "uv-receipt.toml").is_file():
+        return "uv tool install --force"
+    if (prefix / "pipx_metadata.json").is_file():
+        return "pipx install --force"
+    return "pip install" if _distribution("pip") else "uv pip install"
+
+
+def _quoted(place: str, extras: str) -> str:
+    return shlex.quote(_with(place, extras))
+
+
+def _with(place: str, extras: str) -> str:
+    return f"{place}[{extras}]" if extras else place
+
+
+def _shown(place: Path) -> str:
+    """A path as it can be typed here: `.` where it is the current folder."""
+    return "." if place == Path.cwd() else str(place)
 
 
 def _is_here(package: str) -> bool:

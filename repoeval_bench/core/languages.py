@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 
 
@@ -15,7 +16,7 @@ from importlib.util import find_spec
 class Language:
     """One language. `endings` are those of file names, lower-cased, with the dot.
 
-    `module` and `function` give its tree-sitter grammar; `extra` installs it, "" where it is always installed.
+    `module` and `function` give its tree-sitter grammar.
     `doc_comments` are how comments begin that document what is below them.
     """
 
@@ -23,7 +24,6 @@ class Language:
     endings: tuple[str, ...]
     module: str
     function: str = "language"
-    extra: str = "languages"
     line_comment: str = "//"
     doc_comments: tuple[str, ...] = ("/**",)
 
@@ -34,13 +34,18 @@ class Language:
 
     @property
     def installed(self) -> bool:
-        """Whether the grammar's package is there; it is not imported."""
-        return find_spec(self.module) is not None
+        """Whether the grammar's package is there, as in every whole installation; it is not imported."""
+        return _is_here(self.module)
 
     @property
-    def requirement(self) -> str:
-        """What to install for the grammar, as a word of a shell."""
-        return f"'repoeval-bench[{self.extra}]'" if self.extra else "repoeval-bench"
+    def package(self) -> str:
+        """The grammar's package, as it is installed."""
+        return self.module.replace("_", "-")
+
+
+@cache
+def _is_here(module: str) -> bool:
+    return find_spec(module) is not None
 
 
 _FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
@@ -54,7 +59,6 @@ LANGUAGES: Mapping[str, Language] = {
             name="python",
             endings=(".py", ".pyi", ".pyw"),
             module="tree_sitter_python",
-            extra="",
             line_comment="#",
             doc_comments=(),
         ),

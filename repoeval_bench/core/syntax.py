@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from repoeval_bench.core.errors import GrammarError
+from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
@@ -64,7 +65,7 @@ def bare_grammar(of: Language) -> object:
     try:
         make: Callable[[], object] = getattr(import_module(of.module), of.function)
     except ModuleNotFoundError as error:
-        raise GrammarError(f"the grammar of {of.name} is not installed; run pip install {of.requirement}") from error
+        raise GrammarError(f"the grammar of {of.name} is not installed; run {install_command()}") from error
     return make()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.extras import install_command
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
 
 if TYPE_CHECKING:
@@ -23,5 +24,5 @@ def stability_table(found: Sequence[Stability]) -> Table:
     ]
     notes = ["texts are distinct embedded texts; those to embed again were not in the old version, in any of its files"]
     if any(each.tokens is None for each in found):
-        notes.append("tokens are not counted; pip install 'repoeval-bench[dense]' installs the tokenizer")
+        notes.append(f"tokens are not counted; {install_command('dense')} installs the tokenizer")
     return make_table([spec_column("chunker"), *heads], rows, notes=notes)

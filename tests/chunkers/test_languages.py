@@ -11,7 +11,6 @@ from repoeval_bench.chunkers.functions import FunctionsChunker
 from repoeval_bench.chunkers.recursive import RecursiveChunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
-from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile, count_nws
 
 SOURCES = {
@@ -82,14 +81,8 @@ SOURCES = {
 }
 
 
-def needs(language: str) -> None:
-    if not LANGUAGES[language].installed:
-        pytest.skip(f"the grammar of {language} is not installed; pip install 'repoeval-bench[languages]'")
-
-
 @pytest.fixture(params=SOURCES)
 def source(request):
-    needs(request.param)
     return SOURCES[request.param]
 
 
@@ -143,7 +136,6 @@ def test_functions_are_found(source) -> None:
 @pytest.mark.parametrize("language", SOURCES)
 def test_whatever_the_language_the_suite_passes(language: str) -> None:
     """The suite's Python is a syntax error there, which is as good a test."""
-    needs(language)
     chunker = AstChunker(max_nws=60, language=language)
     for text in CASES.values():
         if len(text) < 6_000:

@@ -1,5 +1,6 @@
 """Embedders that read texts whole: hashing and static vectors."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.core.errors import EmbeddingError, UsageError
+from repoeval_bench.core.extras import install_command
 from repoeval_bench.embedding.choice import find_encoder
 from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.models import locate
@@ -139,7 +141,7 @@ def test_static_without_its_extra_says_what_to_install(monkeypatch, tmp_path):
     """Where model2vec is not installed, one sentence names the extra."""
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: package != "model2vec" or None)
     with pytest.raises(
-        UsageError, match=r"embedder static needs model2vec; run pip install 'repoeval-bench\[static\]'"
+        UsageError, match=rf"embedder static needs model2vec; run {re.escape(install_command('static'))}"
     ):
         find_encoder("static", tmp_path)
 

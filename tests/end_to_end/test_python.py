@@ -1,11 +1,13 @@
 """What a person at a Python prompt or in a notebook meets."""
 
 import pickle
+import re
 
 import pytest
 
 from repoeval_bench import Benchmark, Chunk, LineSpan, choose, compare, evaluate, plot
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.extras import install_command
 from repoeval_bench.metrics import score_run
 
 
@@ -120,7 +122,7 @@ def test_a_missing_library_is_one_sentence(made, monkeypatch):
     """With the command that installs it."""
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None)
     for call in (made[0][0].per_query().to_pandas, made[0][0].per_query().to_polars):
-        with pytest.raises(UsageError, match=r"a data frame needs \w+; run pip install 'repoeval-bench\[frames\]'"):
+        with pytest.raises(UsageError, match=rf"a data frame needs \w+; run {re.escape(install_command('frames'))}"):
             call()
 
 

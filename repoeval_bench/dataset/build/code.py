@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
@@ -40,6 +41,7 @@ RULES = {
     "generated": "what a tool wrote, by the file's name, its first lines, or a declaration or source map beside it",
     "minified": "a line above 10,000 characters, or in a script lines of more than 110 characters in the mean",
     "other language": "files of no language that is asked for",
+    "no grammar": "files of a language whose grammar is not installed; every whole installation has all of them",
     "unknown language": "files of none of the languages that are known; they are not read",
 }
 """Reason -> what is left out by it. The first that holds is counted; the last three of the names are not code."""
@@ -132,13 +134,15 @@ class CodeFile:
 class Gathered:
     """What was found in a source so far: files of code and lines by language, and what was left out by reason.
 
-    `endings` counts the files of no known language by the endings of their names.
+    `endings` counts the files of no known language by the endings of their names, `unread` those of each language
+    without a grammar.
     """
 
     files: Counter[str] = field(default_factory=Counter)
     lines: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
+    unread: Counter[Language] = field(default_factory=Counter)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -150,7 +154,13 @@ class Gathered:
         """What was taken and what was not, on one line."""
         files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
         left_out = ", ".join(f"{number} {reason}" for reason, number in self.counts.items()) or "nothing"
-        return f"{files} files, {count(sum(self.lines.values()), 'line')}; left out: {left_out}"
+        return f"{files} files, {count(sum(self.lines.values()), 'line')}; left out: {left_out}{self.way_out}"
+
+    @property
+    def way_out(self) -> str:
+        """The end of a sentence: how to have read what has no grammar; empty where all have one."""
+        missing = ", ".join(f"{number} {language.name}" for language, number in self.unread.items())
+        return f" ({missing}; to read them run {install_command()})" if missing else ""
 
 
 def gather(origin: Origin, languages: Collection[str], found: Gathered) -> Iterator[CodeFile]:
@@ -161,7 +171,7 @@ def gather(origin: Origin, languages: Collection[str], found: Gathered) -> Itera
         if is_licence_path(entry.path) and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue
-        taken = _read(entry, origin.name, languages) if reason is None else reason
+        taken = _read(entry, origin.name, languages, found) if reason is None else reason
         if isinstance(taken, CodeFile):
             yield taken
             if taken.language and taken.file:
@@ -181,11 +191,11 @@ def no_code(origin: Origin, found: Gathered, languages: Sequence[str]) -> str:
     endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in found.endings.most_common(5))
     counts = ", ".join(f"{number} {reason}" for reason, number in found.counts.items())
     seen = f" (endings: {endings})" if endings else ""
-    return f"the source {origin.name} has no code in {wanted} of its own; left out: {counts}{seen}"
+    return f"the source {origin.name} has no code in {wanted} of its own; left out: {counts}{seen}{found.way_out}"
 
 
-def _read(entry: Entry, repo: str, languages: Collection[str]) -> CodeFile | str:
-    """A file of code, or why it is left out."""
+def _read(entry: Entry, repo: str, languages: Collection[str], found: Gathered) -> CodeFile | str:
+    """A file of code, or why it is left out; its language is counted where its grammar is missing."""
     if entry.size > MAX_BYTES:
         return "too large"
     raw = entry.read()
@@ -196,4 +206,9 @@ def _read(entry: Entry, repo: str, languages: Collection[str]) -> CodeFile | str
     language = language_of(entry.path, text)
     if language is None or (languages and language.name not in languages):
         return "other language"
-    return text_reason(language, text) or CodeFile(entry.path, raw, SourceFile(repo, entry.path, text), language)
+    if reason := text_reason(language, text):
+        return reason
+    if not language.installed:
+        found.unread[language] += 1
+        return "no grammar"
+    return CodeFile(entry.path, raw, SourceFile(repo, entry.path, text), language)

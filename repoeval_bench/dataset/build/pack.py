@@ -227,7 +227,7 @@ class _Building:
             seed=self._request.seed,
             context=CONTEXT,
             tokenizer=TOKENIZER,
-            languages={name: _version(LANGUAGES[name].module.replace("_", "-")) for name in languages},
+            languages={name: _version(LANGUAGES[name].package) for name in languages},
             levels=levels,
             sources=sources,
             rules=f"{RULES_VERSION}: docs/packs.md",

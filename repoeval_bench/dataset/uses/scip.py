@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import DatasetError, UsageError, os_errors_as
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import Definition
@@ -103,10 +104,9 @@ def _read(path: Path) -> Any:
 @cache
 def _message() -> Any:
     """The class of an index, made of `_FIELDS`."""
-    try:
-        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-    except ImportError as error:
-        raise UsageError("reading a SCIP index needs protobuf; pip install 'repoeval-bench[build]'") from error
+    require("reading a SCIP index", "google.protobuf")
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
     field_type = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name="scip.proto", package="scip", syntax="proto3")
     for name, fields in _FIELDS.items():

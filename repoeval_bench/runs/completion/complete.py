@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import GrammarError, SpecError, UsageError, all_mistakes
-from repoeval_bench.core.extras import require
+from repoeval_bench.core.extras import install_command, require
 from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
 from repoeval_bench.core.languages import Language, language_of
@@ -153,10 +153,9 @@ def _account(answered: Answered, distinct: int) -> str:
 def _check_grammars(prompted: Sequence[Prompted]) -> None:
     missing = {each.language.name: each.language for each in prompted if not each.language.installed}
     if missing:
-        wanted = sorted({each.requirement for each in missing.values()})
         raise GrammarError(
-            f"the grammar of {', '.join(sorted(missing))} is not installed, and identifiers are found by it; run pip "
-            f"install {' '.join(wanted)}"
+            f"the grammar of {', '.join(sorted(missing))} is not installed, and identifiers are found by it; run "
+            f"{install_command()}"
         )
 
 

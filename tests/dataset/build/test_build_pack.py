@@ -4,12 +4,15 @@ import filecmp
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
+from repoeval_bench.core.extras import install_command
+from repoeval_bench.core.languages import Language
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, tokens_of
 from repoeval_bench.dataset.loader import load_benchmark
@@ -136,7 +139,7 @@ def test_jedi_finds_what_names_find(code, tmp_path):
 
 def test_without_jedi_the_extra_is_named_and_nothing_is_built(code, tmp_path, monkeypatch):
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"--resolve jedi needs jedi; run pip install 'repoeval-bench\[build\]'"):
+    with pytest.raises(UsageError, match=f"--resolve jedi needs jedi; run {re.escape(install_command('build'))}"):
         build(tmp_path / "p", code, resolve="jedi")
     assert not list(tmp_path.iterdir())
 
@@ -199,7 +202,7 @@ def test_without_protobuf_the_extra_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", missing)
     index = write_index(tmp_path / "i.scip", ("a.ts", (0, 1, 2), "s", 1))
-    with pytest.raises(UsageError, match=r"--scip needs google.protobuf; run pip install 'repoeval-bench\[build\]'"):
+    with pytest.raises(UsageError, match=f"--scip needs google.protobuf; run {re.escape(install_command('build'))}"):
         build(tmp_path / "p", write_typed(tmp_path / "code"), scip=(index,))
 
 
@@ -427,3 +430,20 @@ def test_tasks_are_in_upstreams_format(pack):
     assert set(row) == {"prompt", "metadata"}
     assert set(row["metadata"]) >= {"task_id", "ground_truth", "fpath_tuple", "context_start_lineno", "lineno"}
     assert Path(*row["metadata"]["fpath_tuple"][1:]).as_posix() in {*CODE, *ASIDE}
+
+
+def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch):
+    """An installation that lacks one still reads the rest; what is left has the command that mends it."""
+    monkeypatch.setattr(Language, "installed", property(lambda language: language.name not in {"go", "typescript"}))
+    code = write_code(tmp_path / "mixed")
+    said = []
+    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "pack", notify=said.append)
+    (source,) = pack.content.sources
+    assert source.files == {"java": 1, "python": 1}
+    assert source.left_out == LEFT_OUT | {"no grammar": 2}
+    assert all(f"1 {each}" in said[0] for each in ("go", "typescript"))
+    assert install_command() in said[0]
+    (tmp_path / "go").mkdir()
+    (tmp_path / "go" / "a.go").write_text("package a\n\nfunc A() int {\n\treturn 1\n}\n")
+    with pytest.raises(NoDataError, match=re.escape(install_command())):
+        build(tmp_path / "other", tmp_path / "go")
