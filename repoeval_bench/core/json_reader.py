@@ -2,7 +2,8 @@
 
 UTF-8, with or without a BOM; a file whose name ends in `.gz` is unpacked as it is read. Refused are a line or a
 document of more than its limit of bytes, nesting of more than 200 levels, a number of more than 4,300 digits, a lone
-surrogate. What else a value may be, its model says, or `parse_plain`.
+surrogate, and a key that appears twice in one object, of which two readers would take two values. What else a value may
+be, its model says, or `parse_plain`.
 """
 
 from __future__ import annotations
@@ -71,9 +72,11 @@ def faults_as(kind: type[BenchError], path: Path, way_out: str) -> Iterator[None
 def parse(text: bytes | str, model: type[_Model], whole: str = "") -> _Model:
     """A record of a text; a JsonFaultError says what is not as the model wants it, of the `whole` by that name."""
     try:
-        return model.model_validate_json(text)
+        record = model.model_validate_json(text)
     except ValidationError as error:
         raise JsonFaultError(*_faults(text, error, whole), whole=not error.errors()[0]["loc"]) from error
+    _check_distinct(text)
+    return record
 
 
 def parse_loose(text: bytes | str) -> Any:
@@ -102,6 +105,23 @@ def _faults(text: bytes | str, error: ValidationError, whole: str = "") -> list[
         except UnicodeDecodeError as fault:
             return [f"{whole}{': ' if whole else ''}UTF-8 was expected, byte {fault.start} is not"]
     return mistakes(error, whole)
+
+
+def _check_distinct(text: bytes | str) -> None:
+    """Raise a JsonFaultError if valid JSON has a key twice in one object."""
+    colons = text.count(b":") if isinstance(text, bytes) else text.count(":")
+    # Each key has its colon. Only where there are more, in texts or of a key that appears twice, is it read slowly.
+    if colons != _count_keys(from_json(text, cache_strings="keys")):
+        json.loads(text, object_pairs_hook=_distinct, parse_float=str, parse_int=str)
+
+
+def _count_keys(value: Any) -> int:
+    """Return the number of keys in a value and in all that it holds."""
+    n, inner = (len(value), value.values()) if type(value) is dict else (0, value if type(value) is list else ())
+    for each in inner:
+        if type(each) is dict or type(each) is list:  # asked here: most values are neither, and a call costs more
+            n += _count_keys(each)
+    return n
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -166,9 +186,9 @@ def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
     with opened(path) as stream:
         for number, line in lines(stream):
             try:
-                yield number, model.model_validate_json(line)
-            except ValidationError as error:
-                raise JsonFaultError(*_faults(line, error), line=number) from error
+                yield number, parse(line, model)
+            except JsonFaultError as fault:
+                raise JsonFaultError(*fault.faults, line=number) from fault
 
 
 def read_document(path: Path, most: int = MOST_OF_A_DOCUMENT) -> bytes:

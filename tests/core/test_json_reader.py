@@ -114,6 +114,32 @@ def test_a_mistake_is_named_with_what_is_there(tmp_path):
         list(read_rows(path, Row))
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('{"a": 1, "a": 1}', "a"),
+        ('{"a": 1, "\\u0061": 2}', "a"),
+        ('{"a": 1, "b": [{"c:d": 1, "e": 2, "c:d": ":"}]}', "c:d"),
+        ('{"a": 1, "b": {"x": {}, "x": {"y": 1}}}', "x"),
+    ],
+)
+def test_a_key_that_appears_twice_is_refused_wherever_it_is(tmp_path, text, key):
+    """Of two values a reader takes the first and another the last: in a document, in a row, in what no model knows."""
+    for given in (text, text.encode()):
+        with pytest.raises(JsonFaultError, match=f"'{key}' appears twice; keep one"):
+            parse(given, Row)
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f'{{"a": 1}}\n{text}\n')
+    with pytest.raises(JsonFaultError, match=f"'{key}' appears twice") as fault:
+        list(read_rows(path, Row))
+    assert fault.value.line == 2
+
+
+def test_keys_that_are_alike_in_two_objects_are_not_refused():
+    """Colons in texts and keys are no keys."""
+    assert parse('{"a": 1, "b": {"a": "x: y", "c:": [{"a": 1}, {"a": 2}]}}', Row).a == 1
+
+
 def test_a_damaged_gzip_file_is_unreadable_and_never_a_traceback(tmp_path):
     """Every single byte is changed once; what is read is a row, or one of two errors."""
     whole = gzip.compress(b"".join(b'{"a": %d}\n' % i for i in range(40)), mtime=0)
