@@ -47,6 +47,22 @@ def robust_error(sample: Sample) -> RobustError:
     return RobustError(np.sqrt(variance) / sample.n_groups, float(traces**2 / squares))
 
 
+def robust_covariance(sample: Sample) -> FloatArray:
+    """The CR2 covariance of the columns' means over groups, float64 (n_columns, n_columns); its diagonal is `error`^2.
+
+    NaN where a group has one cluster.
+    """
+    k = sample.sums.shape[1]
+    covariance = np.zeros((k, k))
+    for sums, counts in sample.members():
+        n = counts.sum()
+        if len(counts) < 2:
+            return np.full_like(covariance, np.nan)
+        residuals = (sums - counts[:, None] * (sums.sum(axis=0) / n)) / np.sqrt(1 - counts / n)[:, None]
+        covariance += residuals.T @ residuals / n**2
+    return covariance / sample.n_groups**2
+
+
 def effective_clusters(sample: Sample) -> float:
     """How many clusters of equal weight would tell as much: 1 / the sum of the squared weights in the mean."""
     _, weights = sample.parts()

@@ -1,0 +1,267 @@
+"""Own means shrunk towards those of other repositories: which candidate to choose, and what it costs if that is wrong.
+
+A few files of one's own say little about candidates that are close, and other repositories say nothing of what is
+special about one's own. So each candidate's own mean is moved towards what other repositories lead to expect, by as
+much as the own one is uncertain. With x = own means less their mean over the k candidates, pi = the same expected by
+the prior, tau = standard deviation of a repository's own x around pi, and V = the covariance of x over files:
+
+    s^2   = trace(V) / (k - 1)
+    B     = tau^2 / (tau^2 + s^2)
+    score = pi + B (x - pi)
+    theta ~ N(score, B V)           what the candidates would score on all files like these
+
+That is the James-Stein estimate with known prior, in the form of Efron and Morris (1975, "Data analysis using Stein's
+estimator and its generalizations") and of Fay and Herriot (1979): normal prior, normal means, one weight for all
+candidates. V is CR2 (`robust_errors`), and taken for `SMOOTHING` files to be what files of other repositories vary by,
+since that of few files is known badly. The choice has the highest score, which is the least expected loss, where the
+loss of candidate a is max theta - theta_a.
+
+The functions are pure: where a prior comes from is `boards`'s affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.analysis.robust_errors import robust_covariance
+from repoeval_bench.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.sign_flips import FloatArray
+    from repoeval_bench.analysis.statistics import Sample
+
+SMOOTHING = 20
+"""Files for which the prior's covariance counts beside that of the own ones."""
+
+CLOSE = 0.005
+"""A candidate whose score is so near to the highest may be taken for its price."""
+
+DRAWS = 10_000
+"""Of what the candidates would score: a probability near 1/2 has a Monte-Carlo error of 0.005."""
+
+_DIGITS = 12
+"""Scores are compared at so many digits: a sum's rounding error must not break a tie."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prior:
+    """What other repositories say of k candidates on a repository of which nothing is known.
+
+    `mean` is float64 (k,), the expected score of each less that of all; `deviation` (k,) the standard deviation of a
+    repository's own around it, tau; `noise` (k, k) the covariance of one file's scores around its repository's.
+    """
+
+    mean: FloatArray
+    deviation: FloatArray
+    noise: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Posterior:
+    """What is known of k candidates after their own scores were seen, all less their mean over the candidates.
+
+    `own`, `prior` and `score` are float64 (k,), `covariance` (k, k) that of the true scores around `score`. `weight` is
+    B and `tau` the prior's deviation of each, (k,); `error` is s. `tokens` is what a query costs that reads the
+    candidate's chunks, None where it is not known. Of several combined ones weight, tau and error are the means.
+    """
+
+    names: tuple[str, ...]
+    tokens: tuple[float | None, ...]
+    own: FloatArray
+    prior: FloatArray
+    score: FloatArray
+    covariance: FloatArray
+    weight: FloatArray
+    tau: FloatArray
+    error: float
+    n_files: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedCandidate:
+    """A candidate with its means less that of all candidates, and what it costs to choose it if it is not the best.
+
+    `deviation` is the standard deviation of its true score around `score`, `expected_loss` and `loss_95` are the mean
+    and the 95th percentile of the best true score less its own, `probability` is that of being the best.
+    """
+
+    name: str
+    tokens: float | None
+    own: float
+    prior: float
+    score: float
+    deviation: float
+    expected_loss: float
+    loss_95: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The candidates, the one to choose first; the less it is expected to cost, the earlier a candidate comes."""
+
+    candidates: tuple[RankedCandidate, ...]
+    n_files: int
+
+    @property
+    def choice(self) -> RankedCandidate:
+        """The candidate with the least expected loss; of equal ones the cheapest."""
+        return self.candidates[0]
+
+    @property
+    def cheapest(self) -> RankedCandidate:
+        """The candidate with the fewest tokens of those whose score is within `CLOSE` of the highest."""
+        least = round(self.choice.score - CLOSE, _DIGITS)
+        near = [each for each in self.candidates if each.score >= least and each.tokens is not None]
+        return min(near, key=lambda each: (each.tokens or 0.0, -each.score, each.name), default=self.choice)
+
+    def candidate(self, name: str) -> RankedCandidate:
+        """The candidate of this name; a KeyError where there is none."""
+        return {each.name: each for each in self.candidates}[name]
+
+
+def shrink(
+    sample: Sample, prior: Prior, names: Sequence[str], tokens: Sequence[float | None] | None = None
+) -> Posterior:
+    """Shrink the means of a sample, a column for each candidate and a cluster for each file, towards the prior.
+
+    `names` are those of the columns, each once; they break ties, and make draws independent of the columns' order.
+    """
+    k = len(names)
+    if len(set(names)) < k:
+        raise UsageError("a candidate is named twice; give each a name of its own")
+    own = _centred(sample.mean())
+    expected = _centred(prior.mean)
+    covariance = smoothed_covariance(sample, prior.noise)
+    error = float(np.trace(covariance)) / max(1, k - 1)
+    variance = prior.deviation**2
+    both = variance + error
+    weight = np.divide(variance, both, out=np.ones(k), where=both > 0)
+    root = np.sqrt(weight)
+    return Posterior(
+        names=tuple(names),
+        tokens=tuple(tokens or [None] * k),
+        own=own,
+        prior=expected,
+        score=expected + weight * (own - expected),
+        covariance=root[:, None] * covariance * root,
+        weight=weight,
+        tau=prior.deviation,
+        error=error**0.5,
+        n_files=sample.n_clusters,
+    )
+
+
+def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
+    """The covariance of the means less their mean over the columns, with that of other repositories for 20 files.
+
+    `noise` is float64 (k, k), that of one file. A single file says nothing of how files vary.
+    """
+    n = sample.n_clusters
+    expected = _centred(_centred(noise).T) / n
+    own = _centred(_centred(robust_covariance(sample)).T)
+    if not np.isfinite(own).all():
+        return expected
+    share = (n - 1) / (n - 1 + SMOOTHING)
+    return share * own + (1 - share) * expected
+
+
+def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
+    """One posterior of the candidates that all have: the mean over questions of the mean over a question's own.
+
+    Each comes with the question that it answers, a protocol; several of one question are of several retrievers. These
+    are asked the same queries, so their errors are taken to go together; those of different questions are independent.
+    """
+    names = [name for name in posteriors[0][1].names if all(name in each.names for _, each in posteriors)]
+    if not names:
+        raise UsageError("no candidate has a score in every setting; leave out the setting in which they failed")
+    by_question: dict[str, list[Posterior]] = {}
+    for question, each in posteriors:
+        by_question.setdefault(question, []).append(_of(each, names))
+    questions = [_mean(group, independent=False) for group in by_question.values()]
+    return _mean(questions, independent=True)
+
+
+def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -> Decision:
+    """Rank the candidates by what choosing each would cost, from draws of what they would score.
+
+    Each draw comes with its mirror image, so the mean over draws is the score and the choice does not hang on them.
+    """
+    order = sorted(range(len(posterior.names)), key=lambda i: posterior.names[i])
+    score, covariance = posterior.score[order], posterior.covariance[np.ix_(order, order)]
+    noise = rng.standard_normal((draws // 2, len(order))) @ _root(covariance)
+    true = np.round(score + np.concatenate([noise, -noise]), _DIGITS)
+    best = true.max(axis=1, keepdims=True)
+    losses = best - true
+    first = losses == 0
+    ranked = [
+        RankedCandidate(
+            name=posterior.names[i],
+            tokens=posterior.tokens[i],
+            own=float(posterior.own[i]),
+            prior=float(posterior.prior[i]),
+            score=float(posterior.score[i]),
+            deviation=float(np.sqrt(max(0.0, posterior.covariance[i, i]))),
+            expected_loss=float(losses[:, at].mean()),
+            loss_95=float(np.quantile(losses[:, at], 0.95)),
+            probability=float((first[:, at] / first.sum(axis=1)).mean()),
+        )
+        for at, i in enumerate(order)
+    ]
+    unknown = float("inf")
+    ranked.sort(key=lambda each: (-round(each.score, _DIGITS), unknown if each.tokens is None else each.tokens))
+    return Decision(candidates=tuple(ranked), n_files=posterior.n_files)
+
+
+def _centred(values: FloatArray) -> FloatArray:
+    """The rows less their mean."""
+    return np.asarray(values - values.mean(axis=0), dtype=np.float64)
+
+
+def _root(covariance: FloatArray) -> FloatArray:
+    """The symmetric square root, which does not depend on the order of rows."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T, dtype=np.float64)
+
+
+def _of(posterior: Posterior, names: Sequence[str]) -> Posterior:
+    """The posterior of these candidates alone, less their own mean."""
+    at = [posterior.names.index(name) for name in names]
+    return Posterior(
+        names=tuple(names),
+        tokens=tuple(posterior.tokens[i] for i in at),
+        own=_centred(posterior.own[at]),
+        prior=_centred(posterior.prior[at]),
+        score=_centred(posterior.score[at]),
+        covariance=_centred(_centred(posterior.covariance[np.ix_(at, at)]).T),
+        weight=posterior.weight[at],
+        tau=posterior.tau[at],
+        error=posterior.error,
+        n_files=posterior.n_files,
+    )
+
+
+def _mean(posteriors: Sequence[Posterior], *, independent: bool) -> Posterior:
+    """The mean of posteriors of the same candidates, whose errors are independent or go together."""
+    n = len(posteriors)
+    if independent:
+        covariance = sum(each.covariance for each in posteriors) / n**2
+    else:
+        root = sum(_root(each.covariance) for each in posteriors) / n
+        covariance = root @ root
+    costs = list(zip(*(each.tokens for each in posteriors), strict=True))
+    return Posterior(
+        names=posteriors[0].names,
+        tokens=tuple(None if None in row else sum(row) / n for row in costs),
+        covariance=covariance,
+        n_files=max(each.n_files for each in posteriors),
+        error=sum(each.error for each in posteriors) / n,
+        **{
+            name: np.mean([getattr(each, name) for each in posteriors], axis=0)
+            for name in ("own", "prior", "score", "weight", "tau")
+        },
+    )

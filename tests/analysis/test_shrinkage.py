@@ -1,0 +1,213 @@
+"""Own means shrunk towards a prior: the formula by hand, and what has to hold whatever the scores are."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repoeval_bench.analysis.robust_errors import robust_covariance, robust_error
+from repoeval_bench.analysis.shrinkage import CLOSE, Prior, combine, decide, shrink, smoothed_covariance
+from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.core.errors import UsageError
+
+
+def rng(seed=7):
+    return np.random.default_rng(seed)
+
+
+def prior_of(mean, tau=0.03, noise=0.1):
+    k = len(mean)
+    return Prior(mean=np.array(mean, dtype=float), deviation=np.full(k, tau), noise=noise**2 * np.eye(k))
+
+
+def scores(n_queries, k, seed=0):
+    return rng(seed).uniform(0, 1, (n_queries, k))
+
+
+def names_of(k):
+    return [f"c{i}" for i in range(k)]
+
+
+@st.composite
+def problems(draw):
+    """Scores of k candidates on queries in files, with a prior: any number of files from one on."""
+    k, n_files = draw(st.integers(1, 6)), draw(st.integers(1, 12))
+    sizes = draw(st.lists(st.integers(1, 4), min_size=n_files, max_size=n_files))
+    table = scores(sum(sizes), k, draw(st.integers(0, 2**16))) * draw(st.sampled_from([0.0, 0.01, 1.0]))
+    mean = draw(st.lists(st.floats(-0.2, 0.2), min_size=k, max_size=k))
+    prior = prior_of(mean, draw(st.sampled_from([0.0, 0.01, 0.05])), draw(st.sampled_from([0.0, 0.1])))
+    return table, np.repeat(np.arange(n_files), sizes), prior
+
+
+def test_the_formula_by_hand():
+    """Two candidates, two files of one query: x = +-0.15, V by CR2, and two thirds of the way to it."""
+    sample = Sample.micro(np.array([[0.5, 0.3], [0.7, 0.3]]), [0, 1])
+    prior = Prior(mean=np.array([-0.01, 0.01]), deviation=np.full(2, 0.1), noise=np.zeros((2, 2)))
+    # Relative scores are +-0.1 and +-0.2, so residuals +-0.05, raised by 1 / (1 - 1/2): V = 4 x 0.05^2 / 2^2 on the
+    # diagonal, of which one file beyond the first counts beside 20.
+    s2 = 2 * 0.05**2 / 21
+    weight = 0.01 / (0.01 + s2)
+    found = shrink(sample, prior, ["a", "b"])
+    assert found.own == pytest.approx([0.15, -0.15])
+    assert found.error**2 == pytest.approx(s2)
+    assert found.weight == pytest.approx([weight] * 2)
+    assert found.score[0] == pytest.approx(-0.01 + weight * 0.16)
+    assert found.covariance[0] == pytest.approx([weight * s2 / 2, -weight * s2 / 2])
+
+
+def test_the_diagonal_of_the_covariance_is_the_robust_error():
+    sample = Sample.macro(scores(40, 3), [i // 3 for i in range(40)], ["a"] * 18 + ["b"] * 22)
+    assert np.sqrt(np.diag(robust_covariance(sample))) == pytest.approx(robust_error(sample).error)
+
+
+@given(problems())
+@settings(max_examples=60, deadline=None)
+def test_a_score_is_between_the_own_mean_and_the_prior(problem):
+    table, files, prior = problem
+    found = shrink(Sample.micro(table, files), prior, names_of(table.shape[1]))
+    low, high = np.minimum(found.own, found.prior), np.maximum(found.own, found.prior)
+    assert (found.score >= low - 1e-12).all()
+    assert (found.score <= high + 1e-12).all()
+    assert (found.weight >= 0).all()
+    assert (found.weight <= 1).all()
+
+
+@given(problems())
+@settings(max_examples=40, deadline=None)
+def test_a_decision_has_a_number_for_everything(problem):
+    """One file, one candidate, all scores equal, no variance: all of it is defined."""
+    table, files, prior = problem
+    decision = decide(shrink(Sample.micro(table, files), prior, names_of(table.shape[1])), rng(), 200)
+    figures = [
+        (each.score, each.deviation, each.expected_loss, each.loss_95, each.probability) for each in decision.candidates
+    ]
+    assert np.isfinite(figures).all()
+    assert min(each.expected_loss for each in decision.candidates) == decision.choice.expected_loss >= 0
+    assert sum(each.probability for each in decision.candidates) == pytest.approx(1)
+    assert decision.cheapest.score >= decision.choice.score - CLOSE - 1e-9
+
+
+@given(problems(), st.randoms(use_true_random=False))
+@settings(max_examples=30, deadline=None)
+def test_the_order_of_candidates_and_of_files_changes_nothing(problem, random):
+    table, files, prior = problem
+    k = table.shape[1]
+    columns, rows = random.sample(range(k), k), random.sample(range(len(table)), len(table))
+    names = names_of(k)
+    one = decide(shrink(Sample.micro(table, files), prior, names, range(k)), rng(), 200)
+    moved = Prior(
+        mean=prior.mean[columns], deviation=prior.deviation[columns], noise=prior.noise[np.ix_(columns, columns)]
+    )
+    sample = Sample.micro(table[np.ix_(rows, columns)], files[rows])
+    other = decide(shrink(sample, moved, [names[i] for i in columns], columns), rng(), 200)
+    for name in names:
+        a, b = one.candidate(name), other.candidate(name)
+        assert (a.score, a.deviation) == pytest.approx((b.score, b.deviation), abs=1e-9)
+        assert (a.expected_loss, a.loss_95) == pytest.approx((b.expected_loss, b.loss_95), abs=1e-6)
+    assert one.choice.name == other.choice.name
+
+
+@given(problems(), st.floats(-5, 5))
+@settings(max_examples=30, deadline=None)
+def test_a_constant_added_to_all_scores_changes_nothing(problem, constant):
+    table, files, prior = problem
+    names = names_of(table.shape[1])
+    one = shrink(Sample.micro(table, files), prior, names)
+    other = shrink(Sample.micro(table + constant, files), prior, names)
+    assert other.score == pytest.approx(one.score, abs=1e-9)
+    assert other.covariance == pytest.approx(one.covariance, abs=1e-9)
+
+
+def test_of_many_files_the_own_means_are_all_that_counts():
+    table = scores(20_000, 4)
+    found = shrink(Sample.micro(table, range(20_000)), prior_of([0.1, 0, 0, -0.1], noise=0.3), names_of(4))
+    assert found.score == pytest.approx(found.own, abs=1e-3)
+    assert found.own != pytest.approx(found.prior, abs=0.01)
+
+
+def test_of_one_file_the_prior_decides():
+    found = shrink(Sample.micro(scores(5, 3), [0] * 5), prior_of([0.1, 0, -0.1], tau=0.01, noise=0.5), names_of(3))
+    assert (found.weight < 0.01).all()
+    assert found.score == pytest.approx(found.prior, abs=0.01)
+
+
+def test_a_candidate_far_above_all_others_costs_nothing():
+    table = 0.001 * scores(60, 3) + np.array([0.0, 0.9, 0.0])
+    decision = decide(shrink(Sample.micro(table, range(60)), prior_of([0, 0, 0]), names_of(3)), rng())
+    assert decision.choice.name == "c1"
+    assert (decision.choice.expected_loss, decision.choice.loss_95, decision.choice.probability) == (0, 0, 1)
+    assert decision.candidate("c0").expected_loss == pytest.approx(0.9, abs=0.05)
+
+
+def test_the_expected_loss_is_that_of_two_normal_candidates():
+    """E max(0, d) of a normal d with mean m and deviation s is s phi(m / s) + m Phi(m / s)."""
+    sample = Sample.micro(np.array([[0.5, 0.4]] * 30), range(30))
+    prior = Prior(mean=np.zeros(2), deviation=np.full(2, 0.2), noise=np.eye(2) * 0.5)
+    posterior = shrink(sample, prior, ["a", "b"])
+    decision = decide(posterior, rng(), 100_000)
+    lead = decision.choice.score - decision.candidates[1].score
+    deviation = 2 * decision.choice.deviation
+    z = lead / deviation
+    from scipy.special import ndtr
+
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    assert decision.choice.name == "a"
+    assert decision.choice.expected_loss == pytest.approx(deviation * density - lead * ndtr(-z), rel=0.03)
+    assert decision.choice.probability == pytest.approx(ndtr(z), abs=0.01)
+
+
+def test_candidates_that_score_the_same_are_ordered_by_cost():
+    table = np.full((10, 3), 0.4)
+    decision = decide(shrink(Sample.micro(table, range(10)), prior_of([0, 0, 0]), names_of(3), [900, 300, None]), rng())
+    assert [each.name for each in decision.candidates] == ["c1", "c0", "c2"]
+
+
+def test_the_cheapest_is_within_the_margin():
+    prior = Prior(mean=np.array([0.02, 0.016, 0.0]), deviation=np.zeros(3), noise=np.eye(3))
+    decision = decide(shrink(Sample.micro(scores(9, 3), range(9)), prior, names_of(3), [900, 300, 100]), rng())
+    assert (decision.choice.name, decision.cheapest.name) == ("c0", "c1")
+
+
+def test_few_files_are_taken_to_vary_as_those_of_other_repositories():
+    noise = np.diag([0.4, 0.2, 0.3])
+    centred = noise - noise.mean(axis=0) - noise.mean(axis=1)[:, None] + noise.mean()
+    one = Sample.micro(scores(3, 3), [0, 0, 0])
+    assert smoothed_covariance(one, noise) == pytest.approx(centred)
+    many = Sample.micro(scores(2_000, 3), range(2_000))
+    relative = Sample.micro(scores(2_000, 3) - scores(2_000, 3).mean(axis=1, keepdims=True), range(2_000))
+    assert smoothed_covariance(many, noise) == pytest.approx(robust_covariance(relative), rel=0.1, abs=1e-6)
+
+
+def test_questions_weigh_the_same_however_many_retrievers_answer_them():
+    def posterior(mean, names=("a", "b")):
+        exact = Prior(mean=np.array(mean), deviation=np.zeros(len(mean)), noise=np.eye(len(mean)))
+        return shrink(Sample.micro(np.zeros((4, len(mean))), range(4)), exact, names)
+
+    uses = [("uses", posterior([0.1, -0.1])), ("uses", posterior([0.3, -0.3]))]
+    both = combine([*uses, ("docstring", posterior([-0.4, 0.4]))])
+    assert both.score == pytest.approx([(0.2 - 0.4) / 2, (0.4 - 0.2) / 2])
+    assert decide(both, rng()).choice.name == "b"
+
+
+def test_retrievers_share_their_errors_and_questions_do_not():
+    one = shrink(Sample.micro(scores(8, 3), range(8)), prior_of([0.1, 0, 0]), names_of(3))
+    alike, apart = combine([("uses", one), ("uses", one)]), combine([("uses", one), ("docstring", one)])
+    assert alike.covariance == pytest.approx(one.covariance)
+    assert apart.covariance == pytest.approx(one.covariance / 2)
+    assert alike.score == pytest.approx(one.score)
+
+
+def test_candidates_that_one_setting_lacks_are_left_out():
+    one = shrink(Sample.micro(scores(8, 3), range(8)), prior_of([0.1, 0, 0]), ["a", "b", "c"])
+    other = shrink(Sample.micro(scores(8, 2), range(8)), prior_of([0, 0]), ["c", "a"])
+    both = combine([("uses", one), ("docstring", other)])
+    assert both.names == ("a", "c")
+    assert both.score.sum() == pytest.approx(0)
+    alone = shrink(Sample.micro(scores(8, 1), range(8)), prior_of([0]), ["z"])
+    with pytest.raises(UsageError):
+        combine([("uses", one), ("docstring", alone)])
+
+
+def test_a_name_given_twice_is_refused():
+    with pytest.raises(UsageError):
+        shrink(Sample.micro(scores(3, 2), range(3)), prior_of([0, 0]), ["a", "a"])
