@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,6 @@ from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, parse_shard, read_benchmark, shipped
 from repoeval_bench.runs.benchmark_file import shard as part_of
 from repoeval_bench.runs.execution import experiment_on
-from repoeval_bench.runs.forecast import Forecast, forecast, total
 from repoeval_bench.runs.jobs import stands_alone
 from repoeval_bench.runs.materials import left_out
 from repoeval_bench.runs.naming import remember
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Check the file and list its runs, without making them; what embedding servers would be sent, and its cost.",
+    help="Check the file and list its runs, without making them.",
 )
 @click.option("--commands", is_flag=True, help="With --dry-run: list them as shell lines, each making one run.")
 @click.option("--shard", metavar="I/N", help="Make part I of N of the runs, and compare nothing; see `merge`.")
@@ -89,7 +88,7 @@ def run_command(  # longer than 60 lines: each option has its line
         if commands:
             _list_commands(requests, without, out, home, as_json=as_json)
         else:
-            _list(requests, forecast(requests, home=home, notify=say, without=without), as_json=as_json)
+            _list(requests, as_json=as_json)
         return
     if not requests:
         say(f"note: part {shard} of {len(asked.requests)} runs holds none")
@@ -178,23 +177,19 @@ def _print(
     echo()
 
 
-def _list(requests: Sequence[RunRequest], sending: Mapping[RunRequest, Forecast], *, as_json: bool) -> None:
+def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     for request in requests:
         protocol = request.resolved_protocol()
         chunker = make_parts(protocol, request.chunker)[0].spec
         row: dict[str, Any] = {"protocol": protocol.name, "chunker": chunker} | request.combination()
         row["protocol"] = protocol.name
-        if request in sending:
-            row["sends"] = sending[request].as_json() if as_json else str(sending[request])
         rows.append(row)
     if as_json:
         print_json(rows)
         return
     for row in rows:
         echo(" · ".join(value if name != "match_size" else f"size of {value}" for name, value in row.items()))
-    if sending:
-        echo(f"all together: {total(sending.values())}")
 
 
 def _list_commands(

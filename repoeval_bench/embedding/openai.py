@@ -13,7 +13,7 @@ from repoeval_bench.core.files import readable
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.embedding.server import Answered, EmbeddingServer
-from repoeval_bench.embedding.text_encoder import Limit, Sending, unit_rows
+from repoeval_bench.embedding.text_encoder import Limit, unit_rows
 from repoeval_bench.embedding.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -121,16 +121,6 @@ class OpenAiEncoder:
     def cost(self, tokens: int) -> float | None:
         """What so many tokens cost; None without a price."""
         return None if self._options.price is None else tokens * self._options.price / 1e6
-
-    def sends(self, texts: Sequence[str], role: Role) -> Sending:
-        """What it would take to send these texts; nothing is sent."""
-        tokens = sum(self.most_tokens(texts, role))
-        return Sending(tokens, self.count_tokens is not None, self.cost(tokens))
-
-    @property
-    def cost_limit(self) -> float | None:
-        """What a command may cost; None for any amount."""
-        return self._options.cost_limit
 
     def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
         """An EmbeddingError where a text may be longer than the model reads, and no tokenizer is known to cut it by."""

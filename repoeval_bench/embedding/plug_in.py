@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import EmbeddingError, plug_in_errors_as
 from repoeval_bench.core.parts import Role
-from repoeval_bench.embedding.text_encoder import PlainEncoder, Sending, unit_rows
+from repoeval_bench.embedding.text_encoder import PlainEncoder, unit_rows
 
 if TYPE_CHECKING:
     from repoeval_bench.core.registry import Chosen
@@ -26,29 +25,12 @@ class PlugInEncoder(PlainEncoder):
         self._inner, self.spec = inner, chosen.spec
         self.identity: Mapping[str, Any] = {"plug_in": chosen.row.where, **dict(inner.identity)}
 
-        self.sends = self._sends if hasattr(inner, "sends") else None
-        """What it would take to send texts of a role, where the embedder says it."""
-
     def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """What the embedder gives for each text, of unit length."""
-        rows = np.asarray(self._asked("encode", texts, role), dtype=np.float32)
+        with plug_in_errors_as(EmbeddingError, self.spec, "repair the embedder"):
+            rows = np.asarray(self._inner.encode(texts, role), dtype=np.float32)
         if rows.ndim != 2 or len(rows) != len(texts):
             raise EmbeddingError(
                 f"{self.spec} gave an array of shape {rows.shape} for {len(texts)} texts; encode gives one row for each"
             )
         return unit_rows(rows, texts)
-
-    def _sends(self, texts: Sequence[str], role: Role) -> Sending:
-        given = self._asked("sends", texts, role)
-        try:
-            tokens, cost = given
-            found = Sending(int(tokens), exact=False, cost=None if cost is None else float(cost))
-        except (TypeError, ValueError, OverflowError):
-            found = None
-        if found is None or found.tokens < 0 or not 0 <= (found.cost or 0) < math.inf:
-            raise EmbeddingError(f"{self.spec} gave {given!r} as what it sends; sends gives (tokens, cost or None)")
-        return found
-
-    def _asked(self, method: str, texts: Sequence[str], role: Role) -> Any:
-        with plug_in_errors_as(EmbeddingError, self.spec, "repair the embedder"):
-            return getattr(self._inner, method)(texts, role)

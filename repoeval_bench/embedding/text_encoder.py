@@ -34,15 +34,6 @@ class Limit:
     starts: Callable[[str], list[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """What texts take that are sent to a server: tokens, `exact` or at most so many; the cost, None without a price."""
-
-    tokens: int
-    exact: bool
-    cost: float | None
-
-
 class TextEncoder(Protocol):
     """Encodes texts; it knows of no cache."""
 

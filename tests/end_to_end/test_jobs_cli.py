@@ -147,3 +147,18 @@ def test_json_is_still_json_where_a_run_failed(call, wrong, tmp_path):
     assert done.code == 1
     (_, failed) = json.loads(done.out)
     assert "wrong" in failed["left_out"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--job-page", "."), "'--job-page': File '.' is a directory"),
+        (("--out", "nope://x"), "nope://x is not the address of a store"),
+        (("--embedder", "openai:m,price=1,cost_limit=1"), "cost_limit is counted in one process"),
+    ],
+)
+def test_where_runs_are_made_is_checked_before_any(mirror, tmp_path, words, told):
+    """A page that would be a folder, a store that is none, and a limit that each worker would count for itself."""
+    places = ("--source", mirror, "--out", tmp_path / "out", *words)
+    done = bench("compare", "-c", "fixed", "-c", "ast", "--executor", "local:2", *places, home=tmp_path / "home")
+    assert told in one_sentence(done, 2)

@@ -108,18 +108,6 @@ def test_the_page_on_jobs_tells_them_from_those_that_made_a_run(places, tmp_path
     assert text.count(">left out</td>") == 1
 
 
-def test_what_would_be_sent_is_told_of_the_others(places, tmp_path):
-    """A dry run asks no server; of two settings the reason is said once."""
-    bench_file = tmp_path / "bench.yaml"
-    bench_file.write_text(
-        "chunkers: [ast, astchunk]\nprotocol: [body, context]\nembedder: openai:small,base_url=http://127.0.0.1:9/v1,price=2\n"
-    )
-    done = bench("run", bench_file, "--source", places["pack"], "--dry-run", "--json", home=places["home"])
-    said_once(done)
-    sent = {(each["protocol"], each["chunker"].partition(":")[0]): "sends" in each for each in json.loads(done.out)}
-    assert sent == {(protocol, name): name == "ast" for protocol in ("body", "context") for name in ("ast", "astchunk")}
-
-
 def test_a_grid_and_a_recommendation_are_of_the_others(places):
     """`recommend` notes it with all else that it left out."""
     grid = ("--protocol", "body", "--query", "full", "--relevance", "overlap", "--placebo", "0", "--no-match", "--json")
