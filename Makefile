@@ -90,10 +90,10 @@ report: .venv/run.stamp ## write one HTML page about the runs of the last compar
 leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol, on HTML pages in SITE
 	@$(TOOL) leaderboard --out $(call q,$(RUNS)) --site $(call q,$(SITE))
 
-# A run that is stored is not made again, so the same line goes on where it was stopped. `--shard 1/1` compares nothing.
+# A run that is stored is not made again, so the same line goes on where it was stopped.
 leaderboard-full: .venv/all.stamp ## run all shipped chunkers on all shipped data, and rank them (hours)
 	@for bench in leaderboard leaderboard-dense; do for data in $(FROM) $(DATA); do \
-	  $(ASK) run $$bench --source "$$data" --shard 1/1; done; done
+	  $(ASK) run $$bench --source "$$data"; done; done
 	@$(TOOL) leaderboard --out $(call q,$(RUNS)) --site $(call q,$(SITE))
 
 sensitivity: .venv/run.stamp ## count the settings in which one chunker beats another

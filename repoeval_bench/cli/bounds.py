@@ -27,13 +27,6 @@ _GOLD = "Write gold plus judge as gold for import-run, gain 0 for what is not re
 @run_argument()
 @click.option("--judgements", required=True, type=INPUT, metavar="FILE", help=_JUDGEMENTS)
 @click.option("--calibration", type=INPUT, metavar="FILE", help=_CALIBRATION)
-@click.option(
-    "--relevant-from",
-    type=click.IntRange(1, 2),
-    default=1,
-    show_default=True,
-    help="The least grade that counts as relevant.",
-)
 @depth_option("The depth of the precision that is corrected.")
 @measures_option("Only this measure; repeat it. All measures of ranks if not given.")
 @click.option("--write-gold", type=OUTPUT_JSONL, metavar="FILE", help=_GOLD)
@@ -44,7 +37,6 @@ def bounds_command(
     run: str,
     judgements: Path,
     calibration: Path | None,
-    relevant_from: int,
     k: int | None,
     measures: tuple[str, ...],
     write_gold: Path | None,
@@ -57,7 +49,7 @@ def bounds_command(
 
     """
     stored = find_run(run, out)
-    found = bounds(stored, judgements, measures=measures, relevant_from=relevant_from, k=k, calibration=calibration)
+    found = bounds(stored, judgements, measures=measures, k=k, calibration=calibration)
     if write_gold:
         pairs = ((query_id, gains) for query_id, gains in found.qrels.items())
         write_rows(
@@ -78,15 +70,12 @@ def bounds_command(
 @click.command("pool")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN…")
 @depth_option("How many chunks of each ranking.")
-@click.option("--skip-gold", is_flag=True, help="Leave out what the gold calls relevant.")
 @click.option(
     "-o", "--output", required=True, type=OUTPUT_JSONL, metavar="FILE", help="Where to write the pool (JSONL)."
 )
 @runs_folder
 @json_option
-def pool_command(
-    *, runs: tuple[str, ...], k: int | None, skip_gold: bool, output: Path, out: Path, as_json: bool
-) -> None:
+def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Path, as_json: bool) -> None:
     """Pool the first k chunks of each RUN into a file to judge: write 2, 1 or 0 as the `grade` of each row.
 
     The file does not say who retrieved a chunk, nor what the gold says of it. Read it back with
@@ -95,7 +84,7 @@ def pool_command(
     stored = list({run.folder: run for run in find_runs(runs, out)}.values())
     if output.exists():
         raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
-    found = pool(stored, k, skip_gold=skip_gold)
+    found = pool(stored, k)
     write_rows(output, [row.as_json() for row in found.rows])
     queries = len({row.query_id for row in found.rows})
     if as_json:

@@ -79,7 +79,7 @@ def complete_command(
         print_table(completion_table(done))
 
 
-_SHOWN = frozenset({"shown", "budget", "fragments"})
+_SHOWN = frozenset({"shown", "budget"})
 """Fields of a request that decide a prompt."""
 
 

@@ -11,13 +11,12 @@ from repoeval_bench.analysis.pipeline.report import SECTIONS, pipeline_report
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import depth_option, json_option, refuse_unread, runs_folder
+from repoeval_bench.cli.options import depth_option, json_option, runs_folder
 from repoeval_bench.cli.output import INPUT, plain, title_of
 from repoeval_bench.report.retrieval import section_tables
 from repoeval_bench.runs.naming import find_run
 
 _FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not given."
-_EVIDENCE = "What a chunk must score to count as evidence (no-answer); any chunk if not given."
 
 
 @click.command("retrieval")
@@ -25,7 +24,6 @@ _EVIDENCE = "What a chunk must score to count as evidence (no-answer); any chunk
 @depth_option("How many results are read.")
 @click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
 @click.option("--raw", metavar="RUN", help="The raw retriever's run, where the log has no raw_topk.")
-@click.option("--evidence-score", type=float, metavar="SCORE", help=_EVIDENCE)
 @runs_folder
 @json_option
 def retrieval_command(
@@ -34,7 +32,6 @@ def retrieval_command(
     k: int | None,
     chosen: tuple[str, ...],
     raw: str | None,
-    evidence_score: float | None,
     out: Path,
     as_json: bool,
 ) -> None:
@@ -43,11 +40,9 @@ def retrieval_command(
 
     docs/retrieval.md has an example of each.
     """  # noqa: D205 - click prints the first paragraph as it is
-    if chosen and "no-answer" not in chosen:
-        refuse_unread({"evidence_score"}, "without the section no-answer", "or add --section no-answer")
     stored = find_run(run, out)
     first = find_run(raw, out) if raw else None
-    found = pipeline_report(stored, k=k, sections=chosen or SECTIONS, raw=first, evidence_score=evidence_score)
+    found = pipeline_report(stored, k=k, sections=chosen or SECTIONS, raw=first)
     if as_json:
         print_json(plain(found, "clustered_by"))
         return

@@ -24,11 +24,11 @@ from repoeval_bench.cli.options import (
 )
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.words import count
 from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.runs.benchmark_file import Benchmarking, parse_shard, read_benchmark, shipped
-from repoeval_bench.runs.benchmark_file import shard as part_of
+from repoeval_bench.runs.benchmark_file import Benchmarking, read_benchmark, shipped
 from repoeval_bench.runs.execution import experiment_on
 from repoeval_bench.runs.jobs import stands_alone
 from repoeval_bench.runs.materials import left_out
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     help="Check the file and list its runs, without making them.",
 )
 @click.option("--commands", is_flag=True, help="With --dry-run: list them as shell lines, each making one run.")
-@click.option("--shard", metavar="I/N", help="Make part I of N of the runs, and compare nothing; see `merge`.")
 @execution_options
 @details_option
 @json_option
@@ -64,15 +63,15 @@ def run_command(  # longer than 60 lines: each option has its line
     home: Path | None,
     dry_run: bool,
     commands: bool,
-    shard: str | None,
     execution: ExecutionRequest,
     details: bool,
     as_json: bool,
 ) -> None:
     """Run what FILE describes: each chunker under every combination of its protocols, retrievers and embedders.
 
-    Chunkers of one combination are compared. Runs that are stored already are not made again. The whole file is
-    checked first: all its mistakes are reported at once, with their lines, and then nothing is run.
+    Chunkers of one combination are compared, unless the file says `compare: false`. Runs that are stored already are
+    not made again. The whole file is checked first: all its mistakes are reported at once, with their lines, and then
+    nothing is run.
     """
     if commands and not dry_run:
         raise UsageError("--commands lists shell lines instead of making runs; add --dry-run")
@@ -80,33 +79,28 @@ def run_command(  # longer than 60 lines: each option has its line
         refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
     path = Path(file) if Path(file).is_file() else shipped(file) or Path(file)
     asked = read_benchmark(path, {"source": source} if source else {}, home)
-    requests = part_of(asked.requests, *parse_shard(shard)) if shard else asked.requests
-    without = left_out(asked.requests)
-    is_part = len({each.chunker for each in requests}) < len({each.chunker for each in asked.requests})
     told = page_of(execution)
     if dry_run:
         if commands:
-            _list_commands(requests, without, out, home, as_json=as_json)
+            _list_commands(asked.requests, out, home, as_json=as_json)
         else:
-            _list(requests, as_json=as_json)
+            _list(asked.requests, as_json=as_json)
         return
-    if not requests:
-        say(f"note: part {shard} of {len(asked.requests)} runs holds none")
     results: list[dict[str, Any]] = []
     where: dict[str, Any] = {"out": out, "home": home, "notify": say, "told": told}
-    with experiment_on(execution, requests, **where, without=without, is_part=is_part) as experiment:
+    with experiment_on(execution, asked.requests, **where) as experiment:
         for setting in experiment.settings:
             found = experiment.run(setting, reuse=True)
             runs = [run for run in found if run]
             first = setting == experiment.settings[0]
-            if first and not shard:
+            if first and asked.compares:
                 # The first combination in the file is its subject, so `report` shows it.
                 remember(runs, out, say)
-            comparisons = [] if shard else _comparisons(asked, setting, found)
+            comparisons = _comparisons(asked, setting, found) if asked.compares else []
             unknowing, failed = experiment.left_out_of(setting), experiment.failed_of(setting)
             if as_json:
                 results.append(_record(setting, runs, comparisons) | {"left_out": unknowing | failed})
-            elif not shard:
+            elif asked.compares:
                 _print(
                     setting,
                     runs,
@@ -119,11 +113,10 @@ def run_command(  # longer than 60 lines: each option has its line
                 )
         if as_json:
             print_json(results)
-        elif shard:
+        elif not asked.compares:
             unmade = sum(len(experiment.left_out_of(each) | experiment.failed_of(each)) for each in experiment.settings)
             told_unmade = f" ({unmade} left out)" if unmade else ""
-            part = f"part {shard}: {len(requests)} of {len(asked.requests)} runs{told_unmade}"
-            print_lines([f"{part}, in {shown_results(out)}"])
+            print_lines([f"{count(len(asked.requests), 'run')}{told_unmade}, in {shown_results(out)}"])
 
 
 def _comparisons(asked: Benchmarking, setting: RunRequest, found: Sequence[RunView | None]) -> list[Comparison]:
@@ -192,13 +185,12 @@ def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
         echo(" · ".join(value if name != "match_size" else f"size of {value}" for name, value in row.items()))
 
 
-def _list_commands(
-    requests: Sequence[RunRequest], without: frozenset[str], out: Path, home: Path | None, *, as_json: bool
-) -> None:
+def _list_commands(requests: Sequence[RunRequest], out: Path, home: Path | None, *, as_json: bool) -> None:
+    without = left_out(requests)
     if not all(stands_alone(request, without) for request in requests):
         raise UsageError(
             "the file has a limit and protocols over different repositories, so a run alone would be over other tasks; "
-            "leave out --commands, and make parts with --shard"
+            "leave out --commands, or the limit"
         )
     lines = [eval_line(request, out=out, home=home) for request in requests]
     if as_json:

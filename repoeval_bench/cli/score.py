@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from pathlib import Path
 
 import click
@@ -24,29 +23,18 @@ from repoeval_bench.runs.trec import read_qrels, read_run
 @measures_option(f"A measure; repeat it.  [default: {' '.join(DEFAULT_MEASURES)}]")
 @click.option("--per-query", "-q", is_flag=True, help="Print every query's value too.")
 @json_option
-@click.option(
-    "--gain-factor",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Factor of the gains (qrels_gain_factor in a manifest).",
-)
-def score_command(
-    *, run: Path, qrels: Path, measures: tuple[str, ...], per_query: bool, as_json: bool, gain_factor: float
-) -> None:
+def score_command(*, run: Path, qrels: Path, measures: tuple[str, ...], per_query: bool, as_json: bool) -> None:
     """Score RUN.trec against QRELS.trec: one line per measure, its name and its mean over the queries of the qrels.
 
     Results are ordered by (score, id), both descending, as trec_eval does.
     """
-    if not isfinite(gain_factor):
-        raise UsageError(f"--gain-factor {gain_factor} is not a factor; give a number above 0")
     wanted = parse_measures(name for text in measures or DEFAULT_MEASURES for name in text.split())
     for measure in wanted:
         if others := sorted(measure.needs - {"ranking"}):
             raise UsageError(
                 f"{measure} needs {' and '.join(others)}, which TREC files do not hold; use repoeval-bench eval"
             )
-    scores = score_run(read_run(run), read_qrels(qrels, gain_factor), wanted)
+    scores = score_run(read_run(run), read_qrels(qrels), wanted)
     for sentence in _notes(scores):
         echo(sentence, err=True)
     if as_json:

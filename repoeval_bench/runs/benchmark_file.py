@@ -1,11 +1,10 @@
-"""A benchmark as a YAML file: which runs are made and compared, and which part of them one of several machines makes.
+"""A benchmark as a YAML file: which runs are made and compared.
 
 Its keys are the fields of a request, those that are combined as lists; what the file leaves out is as `eval` has it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -45,6 +44,7 @@ class _File(Strict):
 
     dataset: Literal["repoeval"] = "repoeval"
     repositories: _Some | None = None
+    compare: bool = True
 
     @field_validator("repositories")
     @classmethod
@@ -80,9 +80,10 @@ BenchmarkFile = create_model("BenchmarkFile", __base__=_File, **_file_fields())
 
 @dataclass(frozen=True, slots=True)
 class Benchmarking:
-    """A checked file: its requests, and the place of the baseline among the chunkers of a setting, if any."""
+    """A checked file: its requests, whether they are compared, and the baseline's place among a setting's chunkers."""
 
     requests: tuple[RunRequest, ...]
+    compares: bool
     baseline: int | None
     equivalence: float | None
 
@@ -109,6 +110,9 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     requests = list(_requests(file, base))
     found = Problems()
     baseline: int | None = None
+    with found.about("compare"):
+        if not file["compare"] and {"baseline", "equivalence"} & file.keys():
+            raise UsageError("compare: false compares nothing; leave it out, or baseline and equivalence")
     with found.about("baseline"):
         baseline = _position(file.get("baseline"), file.get("chunkers", []))
     check_requests(requests, home, found)
@@ -119,7 +123,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
         sentences = (f"{document.where(place)}: {sentence}" for place, sentence in ordered)
         raise UsageError(all_mistakes(sentences, document.path))
-    return Benchmarking(tuple(_distinct(requests)), baseline, file.get("equivalence"))
+    return Benchmarking(tuple(_distinct(requests)), file["compare"], baseline, file.get("equivalence"))
 
 
 def _fields(file: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,27 +233,3 @@ def _place(problem: Problem, document: Document) -> Place:
     if isinstance(values, list) and problem.value in values:
         return (key, values.index(problem.value))
     return (key,)
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    """(number, how many) of `i/n`, counted from 1; anything else is a UsageError.
-
-    >>> parse_shard("2/40")
-    (2, 40)
-    """
-    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-    number, total = map(int, match.groups()) if match else (0, 0)
-    if not 1 <= number <= total:
-        raise UsageError(f"--shard {text!r} is not a part of a whole; give i/n such as 1/4, the last is 4/4")
-    return number, total
-
-
-def shard(requests: Sequence[RunRequest], number: int, total: int) -> list[RunRequest]:
-    """Part `number` of `total`, counted from 1: disjoint, together complete, of sizes that differ by 1 at most.
-
-    The requests alone decide, so that each machine finds the same parts, whatever it can compute in. Those of one
-    chunker are together as far as parts allow: its chunks are then made and embedded on one machine.
-    """
-    ordered = sorted(range(len(requests)), key=lambda place: (requests[place].chunker or "", place))
-    first, end = (len(requests) * each // total for each in (number - 1, number))
-    return [requests[place] for place in sorted(ordered[first:end])]

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 EXECUTORS = ("local", "ray")
 
-_NOT_READ = "--gpus-per-embedder is read by --executor ray only; leave it out"
-
 
 def untold(_: JobLog) -> None:
     """Nobody is told how the jobs ended."""
@@ -60,8 +58,6 @@ def check_execution(execution: ExecutionRequest) -> None:
     if execution.executor is not None:
         choose_executor(execution)
         return
-    if execution.gpus_per_embedder is not None:
-        raise UsageError(_NOT_READ)
     if execution.job_page is not None:
         raise UsageError(f"--job-page {execution.job_page} is about jobs; add --executor local:2 or ray")
 
@@ -119,9 +115,7 @@ def choose_executor(
         require("--executor ray", "ray")
         from repoeval_bench.runs.ray_executor import RayCluster
 
-        return RayCluster(rest or None, gpus_per_embedder=execution.gpus_per_embedder, home=home, store=store)
+        return RayCluster(rest or None, home=home, store=store)
     if not rest.isdecimal() or not 1 <= int(rest) <= 10_000:
         raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
-    if execution.gpus_per_embedder is not None:
-        raise UsageError(_NOT_READ)
     return ProcessPool(int(rest), failed=failed)

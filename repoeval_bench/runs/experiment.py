@@ -88,11 +88,11 @@ class Experiment(Asked):
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
     is fetched. `notify` receives a line about what was taken, what is missing and what changes nothing. `executor` runs
-    chunkers side by side. `without` are the repositories that a limit passes over, where these are not all requests.
+    chunkers side by side.
 
     Of several chunkers those that do not know a language of the data are `left_out`. Where none is left that is a
-    LanguageError, unless the requests are a part of a whole (`is_part`) that has other chunkers. A chunker that fails
-    ends its own run; where all of a setting fail, or at the end by `check`, that is an error.
+    LanguageError. A chunker that fails ends its own run; where all of a setting fail, or at the end by `check`, that is
+    an error.
     """
 
     def __init__(
@@ -103,8 +103,6 @@ class Experiment(Asked):
         home: Path | None = None,
         notify: Callable[[str], None] = silent,
         problems: Problems | None = None,
-        without: frozenset[str] | None = None,
-        is_part: bool = False,
         executor: Executor = IN_PROCESS,
     ) -> None:
         problems = problems or Problems()
@@ -115,16 +113,15 @@ class Experiment(Asked):
         self._bar: tqdm[Any] | None = None
         store.check_writable(out)
         tell_unread(requests, notify)
-        without = left_out(requests) if without is None else without
         shared = Results.at(out).store
-        self._materials = Materials(requests[0], without=without, home=home, notify=notify, store=shared)
+        self._materials = Materials(requests[0], without=left_out(requests), home=home, notify=notify, store=shared)
         self._place = Workplace(out=out, home=home, notify=notify, executor=executor, corpora=self._materials.corpora)
         # What can fail before the data is fetched is made before.
         for setting in self.settings:
             if setting.needs_vectors:
                 self._materials.embedder(setting)
         self.benchmark = self._materials.benchmark
-        self.left_out |= left_out_for_language(self.benchmark, unsized(requests), least=0 if is_part else 1)
+        self.left_out |= left_out_for_language(self.benchmark, unsized(requests))
         for name, reason in self.left_out.items():
             notify(left_out_line(name, reason))
 

@@ -59,12 +59,11 @@ class JobLog:
     """Hands jobs to an executor and keeps how each ended; `notify` receives each notice of the jobs once.
 
     `unit` is what a job makes. `begun` is when the first was handed over, in seconds since 1970, `seconds` how long
-    after it the last one ended. `is_part`: other jobs of the same whole are done elsewhere.
+    after it the last one ended.
     """
 
     def __init__(self, executor: JobExecutor, notify: Callable[[str], None] = silent, *, unit: str = "runs") -> None:
         self._executor, self.notify, self.unit = executor, notify, unit
-        self.is_part = False
         self._said: set[str] = set()
         self.done: list[Done] = []
         self.total = 0
@@ -100,9 +99,9 @@ class JobLog:
     def check(self) -> None:
         """A ResultError that lists the jobs that failed, each with its reason and what tries it again.
 
-        A LanguageError where every job was left out, and no other is elsewhere.
+        A LanguageError where every job was left out.
         """
-        if not self.is_part and self.done and all(each.finished.left_out for each in self.done):
+        if self.done and all(each.finished.left_out for each in self.done):
             raise LanguageError(all_mistakes(str(each.finished.error) for each in self.done))
         if not (failures := self.failures):
             return
@@ -120,7 +119,7 @@ class RunJobs(Asked):
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError before the
     first job. Where `out` is the cache of a store, every run and every vector is put there and looked for there too. Of
-    more tasks than `sample` so many are asked. `is_part` as for an `Experiment`.
+    more tasks than `sample` so many are asked.
 
     Chunkers that do not know a language of the data are `left_out`, once a worker has said so.
     """
@@ -133,8 +132,6 @@ class RunJobs(Asked):
         out: Path = RESULTS,
         home: Path | None = None,
         problems: Problems | None = None,
-        without: frozenset[str] | None = None,
-        is_part: bool = False,
         sample: int | None = None,
     ) -> None:
         problems = problems or Problems()
@@ -147,10 +144,9 @@ class RunJobs(Asked):
         tell_unread(requests, log.notify)
         super().__init__([each.on_this_device(log.notify) for each in requests])
         self.log, self._sample = log, sample
-        log.is_part = is_part
         self._results = Results.at(out)
         self._out, self._home = out, home
-        self._without = left_out(requests) if without is None else without
+        self._without = left_out(requests)
         self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None
 
     def run(self, setting: RunRequest, *, reuse: bool = True) -> list[RunView | None]:

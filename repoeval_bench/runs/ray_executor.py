@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from repoeval_bench.core.cores import usable_cores
-from repoeval_bench.core.errors import BenchError, EmbeddingError, UsageError, in_one_line
+from repoeval_bench.core.errors import BenchError, EmbeddingError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
@@ -54,22 +54,21 @@ class RayCluster:
     """Jobs as Ray tasks; a context that leaves no process behind that it started.
 
     Without an `address` Ray is started on this machine, on all its cores unless `cores` are given, with its dashboard,
-    its logs and its usage statistics off. `gpus_per_embedder` is the share of a GPU that an actor is given; without it
-    there is one for each machine, on CPUs. `store` is a URL at which vectors are shared.
+    its logs and its usage statistics off. An actor is on each machine, or, where it has GPUs, on each of
+    them. `store` is a URL at which vectors are shared.
     """
 
     def __init__(
         self,
         address: str | None = None,
         *,
-        gpus_per_embedder: float | None = None,
         home: Path | None = None,
         cores: int | None = None,
         store: str | None = None,
     ) -> None:
         require("executor ray", "ray")
         self._store = store
-        self._address, self._share, self._cores = address, gpus_per_embedder, cores or usable_cores()
+        self._address, self._cores = address, cores or usable_cores()
         self._home = home.resolve() if home else None
         self._folder: str | None = None
         self._actors: list[Any] = []
@@ -137,18 +136,16 @@ class RayCluster:
         for node in ray.nodes():
             if not node["Alive"] or not node["Resources"].get("CPU"):
                 continue
-            share = self._share or 0
-            for number in range(int(node["Resources"].get("GPU", 0) / share) if share else 1):
+            gpus = int(node["Resources"].get("GPU", 0))
+            for number in range(gpus or 1):
                 name = f"embedder-{node['NodeID']}-{number}"
-                near = NodeAffinitySchedulingStrategy(node["NodeID"], soft=not share)
+                near = NodeAffinitySchedulingStrategy(node["NodeID"], soft=not gpus)
                 self._actors.append(
-                    actor.options(name=name, num_cpus=0, num_gpus=share, scheduling_strategy=near).remote(
+                    actor.options(name=name, num_cpus=0, num_gpus=min(gpus, 1), scheduling_strategy=near).remote(
                         self._home, self._store
                     )
                 )
                 names.append((node["NodeID"], name))
-        if not names:
-            raise UsageError("--gpus-per-embedder: the Ray cluster has no GPU; leave it out to embed on CPUs")
         return Placed(tuple(names))
 
 

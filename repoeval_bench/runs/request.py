@@ -309,7 +309,6 @@ class CompletionRequest(Request):
         spelled="--context",
     )
     budget: int = option(2000, "Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS", ge=0)
-    fragments: int = option(10, "Retrieved chunks that are shown at most.", "N", ge=0)
     concurrency: int = option(8, "Requests that are under way at a time.", "N", ge=1)
     rate: float | None = option(None, "Requests that begin within a minute at most.", "N", gt=0)
     price: str | None = option(
@@ -326,9 +325,6 @@ class ExecutionRequest(Request):
         "Make each run as a job of its own: local:N (processes), ray (this machine) or ray:ADDRESS. An error then ends "
         "its run alone.",
         "WHERE",
-    )
-    gpus_per_embedder: float | None = option(
-        None, "With ray: the share of a GPU for each copy of the embedding model, such as 0.5.", "SHARE", gt=0
     )
     job_page: str | None = option(
         None, "With an executor: write an HTML page there on what ran where, how long, what failed and why.", "FILE"

@@ -20,20 +20,18 @@ FEW = settings(max_examples=30)
 
 
 @FEW
-@given(
-    rankings, golds, st.dictionaries(st.sampled_from(IDS), st.integers(0, 2), min_size=1, max_size=5), st.integers(1, 2)
-)
-def test_bounds_are_the_extremes_over_every_set_in_between(ranking, gold, grades, least):
+@given(rankings, golds, st.dictionaries(st.sampled_from(IDS), st.integers(0, 2), min_size=1, max_size=5))
+def test_bounds_are_the_extremes_over_every_set_in_between(ranking, gold, grades):
     """Brute force: every subset of what the judge adds."""
     log = judged([row("q", ranking)], {"q": gold})
-    added = [c for c, grade in grades.items() if grade >= least and c not in gold]
+    added = [c for c, grade in grades.items() if grade >= 1 and c not in gold]
     values = {name: [] for name in MEASURES}
     for size in range(len(added) + 1):
         for chosen in combinations(added, size):
             scores = log.scores(log.ranked, MEASURES, {"q": dict.fromkeys({*gold, *chosen}, 1.0)})
             for name in MEASURES:
                 values[name].append(float(scores[name][0]))
-    for each in judged_bounds(log, {"q": grades}, MEASURES, least):
+    for each in judged_bounds(log, {"q": grades}, MEASURES):
         assert each.lower.value == pytest.approx(min(values[each.measure])), each.measure
         assert each.upper.value == pytest.approx(max(values[each.measure])), each.measure
         assert each.lower.value <= each.gold.value + 1e-12

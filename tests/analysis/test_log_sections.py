@@ -137,15 +137,12 @@ def test_freshness_by_hand():
 
 
 def test_false_evidence_counts_what_was_given_for_queries_without_an_answer():
-    """Two of three are given something, one of them something that scores 0.5; silence on answerable queries shows."""
+    """Two of three are given something; silence on answerable queries shows."""
     rows = [row("a", "x"), row("b", [])]
     rows += [row("n1", "y", no_answer=True), row("n2", [], no_answer=True)]
     rows += [row("n3", [{"rank": 1, "chunk_id": "y", "score": 0.3}], no_answer=True)]
     log = judged(rows, GOLD)
     assert [f.value for f in false_evidence(log).figures] == [pytest.approx(2 / 3), 0.5]
-    assert [f.value for f in false_evidence(log, 0.5).figures] == [pytest.approx(1 / 3), 0.5]
-    always = judged([row("a", "x"), row("b", "x"), row("n", "y", no_answer=True)], GOLD)
-    assert "--evidence-score" in false_evidence(always).notes[0]
 
 
 def test_entities_are_linked_as_sets():
@@ -242,8 +239,6 @@ def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
     rows = [each.as_json() for each in pool_rows([one, other], 2, ["a", "b"], texts={"w": "text of w"})]
     assert [(r["query_id"], r["chunk_id"]) for r in rows] == [("a", "w"), ("a", "x"), ("a", "y"), ("b", "x")]
     assert rows[0] == {"query_id": "a", "chunk_id": "w", "grade": None, "query": "why", "text": "text of w"}
-    kept = list(pool_rows([one], 2, ["a"], gold=[{"a": {"x": 1.0}}]))
-    assert [each.chunk_id for each in kept] == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -268,16 +263,14 @@ def test_bounds_by_hand():
     """Gold x at rank 2; the judge adds y (retrieved first) and w (not retrieved)."""
     log = judged([row("a", "yxz")], {"a": "x"}, measures=("precision@2", "recall@2", "mrr"))
     grades = {"a": {"y": 2, "w": 1, "z": 0, "x": 0}}
-    found = {each.measure: each for each in judged_bounds(log, grades, log.measures, 1)}
+    found = {each.measure: each for each in judged_bounds(log, grades, log.measures)}
     ends = {
         name: (each.gold.value, each.lower.value, each.upper.value, each.both.value) for name, each in found.items()
     }
     assert ends["precision@2"] == (0.5, 0.5, 1.0, 1.0)
     assert ends["mrr"] == (0.5, 0.5, 1.0, 1.0)
     assert ends["recall@2"] == (1.0, 0.5, 1.0, pytest.approx(2 / 3))
-    strict = {each.measure: each for each in judged_bounds(log, grades, log.measures, 2)}
-    assert strict["recall@2"].lower.value == 1.0
-    covered = agreement(log, grades, 1, 3)
+    covered = agreement(log, grades, 3)
     assert (covered.judged, covered.gold_judged, covered.gold_refused, covered.added) == (4, 1, 1, 2)
     assert (covered.unjudged_top, covered.top) == (0, 3)
-    assert gold_plus_judge(log, grades, 1) == {"a": {"y": 1.0, "w": 1.0, "z": 0.0, "x": 1.0}}
+    assert gold_plus_judge(log, grades) == {"a": {"y": 1.0, "w": 1.0, "z": 0.0, "x": 1.0}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from math import log2
 
 import pytest
 from click.testing import CliRunner
@@ -62,17 +61,6 @@ def test_json_holds_means_counts_and_queries(score):
     assert (report["queries"], report["queries_with_relevant"], report["strategy_used"]) == (3, 2, "qrels")
     assert report["per_query"] == {"a": {"mrr": 0.5}, "b": {"mrr": 0.0}, "c": {"mrr": 0.0}}
     assert "per_query" not in json.loads(score("-m", "mrr", "--json").stdout)
-
-
-def test_gains_are_divided_by_the_factor(score, tmp_path):
-    """Real gains, written in thousandths, mean to exponential gain what they were."""
-    (tmp_path / "qrels.trec").write_text("a 0 x 250\na 0 y 750\n")
-    arguments = ("-m", "ndcg(gain=exp)", "--json")
-    raw = json.loads(score(*arguments).stdout)["mean"]["ndcg(gain=exp)"]
-    right = json.loads(score(*arguments, "--gain-factor", "1000").stdout)["mean"]["ndcg(gain=exp)"]
-    assert raw == pytest.approx(0.6309, abs=1e-4)
-    low, high = 2**0.25 - 1, 2**0.75 - 1
-    assert right == pytest.approx((low + high / log2(3)) / (high + low / log2(3)))
 
 
 def test_measures_that_files_cannot_serve_are_refused(score):

@@ -253,7 +253,6 @@ UNREAD = {
     "chunk-stats {source.py} --level line": "--level changes nothing with PATH",
     "run {bench.yaml} --dry-run --executor local:1": "--executor changes nothing with --dry-run",
     f"eval {RUN} --dry-run --details": "--details changes nothing with --dry-run",
-    "retrieval {run} --section cost --evidence-score 1": "--evidence-score changes nothing without the section",
     "export {run} --baseline {other} --format trec": "--baseline changes nothing in a TREC file",
 }
 """Options that a command offers and does not read beside the others."""
@@ -269,7 +268,6 @@ def test_an_option_that_would_not_be_read_is_refused(stored, tmp_path, call):
 OUT_OF_BOUNDS = {
     "recommend {mirror} --time-limit 0": "--time-limit: a number greater than 0 was expected (it is 0.0)",
     "recommend {mirror} --time-limit nan": "--time-limit: a finite number was expected (it is nan)",
-    "run {bench.yaml} --executor ray --gpus-per-embedder 0": "--gpus-per-embedder: a number greater than 0 was expected",
     "complete {run} --model openai:x --rate -1": "--rate: a number greater than 0 was expected (it is -1.0)",
 }
 """Numbers that an option does not take."""

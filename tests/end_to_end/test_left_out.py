@@ -71,7 +71,7 @@ def test_json_names_it_with_the_reason(places):
 
 @pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
 def test_a_file_of_runs_goes_on_without_it(places, tmp_path, executor):
-    """Every combination; a part of a whole counts what it did not make."""
+    """Every combination; where nothing is compared, what was not made is counted."""
     bench_file = tmp_path / "bench.yaml"
     bench_file.write_text("chunkers: [ast, astchunk, fixed]\nprotocol: [body, context]\nretrievers: bm25\n")
     asked = ("run", bench_file, "--source", places["pack"], *executor)
@@ -79,23 +79,9 @@ def test_a_file_of_runs_goes_on_without_it(places, tmp_path, executor):
     said_once(done)
     assert done.out.count(NOTE) == 2
     assert len([each for each in (tmp_path / "out").iterdir() if each.is_dir()]) == 4
-    done = bench(*asked, "--out", tmp_path / "out", "--shard", "1/1", home=places["home"])
-    assert done.out.startswith("part 1/1: 6 of 6 runs (2 left out), in ")
-
-
-@pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
-def test_a_part_that_is_left_nothing_is_done(places, tmp_path, executor):
-    """The file has other chunkers, so a queue goes on; a file of astchunk alone is refused in every part."""
-    bench_file = tmp_path / "bench.yaml"
-    bench_file.write_text("chunkers: [ast, astchunk, fixed]\nprotocol: [body, context]\nretrievers: bm25\n")
-    asked = ("run", bench_file, "--source", places["pack"], *executor, "--out", tmp_path / "out", "--shard")
-    done = bench(*asked, "2/3", home=places["home"])
-    said_once(done)
-    assert done.out.startswith("part 2/3: 2 of 6 runs (2 left out), in ")
-    (part,) = {len(each["runs"]) for each in json.loads(bench(*asked, "2/3", "--json", home=places["home"]).out)}
-    assert part == 0
-    bench_file.write_text("chunkers: [astchunk]\nprotocol: [body, context]\nretrievers: bm25\n")
-    assert REASON in one_sentence(bench(*asked, "1/2", home=places["home"]), 2)
+    bench_file.write_text(bench_file.read_text() + "compare: false\n")
+    done = bench(*asked, "--out", tmp_path / "out", home=places["home"])
+    assert done.out.startswith("6 runs (2 left out), in ")
 
 
 def test_the_page_on_jobs_tells_them_from_those_that_made_a_run(places, tmp_path):

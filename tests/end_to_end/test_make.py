@@ -128,7 +128,7 @@ def test_the_whole_leaderboard_asks_all_data(checkout):
     assert code == 0, out
     *runs, ranked = [json.loads(line)[0] for line in out.splitlines()]
     assert runs == [
-        ["--variables", "run", bench, "--source", data, "--shard", "1/1"]
+        ["--variables", "run", bench, "--source", data]
         for bench in ("leaderboard", "leaderboard-dense")
         for data in ("a b", "p", "native-8")
     ]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from repoeval_bench.core.errors import BenchError, ResultError, UsageError
+from repoeval_bench.core.errors import BenchError, ResultError
 from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.provenance import code_state
@@ -228,15 +228,6 @@ def test_an_error_ends_its_run_alone(cluster, places, tmp_path):
     assert [run is None for run in runs] == [True, False]
     with pytest.raises(ResultError, match=r"(?s)1 of 2 runs failed.*try it again: repoeval-bench eval"):
         jobs.check()
-
-
-def test_gpus_that_are_not_there_are_told(cluster, places, tmp_path):
-    with RayCluster(cluster.address, gpus_per_embedder=0.5) as chosen, pytest.raises(UsageError, match="has no GPU"):
-        list(
-            RunJobs(requests(places, ("minilm",))[:1], JobLog(chosen), out=tmp_path, home=places["home"]).run(
-                requests(places, ("minilm",))[0].setting
-            )
-        )
 
 
 def test_no_cluster_at_an_address_is_one_sentence():

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
+RELEVANT = 1
+"""The least grade that counts as relevant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """A judge's sensitivity over `n_relevant` chunks that are relevant, and specificity over `n_other` that are not."""
@@ -61,17 +65,17 @@ class Corrected:
     calibration: Calibration
 
 
-def read_calibration(path: Path, least: int) -> Calibration:
+def read_calibration(path: Path) -> Calibration:
     """Sensitivity and specificity from chunks that both a trusted person and the judge graded 2, 1 or 0.
 
-    A grade of `least` or more counts as relevant. Broken rows are a ResultError with file:line. So is a file without
+    Broken rows are a ResultError with file:line. So is a file without
     relevant or without other chunks, and a judge no better than chance (sensitivity + specificity at most 1), which
     corrects nothing.
     """
     right = {True: [0, 0], False: [0, 0]}
     for _, row in read_rows(path, Calibrated):
-        counts = right[row.gold >= least]
-        counts[0] += (row.judge >= least) == (row.gold >= least)
+        counts = right[row.gold >= RELEVANT]
+        counts[0] += (row.judge >= RELEVANT) == (row.gold >= RELEVANT)
         counts[1] += 1
     for relevant, (_, n) in right.items():
         if not n:
@@ -115,7 +119,7 @@ def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) 
 
 
 def corrected_precision(
-    log: JudgedLog, grades: Mapping[str, Mapping[str, int]], calibration: Calibration, k: int, least: int
+    log: JudgedLog, grades: Mapping[str, Mapping[str, int]], calibration: Calibration, k: int
 ) -> Corrected | None:
     """Share of relevant chunks among those of the first k that the judge graded, corrected; None where none is.
 
@@ -128,7 +132,7 @@ def corrected_precision(
         of_query = grades.get(query_id, {})
         for chunk_id in log.ranked(query_id)[:k]:
             if chunk_id in of_query:
-                answers.append(float(of_query[chunk_id] >= least))
+                answers.append(float(of_query[chunk_id] >= RELEVANT))
                 clusters.append(cluster)
             else:
                 unjudged += 1
@@ -191,7 +195,6 @@ class BoundsReport:
 
     run: str
     k: int
-    relevant_from: int
     bounds: tuple[Bounds, ...]
     agreement: Agreement
     without_grade: int
@@ -204,7 +207,6 @@ def bounds(
     judgements: Path,
     *,
     measures: Sequence[str] = (),
-    relevant_from: int = 1,
     k: int | None = None,
     calibration: Path | None = None,
 ) -> BoundsReport:
@@ -212,7 +214,7 @@ def bounds(
 
     `judgements` is a judged pool, `calibration` a JSONL file of chunks that a trusted person graded too: with it the
     precision of the first k (10 unless given) is corrected. `measures` are all that need ranks alone unless given;
-    `relevant_from` is the least grade that counts as relevant. Measures that cannot be bounded and judgements of other
+    Measures that cannot be bounded and judgements of other
     queries are a UsageError, broken files a ResultError.
     """
     depth = chosen_depth([run], k)
@@ -226,29 +228,26 @@ def bounds(
     grades, without_grade = read_judgements(judgements)
     if not grades.keys() & set(log.query_ids):
         raise UsageError(f"{judgements} judges none of the run's queries, such as {log.query_ids[0]!r}")
-    judge = read_calibration(calibration, relevant_from) if calibration else None
+    judge = read_calibration(calibration) if calibration else None
     return BoundsReport(
         run=run.run_id,
         k=depth,
-        relevant_from=relevant_from,
-        bounds=tuple(judged_bounds(log, grades, chosen, relevant_from)),
-        agreement=agreement(log, grades, relevant_from, depth),
+        bounds=tuple(judged_bounds(log, grades, chosen)),
+        agreement=agreement(log, grades, depth),
         without_grade=without_grade,
-        corrected=corrected_precision(log, grades, judge, depth, relevant_from) if judge else None,
-        qrels=gold_plus_judge(log, grades, relevant_from),
+        corrected=corrected_precision(log, grades, judge, depth) if judge else None,
+        qrels=gold_plus_judge(log, grades),
     )
 
 
-def judged_bounds(
-    log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measures: Sequence[str], least: int
-) -> list[Bounds]:
-    """Bounds of each measure over the run's queries; a grade of `least` or more counts as relevant.
+def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> list[Bounds]:
+    """Bounds of each measure over the run's queries; a grade of 1 or 2 counts as relevant.
 
     For a fixed number of relevant chunks a measure is largest where those counted rank highest, and least where they
     rank lowest or were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse
     from below, and the extremes along the way are those over all sets.
     """
-    chains = {query_id: _chain(log, query_id, grades.get(query_id, {}), least) for query_id in log.query_ids}
+    chains = {query_id: _chain(log, query_id, grades.get(query_id, {})) for query_id in log.query_ids}
     longest = max((len(chain) for chain in chains.values()), default=0)
     gold = log.scores(log.ranked, measures)
     lower, upper = dict(gold), dict(gold)
@@ -276,7 +275,7 @@ def judged_bounds(
     ]
 
 
-def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], least: int, k: int) -> Agreement:
+def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -> Agreement:
     """What the judgements cover of the run's queries, and of the first k chunks of each."""
     judged = {(q, c): grade for q in log.query_ids for c, grade in grades.get(q, {}).items()}
     gold = {(q, c) for q in log.query_ids for c in log.qrels[q]}
@@ -284,25 +283,25 @@ def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], least: in
     return Agreement(
         judged=len(judged),
         gold_judged=len(gold & judged.keys()),
-        gold_refused=sum(judged[pair] < least for pair in gold & judged.keys()),
-        added=sum(grade >= least and pair not in gold for pair, grade in judged.items()),
+        gold_refused=sum(judged[pair] < RELEVANT for pair in gold & judged.keys()),
+        added=sum(grade >= RELEVANT and pair not in gold for pair, grade in judged.items()),
         unjudged_top=sum(pair not in judged and pair not in gold for pair in top),
         top=len(top),
     )
 
 
-def gold_plus_judge(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], least: int) -> dict[str, dict[str, float]]:
+def gold_plus_judge(log: JudgedLog, grades: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float]]:
     """query_id -> chunk_id -> gain of both judgements together, 0 for what was judged not relevant."""
     found: dict[str, dict[str, float]] = {}
     for query_id in log.query_ids:
-        judged = {c: JUDGED_GAIN if grade >= least else 0.0 for c, grade in grades.get(query_id, {}).items()}
+        judged = {c: JUDGED_GAIN if grade >= RELEVANT else 0.0 for c, grade in grades.get(query_id, {}).items()}
         found[query_id] = {**judged, **log.qrels[query_id]}
     return found
 
 
-def _chain(log: JudgedLog, query_id: str, grades: Mapping[str, int], least: int) -> list[str]:
+def _chain(log: JudgedLog, query_id: str, grades: Mapping[str, int]) -> list[str]:
     """What only the judge calls relevant: as it is ranked, then what was not retrieved."""
-    added = {c for c, grade in grades.items() if grade >= least and c not in log.qrels[query_id]}
+    added = {c for c, grade in grades.items() if grade >= RELEVANT and c not in log.qrels[query_id]}
     ranked = [c for c in log.ranked(query_id) if c in added]
     return ranked + sorted(added.difference(ranked))
 

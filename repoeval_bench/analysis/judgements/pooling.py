@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.judged_log import check_same_data, chosen_depth
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.run import Qrels
 from repoeval_bench.runs.log import Judgement, LogRow, read_rows
 
 if TYPE_CHECKING:
@@ -45,11 +44,11 @@ class Pool:
     rows: tuple[PoolRow, ...]
 
 
-def pool(runs: Sequence[RunView], k: int | None = None, *, skip_gold: bool = False) -> Pool:
+def pool(runs: Sequence[RunView], k: int | None = None) -> Pool:
     """Each chunk among the first k of any run, once a query, with its text where a run keeps its sources.
 
     k is 10 unless given. Queries are in the order of the first run, chunks in that of their ids: which run found one,
-    and how high, would sway a judge. `skip_gold` leaves out what the gold calls relevant. Runs of different data, and a
+    and how high, would sway a judge. Runs of different data, and a
     depth that a run does not have, are a UsageError.
     """
     depth = chosen_depth(runs, k)
@@ -59,7 +58,6 @@ def pool(runs: Sequence[RunView], k: int | None = None, *, skip_gold: bool = Fal
         [{row.query_id: row for row in run.log_rows()} for run in runs],
         depth,
         runs[0].scores.query_ids,
-        gold=[run.qrels() for run in runs] if skip_gold else (),
         texts=_texts(runs),
     )
     return Pool(depth, tuple(rows))
@@ -70,25 +68,23 @@ def pool_rows(
     depth: int,
     query_ids: Sequence[str],
     *,
-    gold: Sequence[Qrels] = (),
     texts: Mapping[str, str] | None = None,
 ) -> Iterator[PoolRow]:
-    """`pool` of bare logs (query_id -> row), without what any of `gold` calls relevant; `texts` are chunks' texts."""
+    """`pool` of bare logs (query_id -> row); `texts` are chunks' texts."""
     for query_id in query_ids:
         rows = [row for log in logs if (row := log.get(query_id)) is not None]
         found = {each.chunk_id: each for row in reversed(rows) for each in row.topk[:depth]}
         query = next((row.query for row in rows if row.query is not None), None)
         for chunk_id, each in sorted(found.items()):
-            if not any(chunk_id in qrels.get(query_id, {}) for qrels in gold):
-                yield PoolRow(
-                    query_id=query_id,
-                    chunk_id=chunk_id,
-                    file=each.file,
-                    start_line=each.start_line,
-                    end_line=each.end_line,
-                    query=query,
-                    text=(texts or {}).get(chunk_id),
-                )
+            yield PoolRow(
+                query_id=query_id,
+                chunk_id=chunk_id,
+                file=each.file,
+                start_line=each.start_line,
+                end_line=each.end_line,
+                query=query,
+                text=(texts or {}).get(chunk_id),
+            )
 
 
 def _texts(runs: Sequence[RunView]) -> Mapping[str, str]:

@@ -97,34 +97,26 @@ def _dated(row: LogRow, gold: dict[str, float], dates: dict[str, Moment]) -> _Da
     )
 
 
-def false_evidence(log: JudgedLog, least_score: float | None = None) -> Section:
+def false_evidence(log: JudgedLog) -> Section:
     """False-evidence rate: share of the `no_answer` queries for which a chunk was retrieved.
 
-    With `least_score` only a chunk with at least this score counts as evidence. The share of the answerable queries
+    The share of the answerable queries
     with evidence is given too: a system that is always silent has no false evidence either.
     """
     title = "queries without an answer"
     rows = log.unanswerable
     if not rows:
         return Section("no-answer", title, missing="no row is no_answer, known to have no answer in the corpus")
-    what = "a chunk" if least_score is None else f"a chunk that scores at least {least_score:g}"
-
-    def evidence(row: LogRow) -> bool:
-        return any(least_score is None or each.score >= least_score for each in row.topk)
-
     # A query without gold has no file: such queries are resampled by conversation, else each by itself.
     clusters = [row.conversation or row.query_id for row in rows]
     answerable = log.where(lambda _: True)
     false = share_of(
-        f"false-evidence rate: given {what}", [evidence(row) for row in rows], clusters, "no_answer queries"
+        "false-evidence rate: given a chunk", [bool(row.topk) for row in rows], clusters, "no_answer queries"
     )
     true = share_of(
-        f"answerable queries given {what}", [evidence(row) for row in answerable.scored_rows()], answerable.clusters
+        "answerable queries given a chunk", [bool(row.topk) for row in answerable.scored_rows()], answerable.clusters
     )
-    notes: tuple[str, ...] = ()
-    if least_score is None and false.value == 1:
-        notes = ("every such query was given chunks: with --evidence-score S only a chunk that scores S counts",)
-    return Section("no-answer", title, figures=(false, true), notes=notes)
+    return Section("no-answer", title, figures=(false, true))
 
 
 def linking_scores(wanted: AbstractSet[str], linked: AbstractSet[str]) -> tuple[float, float, float]:

@@ -103,13 +103,12 @@ def pipeline_report(
     k: int | None = None,
     sections: Sequence[str] = SECTIONS,
     raw: RunView | None = None,
-    evidence_score: float | None = None,
 ) -> PipelineReport:
     """What the log of a run says of each stage of its system.
 
     `k` is how many results are read (10 unless given), `raw` the run of the raw retriever where the log has no
-    `raw_topk` (the first stage that the run names, if it is in the same folder), `evidence_score` what a chunk must
-    score to count as evidence. A depth that the run does not have and a raw run of other data are a UsageError.
+    `raw_topk` (the first stage that the run names, if it is in the same folder). A depth that the run does not have and
+    a raw run of other data are a UsageError.
     """
     depth = chosen_depth([run], k)
     log = JudgedLog.read(run, raw or _first_stage(run))
@@ -118,7 +117,7 @@ def pipeline_report(
         "router": partial(router, log, depth),
         "rewriting": partial(rewriting, log, depth),
         "freshness": partial(freshness, log, depth),
-        "no-answer": partial(false_evidence, log, evidence_score),
+        "no-answer": partial(false_evidence, log),
         "entities": partial(entity_linking, log, depth),
         "latency": partial(_latency, run, log),
         "cost": partial(_cost, run, log),

@@ -24,7 +24,7 @@ from repoeval_bench.runs.completion.answers import Answered, Limits, answer_all
 from repoeval_bench.runs.completion.ending import ENDING, cut, stops
 from repoeval_bench.runs.completion.folder import Spent, save
 from repoeval_bench.runs.completion.fragments import fragments_of
-from repoeval_bench.runs.completion.layout import Prompt, lay_out, layout_hash
+from repoeval_bench.runs.completion.layout import MOST_FRAGMENTS, Prompt, lay_out, layout_hash
 from repoeval_bench.runs.completion.model import Asked, Model, parse_model
 from repoeval_bench.runs.parts import silent, vectors_folder
 from repoeval_bench.runs.records import Completed
@@ -57,7 +57,7 @@ def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, c
     for task in benchmark.tasks:
         language = _language(files[task.file])
         fragments, hidden = shown[task.task_id]
-        prompt = lay_out(task.prompt, fragments, language.line_comment, budget=request.budget, most=request.fragments)
+        prompt = lay_out(task.prompt, fragments, language.line_comment, budget=request.budget)
         found.append(Prompted(task, prompt, language, hidden))
     return found
 
@@ -134,7 +134,7 @@ def complete(
         identity=model.identity,
         context=context,  # type: ignore[arg-type]  # one of CONTEXTS
         budget=request.budget if context != "none" else 0,
-        fragments=request.fragments if context != "none" else 0,
+        fragments=MOST_FRAGMENTS if context != "none" else 0,
         layout=layout_hash(),
         ending=ENDING,
         measures=tuple(scores.values),

@@ -1,4 +1,4 @@
-"""Parts of a file's runs on machines that know nothing of each other, and runs as jobs, on the mini benchmark."""
+"""A file's runs made one by one on machines that know nothing of each other, or as jobs, on the mini benchmark."""
 
 import json
 import shlex
@@ -29,22 +29,8 @@ def run(mirror, warm_home, tmp_path):
     return call
 
 
-def test_parts_merged_are_the_whole(run, tmp_path):
-    """Three parts in three folders, merged: the bytes of one machine, and its answer is printed from them."""
-    for number in (1, 2, 3):
-        done = run(f"part{number}", "--shard", f"{number}/3")
-        assert done.code == 0, done.err
-        assert done.out.startswith(f"part {number}/3: ")
-    parts = [tmp_path / f"part{number}" for number in (1, 2, 3)]
-    done = bench("merge", *parts, "--out", tmp_path / "merged", "--json")
-    assert len(json.loads(done.out)["copied"]) == 8
-    whole = run("whole", "--json")
-    assert content(tmp_path / "merged") == content(tmp_path / "whole")
-    assert json.loads(run("merged", "--json").out) == json.loads(whole.out)
-
-
-def test_each_line_of_the_list_makes_one_run(run, warm_home, mirror, tmp_path):
-    """Typed one by one they make the runs of the file."""
+def test_each_line_of_the_list_makes_one_run(run, warm_home, tmp_path):
+    """Typed one by one, and merged, they make the runs of the file, and its answer is printed from them."""
     done = run("by-line", "--dry-run", "--commands")
     lines = done.out.splitlines()
     assert len(lines) == 8
@@ -53,8 +39,11 @@ def test_each_line_of_the_list_makes_one_run(run, warm_home, mirror, tmp_path):
         program, *words = shlex.split(line)
         assert program == "repoeval-bench"
         assert bench(*words, home=warm_home).code == 0
-    run("whole")
-    assert content(tmp_path / "by-line") == content(tmp_path / "whole")
+    merged = bench("merge", tmp_path / "by-line", "--out", tmp_path / "merged", "--json")
+    assert len(json.loads(merged.out)["copied"]) == 8
+    whole = run("whole", "--json")
+    assert content(tmp_path / "merged") == content(tmp_path / "whole")
+    assert json.loads(run("merged", "--json").out) == json.loads(whole.out)
     assert json.loads(run("x", "--dry-run", "--commands", "--json").out)[0] == lines[0].replace("by-line", "x")
 
 
@@ -91,8 +80,16 @@ def test_what_could_be_made_is_shown_before_what_could_not(run, tmp_path):
     assert "try it again: repoeval-bench eval --source" in done.err
 
 
-def test_a_part_that_is_none_and_a_list_that_was_not_asked_for_are_refused(run):
-    assert "give i/n such as 1/4" in one_sentence(run("x", "--shard", "5/4"), 2)
+def test_a_list_that_was_not_asked_for_is_refused(run):
     assert "add --dry-run" in one_sentence(run("x", "--commands"), 2)
-    done = run("x", "--shard", "9/9")
-    assert done.code == 0, done.err
+
+
+def test_a_file_may_ask_for_no_comparison(run, tmp_path):
+    """The runs are made and counted; a baseline would be for nothing."""
+    path = tmp_path / "bench.yaml"
+    path.write_text(FILE + "compare: false\n")
+    sentence = one_sentence(run("x"), 2)
+    assert "bench.yaml:6: compare: false compares nothing; leave it out, or baseline and equivalence" in sentence
+    path.write_text(FILE.replace("baseline: fixed:max_nws=400", "compare: false"))
+    done = run("x")
+    assert (done.code, done.out) == (0, f"8 runs, in {tmp_path / 'x'}\n"), done.err
