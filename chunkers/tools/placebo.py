@@ -37,7 +37,7 @@ def placebo_problems(n: int) -> list[str]:
     """What is wrong with a number of arms, in a sentence; nothing with 0, or 2 to SPAN."""
     if n == 0 or 2 <= n <= SPAN:
         return []
-    return [f"a placebo band of {n} arms cannot be measured; give --placebo 2 to {SPAN}, or 0 for none"]
+    return [f"a placebo band of {n} arms cannot be measured; give placebo=2 to {SPAN}, or 0 for none"]
 
 
 def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -> list[PlaceboArm]:

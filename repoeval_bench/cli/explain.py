@@ -209,7 +209,6 @@ def _protocols(name: str) -> Iterator[str]:
         "windows": "windows of 50 lines every 10, identical ones merged; no chunker is chosen",
         "baseline": f"the chunks of {BASELINE}, scored through the lines of the chunker's chunks",
     }
-    copies = "counts too" if protocol.copies == "credited" else "does not count"
     scope = "its own repository" if protocol.scope == "repository" else "all repositories in one index"
     lines = {
         "query": f"{protocol.query}: {'the whole prompt' if protocol.query == 'full' else 'the last lines of it'}",
@@ -218,7 +217,6 @@ def _protocols(name: str) -> Iterator[str]:
         "repositories": f"{protocol.repositories} (headline: {protocol.headline} mean of {protocol.headline_measure})",
         "documents": f"{protocol.documents}: {documents[protocol.documents]}",
         "exclusion": f"{protocol.exclusion}: {POLICIES[protocol.exclusion]}",
-        "copies": f"{protocol.copies}: another chunk with a relevant chunk's text {copies}",
         "scope": f"{protocol.scope}: a query searches {scope}",
         **({"note": protocol.caution} if protocol.caution else {}),
     }

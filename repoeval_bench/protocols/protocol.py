@@ -26,7 +26,6 @@ Tasks = Literal["completion", "docstring", "questions"]
 Repositories = Literal["all", "six"]
 Documents = Literal["chunks", "windows", "baseline"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
-Copies = Literal["distinct", "credited"]
 Scope = Literal["repository", "pooled"]
 
 BASELINE = "fixed:max_nws=1500"
@@ -38,7 +37,6 @@ CHOICES: Mapping[str, tuple[str, ...] | None] = {
     "relevance": None,
     "repositories": get_args(Repositories),
     "exclusion": get_args(Exclusion),
-    "copies": get_args(Copies),
     "scope": get_args(Scope),
 }
 """What can be overridden, and its values where they are a fixed few."""
@@ -57,11 +55,11 @@ class Protocol:
 
     `query` is `full` or `tail:LINES`; `relevance` is a rule of `qrels.RULES`. `documents` says what is ranked in the
     end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the `baseline`'s chunks,
-    scored through the lines they share with the chunker's. `exclusion` is what a query may not see, `copies` whether
-    another chunk with a relevant chunk's text counts too, `scope` whether a query searches its repository or all of
-    them as one. Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold
-    to find is a UsageError. `tasks` says what is asked: the benchmark's completion tasks, or a question about every
-    documented function, or the user's own questions; a question's gold are its `places`.
+    scored through the lines they share with the chunker's. `exclusion` is what a query may not see, `scope` whether a
+    query searches its repository or all of them as one. Overriding a choice renames the protocol:
+    `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what is asked: the
+    benchmark's completion tasks, or a question about every documented function, or the user's own questions; a
+    question's gold are its `places`.
     """
 
     name: str
@@ -73,7 +71,6 @@ class Protocol:
     users: str
     documents: Documents = "chunks"
     exclusion: Exclusion = "none"
-    copies: Copies = "distinct"
     scope: Scope = "repository"
     tasks: Tasks = "completion"
 

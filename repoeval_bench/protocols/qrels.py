@@ -181,18 +181,6 @@ class _File:
         return self._filled[min(span.end, top)] - self._filled[min(span.start, top)]
 
 
-def credit_copies(qrels: Qrels, groups: Iterable[Sequence[str]]) -> Qrels:
-    """The qrels with every chunk of a group given the largest gain that one of them has."""
-    group_of = {chunk_id: group for group in groups for chunk_id in group}
-    credited: Qrels = {}
-    for query_id, gains in qrels.items():
-        credited[query_id] = dict(gains)
-        for chunk_id, gain in gains.items():
-            for copy in group_of.get(chunk_id, ()):
-                credited[query_id][copy] = max(gain, credited[query_id].get(copy, 0.0))
-    return credited
-
-
 def merge_copies(qrels: Qrels, merged: Mapping[str, str]) -> Qrels:
     """The qrels with the gains of merged chunks (chunk_id -> the one that takes its place) moved, the largest kept."""
     moved: Qrels = {}

@@ -59,16 +59,6 @@ class Corpus:
                 groups[repo, chunk.text.strip()].append(chunk.chunk_id)
         return [tuple(ids) for ids in groups.values() if len(ids) > 1]
 
-    def own_duplicates(self, query_id: str) -> list[tuple[str, ...]]:
-        """Such groups among what a query with chunks of its own sees: these, and its repository's."""
-        groups: dict[str, list[str]] = defaultdict(list)
-        for chunk in self.own[query_id]:
-            groups[chunk.text.strip()].append(chunk.chunk_id)
-        for chunk in self.chunks[self.own[query_id][0].repo] if self.own[query_id] else ():
-            if (text := chunk.text.strip()) in groups:
-                groups[text].append(chunk.chunk_id)
-        return [tuple(ids) for ids in groups.values() if len(ids) > 1]
-
 
 def summarize(sizes: Sequence[int]) -> dict[str, float]:
     """Mean, median, p95 and max (nearest rank) of sizes; zeros for none."""

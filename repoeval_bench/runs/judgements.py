@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.metrics import ChunkPlace, Context, Lines, inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks, hidden_lines
-from repoeval_bench.protocols.qrels import build_qrels, credit_copies, drop_excluded, gold_of, merge_copies
+from repoeval_bench.protocols.qrels import build_qrels, drop_excluded, gold_of, merge_copies
 from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion
 
@@ -58,10 +58,6 @@ def judge_corpus(
     seen = _Seen.by(benchmark, corpus, (gold, parts), line_nws, free=protocol.exclusion == "free")
     qrels = build_qrels(seen.gold, seen.chunks, protocol.relevance, seen.line_nws, seen.definitions)
     qrels = merge_copies(qrels, corpus.merged)
-    if protocol.copies == "credited":
-        qrels = credit_copies(qrels, corpus.duplicates())
-        for query_id in corpus.own:
-            qrels |= credit_copies({query_id: qrels[query_id]}, corpus.own_duplicates(query_id))
     excluded = excluded_chunks(benchmark.tasks, corpus.chunks, protocol.exclusion)
     qrels = drop_excluded(qrels, excluded)
     context = _context(corpus, seen, qrels, inputs_of(measures), embedder)

@@ -98,7 +98,6 @@ class ProtocolChoices(Record):
     headline: Headline
     documents: str
     exclusion: str
-    copies: str
     scope: str
     tasks: str = "completion"
 

@@ -90,9 +90,6 @@ class RunRequest(DataRequest):
         "POLICY",
         also="--exclude",
     )
-    copies: str | None = option(
-        None, "credited: a chunk with the same text as a relevant one counts too; distinct: it does not.", "POLICY"
-    )
     scope: str | None = option(
         None, "Where a query searches: repository (its own), or pooled (all of them in one index).", "WHERE"
     )

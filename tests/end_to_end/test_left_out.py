@@ -96,7 +96,7 @@ def test_the_page_on_jobs_tells_them_from_those_that_made_a_run(places, tmp_path
 
 def test_a_grid_and_a_recommendation_are_of_the_others(places):
     """`recommend` notes it with all else that it left out."""
-    grid = ("--protocol", "body", "--query", "full", "--relevance", "overlap", "--placebo", "0", "--no-match", "--json")
+    grid = ("--protocol", "body", "--query", "full", "--relevance", "overlap", "--no-match", "--json")
     done = ask(places, "sensitivity", *chunkers("ast", "fixed", "astchunk"), *grid)
     assert done.code == 0, done.err
     assert done.err.count(REASON) == 1

@@ -127,7 +127,7 @@ COMMANDS = {
     "compare": "compare -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol body --out {out} --json",
     "run": "run {out}/bench.yaml --out {out} --json",
     "sweep": "sweep -c fixed --retriever bm25 --sizes 300 500 --out {out} --json",
-    "sensitivity": "sensitivity -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol context --placebo 0 "
+    "sensitivity": "sensitivity -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol context "
     "--no-match --json",
     "chunk-stats": "chunk-stats -c ast -c fixed --json",
     "export-beir": "export-beir {out}/run -o {out}/beir",

@@ -137,13 +137,6 @@ def test_exclude_body_changes_no_other_tasks_vectors(evaluate, mirror, warm_home
     assert {chunk.path for chunk in again.corpus.own[benchmark.tasks[0].task_id]} == {benchmark.tasks[0].path}
 
 
-def test_crediting_copies_never_lowers_what_is_relevant(evaluate):
-    """copies=credited renames the run and has at least as many relevant chunks."""
-    metrics = metrics_of(evaluate("-c", "window:lines=3,step=3", *BM25, "--copies", "credited", "--json"))
-    assert metrics["protocol"] == "context+copies=credited"
-    assert metrics["counts"]["chunks_duplicate"] >= 0
-
-
 def test_long_texts_are_read_by_policy(evaluate):
     """tail and mean are embedders of their own name; with mean nothing is truncated."""
     done = evaluate("-c", AST, "--long-text", "queries=tail", "--json", "--limit", "4")
@@ -155,7 +148,7 @@ def test_long_texts_are_read_by_policy(evaluate):
 def test_sensitivity_counts_verdicts_over_settings(mirror, warm_home, tmp_path):
     """Every cell once for each pair and size; JSON and the table agree on how many there are."""
     arguments = ["sensitivity", "-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror]
-    done = bench(*arguments, "--placebo", "2", "--json", "-o", tmp_path / "cells.json", home=warm_home)
+    done = bench(*arguments, "--json", "-o", tmp_path / "cells.json", home=warm_home)
     cells = metrics_of(done)
     assert cells == json.loads((tmp_path / "cells.json").read_text())
     keys = {(c["sizes"], c["protocol"], c["retriever"], c["measure"]) for c in cells}
@@ -171,7 +164,7 @@ def test_sensitivity_counts_verdicts_over_settings(mirror, warm_home, tmp_path):
             "undecided" if low <= 0 <= high else "noise" if inside else "wins" if cell["difference"] > 0 else "loses"
         )
         assert cell["verdict"] == expected
-    table = bench(*arguments, "--placebo", "0", "--no-match", home=warm_home)
+    table = bench(*arguments, "--no-match", home=warm_home)
     assert "undecided" in table.out
 
 
@@ -186,8 +179,6 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
             "fixed:max_nws=400",
             "--retriever",
             "bm25",
-            "--placebo",
-            "0",
             "--no-match",
             "--source",
             mirror,
@@ -212,7 +203,6 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
         (["eval", "-c", AST, "--protocol", "body", "--exclusion", "repocoder"], "leaves no gold"),
         (["eval", "-c", AST, "--gold", "prompt", "--exclusion", "prompt"], "leaves no gold"),
         (["eval", "-c", AST, "--exclusion", "promt"], "did you mean 'prompt'"),
-        (["eval", "-c", AST, "--copies", "all"], "unknown copies 'all'"),
         (["eval", "-c", AST, "--retriever", "bm25:b=2"], "b is a number from 0 to 1"),
         (["eval", "-c", AST, "--long-text", "middle"], "unknown policy for long texts 'middle'"),
         (["eval", "-c", AST, "--long-text", "query=tail"], "did you mean 'queries'"),

@@ -17,7 +17,6 @@ from repoeval_bench.protocols.qrels import (
     RULES,
     Shared,
     build_qrels,
-    credit_copies,
     drop_excluded,
     gold_of,
     merge_copies,
@@ -145,10 +144,9 @@ def test_every_rule_that_is_listed_can_be_parsed():
         assert relevance_rule(name.replace(":N", ":3").replace(":T", ":0.5"))(nothing) == 0
 
 
-def test_copies_are_credited_merged_and_hidden():
-    """A copy gets the largest gain of its group; a merged chunk hands its gain on; an excluded one has none."""
+def test_copies_are_merged_and_hidden():
+    """A merged chunk hands its gain on; an excluded one has none."""
     qrels = {"q": {"a": 0.5, "b": 1.0}, "r": {"c": 1.0}}
-    assert credit_copies(qrels, [("a", "b", "d")]) == {"q": {"a": 1.0, "b": 1.0, "d": 1.0}, "r": {"c": 1.0}}
     assert merge_copies(qrels, {"b": "a", "c": "z"}) == {"q": {"a": 1.0}, "r": {"z": 1.0}}
     assert drop_excluded(qrels, {"q": frozenset({"a"})}) == {"q": {"b": 1.0}, "r": {"c": 1.0}}
 
@@ -202,9 +200,9 @@ def test_overriding_a_choice_renames_the_protocol():
 
 def test_a_choice_that_is_replaced_twice_stands_in_the_name_once():
     """The name tells what differs from the protocol it is named after, not what was done to it."""
-    once = Protocol.parse("context").override(query="tail:5", copies="credited")
-    assert once.override(query="tail:20").name == "context+query=tail:20+copies=credited"
-    assert once.override(query="full", copies="distinct") == Protocol.parse("context")
+    once = Protocol.parse("context").override(query="tail:5", scope="pooled")
+    assert once.override(query="tail:20").name == "context+query=tail:20+scope=pooled"
+    assert once.override(query="full", scope="repository") == Protocol.parse("context")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Exclusion, merged windows, duplicates, leaks: worked out by hand on one file of 60 lines."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from repoeval_bench.core.benchmark import Query, Task
@@ -10,11 +8,9 @@ from repoeval_bench.core.source import Chunk, SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
 from repoeval_bench.protocols.leak import gold_in_query, top_over_prompt
-from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.registry import PROTOCOLS
 from repoeval_bench.protocols.windows import CoderagWindows
 from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical, summarize
-from repoeval_bench.runs.judgements import judge_corpus
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(60)))
 TASK = Task(
@@ -117,23 +113,6 @@ def test_duplicates_are_found_within_a_repository():
     }
     (group,) = build_corpus(files, Tens()).duplicates()
     assert group == ("r/a.py@0-6", "r/b.py@0-7")
-
-
-def test_copies_are_credited_where_a_query_has_chunks_of_its_own():
-    """With exclusion=body a chunk elsewhere in the repository that has a relevant own chunk's text counts too."""
-    other = SourceFile("r", "q.py", "".join(FILE.text.splitlines(keepends=True)[30:40]))
-    files = {"r": (FILE, other), "t": (SourceFile("t", "q.py", other.text),)}
-    corpus = chunk_blanked(build_corpus(files, Tens()), [TASK], files, Tens())
-    (copy,) = (chunk.chunk_id for chunk in corpus.chunks["r"] if chunk.path == "q.py")
-    benchmark = SimpleNamespace(tasks=(TASK,), files=files)
-    found = {
-        copies: judge_corpus(
-            benchmark, corpus, Protocol.parse(f"context+exclusion=body+copies={copies}"), ("mrr",)
-        ).qrels
-        for copies in ("distinct", "credited")
-    }
-    assert {*found["credited"]["r/0"]} - {*found["distinct"]["r/0"]} == {copy}
-    assert found["credited"]["r/0"][copy] == 1.0
 
 
 def test_the_leak_is_what_stands_in_the_query_and_over_the_prompt():

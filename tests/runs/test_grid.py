@@ -290,7 +290,7 @@ def test_what_the_grid_sets_is_not_set_by_a_protocol(name, way_out):
 
 
 def test_each_choice_of_a_protocol_is_judged_apart():
-    """Two protocols share their judgements only where no choice that judging reads differs: copies do."""
+    """Two protocols share their judgements only where no choice that judging reads differs: the gold does."""
     text = "".join(f"line{i} = {i}\n" for i in range(20))
     files = {"r": (SourceFile("r", "a.py", text), SourceFile("r", "b.py", text))}
     task = Task(
@@ -304,14 +304,14 @@ def test_each_choice_of_a_protocol_is_judged_apart():
         level="function",
     )
     benchmark = SimpleNamespace(tasks=(task,), files=files)
-    arm = _Arm(benchmark, build_corpus(files, make_chunker("file")), None)
+    arm = _Arm(benchmark, build_corpus(files, make_chunker("window:lines=1,step=1")), None)
     relevant = {
         protocol.name: set(arm.judge(_Setting(protocol, ("mrr",), benchmark), arm.corpus, {}).qrels["r/0"])
-        for protocol in make_protocols(["context", "context+copies=credited"], ["full", "tail:20"], ["overlap"])
+        for protocol in make_protocols(["context", "context+gold=body"], ["full", "tail:20"], ["overlap"])
     }
     assert len(relevant) == 4
-    assert {len(found) for name, found in relevant.items() if "copies" in name} == {2}
-    assert {len(found) for name, found in relevant.items() if "copies" not in name} == {1}
+    assert {len(found) for name, found in relevant.items() if "body" in name} == {1}
+    assert {len(found) for name, found in relevant.items() if "body" not in name} == {5}
 
 
 def test_usual_protocols_that_score_nothing_are_left_out_and_named():

@@ -27,7 +27,6 @@ PROTOCOL = {
     "headline": "micro",
     "documents": "chunks",
     "exclusion": "none",
-    "copies": "distinct",
     "scope": "repository",
 }
 
