@@ -1,48 +1,34 @@
-"""A run from elsewhere on one's own leaderboard: computed again from its ranking, and marked where it could not be."""
+"""A run from elsewhere on one's own leaderboard: computed again here, and recorded with what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from pathlib import Path
 
 from repoeval_bench.analysis.verification import Verification, verify
-from repoeval_bench.core.errors import ResultError, UsageError, of_each
-from repoeval_bench.core.words import few
+from repoeval_bench.core.errors import ResultError, of_each
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
-from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
-from repoeval_bench.runs.naming import check_finished
+from repoeval_bench.runs.naming import check_finished, check_folder
 from repoeval_bench.runs.parts import RESULTS, shown_place, silent
 from repoeval_bench.runs.publish import differing
-from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, TIMINGS, VERIFIED
+from repoeval_bench.runs.records import MANIFEST, METRICS
 from repoeval_bench.runs.replay import code_named_by
-from repoeval_bench.runs.row_records import COMPLETIONS
 from repoeval_bench.runs.run_store import Results
-from repoeval_bench.runs.verified import mark
+from repoeval_bench.runs.verified import VerificationState, VerificationStatus, file_hashes
 from repoeval_bench.runs.view import RunView
 
 _SHOWN = 3
 
-_OWN = {
-    *(MANIFEST, METRICS, PER_QUERY, RUN, QRELS, RETRIEVED, TIMINGS, VERIFIED),
-    *(SOURCES, CHUNKS, QUERIES, COMPLETIONS),
-}
-"""The files that a run's folder may hold."""
-
 
 def check_folders(folders: Sequence[Path]) -> None:
-    """A UsageError with every folder that is not a finished run alone, before the first is computed again."""
-    of_each(_check_folder, folders)
+    """Check folders before the first is computed again.
 
-
-def _check_folder(folder: Path) -> None:
-    """Nothing but a run's own files is copied: a link could name any file of whoever adds the run."""
-    check_finished(folder)
-    other = sorted(p.name for p in folder.iterdir() if p.name not in _OWN or p.is_symlink() or not p.is_file())
-    if other:
-        listed = few(other, _SHOWN)
-        raise UsageError(f"{folder} holds files, folders or links that no run has: {listed}; move them out of it")
+    A UsageError names every one that is no finished run, a ResultError the first that is more than a run.
+    """
+    of_each(check_finished, folders)
+    for folder in folders:
+        check_folder(RunView.open(folder))
 
 
 def add_run(
@@ -55,37 +41,37 @@ def add_run(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
 ) -> RunView:
-    """Verify a run folder, copy it into `out` with a mark, for `leaderboard` to show; the run there.
+    """Verify a run folder, copy it into `out` with a record beside it, for `leaderboard` to show; the run there.
 
     It is `verify` that computes. An imported run, and one that names code or a server which is not `allowed`, cannot be
-    computed again: it is marked with that. Nothing is copied where the folder is not a run and nothing else (a
-    UsageError), and with a ResultError where the run is not what it claims, contradicts itself, or `out` holds another
-    one of its id.
+    computed again: that is recorded. Nothing is copied if `check_folders` refuses the folder. A ResultError where the
+    run is not what it claims, contradicts itself, or `out` holds another one of its id.
     """
-    _check_folder(folder)
+    check_folders([folder])
     run = RunView.open(folder)
-    if run.manifest.run_id != run.run_id:
-        raise ResultError(f"{folder} holds the run {run.manifest.run_id}; give the folder that name")
     results = Results.at(out, home)
     results.fetch(notify)
     place = results.out / run.run_id
-    if place.is_dir() and (other := [name for name in differing(folder, place) if name != VERIFIED]):
+    if place.is_dir() and (other := differing(folder, place)):
         told = f"{shown_place(place)} is another run of that id: {', '.join(other)} differ"
         raise ResultError(f"{told}; add it to another folder")
+    # Of what is computed again, so that a file which changes meanwhile is noticed.
+    sha256 = file_hashes(place if place.is_dir() else folder)
     reason, values = _cannot_be_computed(run, allowed), 0
     if reason:
         if wrong := _contradictions(run):
             raise ResultError(f"{folder} contradicts itself: {'; '.join(wrong)}; nothing was added")
+        state = VerificationState(status=VerificationStatus.NOT_VERIFIED, reason=reason)
     else:
         found = verify(run, source, questions=questions, allowed=allowed, home=home, notify=notify)
         if not found.holds:
             raise ResultError(f"{_refusal(found)}; nothing was added")
         values = sum(found.compared.values())
-    marked = partial(mark, reason=reason, values=values)
+        state = VerificationState(status=VerificationStatus.VERIFIED, ranking=found.ranking, reason=found.reason)
     if not place.is_dir():
-        return results.copy(folder, marked)
-    marked(place)
+        results.copy(folder)
     results.put(place)
+    results.record(place, state, values=values, sha256=sha256)
     return RunView(place)
 
 

@@ -19,12 +19,14 @@ from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.runs.parts import CELLS, PACKS
+from repoeval_bench.runs.naming import check_name
+from repoeval_bench.runs.parts import CELLS, PACKS, VERIFIED
 from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice, Interval
+    from repoeval_bench.runs.verified import VerificationState
 
 BESIDE = ("ndcg@10", "recall@10")
 """Measures that are given beside the headline where a run has them."""
@@ -37,7 +39,7 @@ class Entry:
     `behind` is its paired difference to the first run with that one's interval, None for the first. `best_in` is the
     share of resamples in which the run is the best, `alike` whether the test does not tell it from the first, as
     `choose` has it; None for the only run of a board. `beside` holds the measures of `BESIDE`, `nws` the mean size of a
-    chunk; None where the run does not know. `mark` says of a run from elsewhere whether it was verified.
+    chunk; None where the run does not know. `verification` says of a run from elsewhere what was computed again.
     """
 
     rank: int
@@ -53,7 +55,7 @@ class Entry:
     alike: bool | None
     beside: tuple[float | None, ...]
     nws: float | None
-    mark: str
+    verification: VerificationState | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,7 @@ def leaderboard(results: Path, *, apart: bool = False) -> Leaderboard:
     runs: list[RunView] = []
     left_out: dict[str, str] = {}
     for folder in sorted(path for path in results.iterdir() if path.is_dir()):
-        if folder.name in (PACKS, CELLS):  # of other commands, and never a run
+        if folder.name in (PACKS, CELLS, VERIFIED):  # of other commands, and never a run
             continue
         run = RunView(folder)
         try:
@@ -128,7 +130,8 @@ def _check(run: RunView) -> None:
     done = run.manifest.completion
     if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
         raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
-    _ = run.mark
+    check_name(run)
+    _ = run.verification
     measure = headline_measure([run])
     if len(run.scores) == 0:
         raise UsageError("it holds no query")
@@ -220,7 +223,7 @@ def _board(runs: Sequence[RunView]) -> Board:
                 alike=None if choice is None else run.run_id in alike,
                 beside=tuple(scored.over(over).get(name) for name in BESIDE),
                 nws=scored.chunk_nws.mean if scored.chunk_nws else None,
-                mark=run.mark,
+                verification=run.verification,
             )
         )
     return Board(

@@ -1,7 +1,7 @@
-"""Whether a run folder is what it claims: what follows from data, request and ranking is computed again and compared.
+"""Whether a run folder is what it claims: what follows from the data and from what was asked is computed and compared.
 
-Of the folder only its ranking, the texts that a model wrote and what it says was asked are taken over. Nothing that it
-names is run unless it is part of this package, or was allowed by name.
+Taken over are the request, texts that a model wrote, and the ranking if it is by a model that is not here. Nothing that
+a folder names is run unless it is part of this package, or was allowed by name.
 """
 
 from __future__ import annotations
@@ -18,50 +18,47 @@ from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
-from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.spec import Spec, short_hash
+from repoeval_bench.dataset.shipped import edition_of
+from repoeval_bench.retrieval.ranking import other_places
 from repoeval_bench.runs.completion.complete import score_texts
 from repoeval_bench.runs.completion.folder import Spent, save
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
-from repoeval_bench.runs.naming import opened
+from repoeval_bench.runs.naming import check_folder, opened
 from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.ranker import is_of_pack
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Completed, Record
-from repoeval_bench.runs.replay import check_allowed, data_of, replay
+from repoeval_bench.runs.replay import Replay, check_allowed, data_of, replay
 from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
-from repoeval_bench.runs.trec import read_qrels, read_run, run_rows
+from repoeval_bench.runs.verified import RankingStatus
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.core.run import Ranking
     from repoeval_bench.runs.view import RunView
 
 INTERVALS = "intervals"
 """Said where differences have a file: a run stores no interval, they are computed from per_query.jsonl."""
 
-NOT_COMPUTED = (
-    "the ranking itself with its scores (run.trec), which is where the computation starts",
-    "tokens, truncation and pairs that a model counts, and which part of a query it reads",
-    "timings.jsonl, versions, the commit and the time",
-    "of manifest.json and the run log: source, index, first_stage and k_raw",
-)
-"""What is taken over from a folder as it is."""
+ALWAYS_AS_STORED = ("timings.jsonl", "versions, commit and time", "where the data was fetched", "seconds of the index")
+"""What no run can show of another one."""
 
-NOT_ASKED_AGAIN = (
+_TEXTS_OF_A_MODEL = (
     "what a model was asked and wrote, which tasks have tests that can judge, and whether they passed "
     "(completions.jsonl, and completion in manifest.json)"
 )
-"""What is taken over from a completed run too."""
+_TOKENS_OF_A_MODEL = "tokens, truncation and what the model reads of a query"
 
 _TOKENS = {
     *(f"{what}_{fact}" for what in ("queries", "chunks") for fact in ("truncated", "tokens", "tokens_lost")),
-    *("pairs", "pairs_truncated", "query_tokens", "truncated", "chunk_tokens"),
+    *("query_tokens", "truncated", "chunk_tokens", "read", "index"),
 }
-_TAKEN_OVER = {"created", "code", "versions", "index", "first_stage", "k_raw", "source"}
+_PAIRS = {"pairs", "pairs_truncated"}
+_AS_STORED = {"created", "code", "versions", "source"}
 
 _TOLERANCE = 1e-9
 """Relative and absolute: another processor may sum in another order. Values below 1e-9 are not told from 0."""
-
-_SCORE_TOLERANCE = 1e-6
-"""Scores of the log against those of run.trec, which has nine digits and sets ties one float32 step apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +76,8 @@ class Verification:
     """What was computed again of a run. `compared` is file -> number of values.
 
     `mean` is the headline mean of the protocol's first measure, or the run's first, as it was computed, `ci` its 95 %
-    interval; None where nothing was computed, because the data is other data.
+    interval; None where nothing was computed, because the data is other data. `ranking` says whether the ranking was
+    computed too, `reason` why not; two of its scores are the same within `tolerance`. `as_stored` was taken over.
     """
 
     run_id: str
@@ -89,7 +87,10 @@ class Verification:
     measure: str | None = None
     mean: float | None = None
     ci: Interval = None
-    taken_over: tuple[str, ...] = NOT_COMPUTED
+    ranking: RankingStatus | None = None
+    reason: str = ""
+    tolerance: float = 0.0
+    as_stored: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -106,49 +107,89 @@ def verify(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
 ) -> Verification:
-    """Compute qrels, measures, means and intervals of a run again, from its stored ranking and the data of a source.
+    """Compute a run again from the data of a source and from what was asked, and compare each value.
 
     `run` is a run, its id or its folder; `questions` the file of your own that it asked. `allowed` are specs of code
-    from outside that may run, as the folder names them. A UsageError where it names others, was imported, or the source
-    has data of another name; a file that is missing or broken is a ResultError.
+    from outside, and of models of others, that may run, as the folder names them. A UsageError where it names others,
+    or what does not exist, was imported, or the source has data of another name; a file that is missing or broken, or
+    that no run has, is a ResultError, and so is another name than the folder's.
     """
     run = opened(run)
     config = check_allowed(run, allowed)
-    chosen = data_of(run, source, questions=questions, home=home, notify=notify)
-    if chosen.fingerprint != config.fingerprint:
-        name = run.manifest.dataset.name
-        if chosen.name != name:
-            raise UsageError(f"{run.run_id} is of {name}, and --source gives {chosen.name}; name the run's own data")
-        other = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, chosen.fingerprint)
-        return Verification(run_id=run.run_id, data=chosen.label, differences=(other,), compared={MANIFEST: 1})
+    check_folder(run)
+    name = run.manifest.dataset.name
+    edition = edition_of(config.pack)
+    if edition and is_of_pack(name, edition) and source not in {"", "auto"} and edition_of(source) != edition:
+        raise UsageError(
+            f"{run.run_id} is of pack {edition}, which brings its own data; leave out --source {source} (and "
+            "REPOEVAL_SOURCE)"
+        )
+    benchmark = data_of(run, source, questions=questions, home=home, notify=notify)
+    if benchmark.fingerprint != config.fingerprint:
+        if benchmark.name != name:
+            raise UsageError(f"{run.run_id} is of {name}, and --source gives {benchmark.name}; name the run's own data")
+        other = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, benchmark.fingerprint)
+        return Verification(run_id=run.run_id, data=benchmark.label, differences=(other,), compared={MANIFEST: 1})
     with TemporaryDirectory() as folder:
-        made, unseen = replay(run, chosen, Path(folder), home=home, notify=notify)
-        found = [
-            _difference(RUN, f"{query_id} {chunk_id}", "ranked", "no chunk that this query sees")
-            for query_id, ids in unseen.items()
-            for chunk_id in ids
-        ]
-        if settings := run.manifest.completion:
-            made, other_tasks = _completed_again(run, settings, made, chosen, into=Path(folder))
-            found += other_tasks
-        compared: dict[str, int] = {}
-        for (file, claimed), (_, computed) in zip(_contents(run), _contents(made), strict=True):
-            compared[file] = len(computed)
-            found += _differences(file, claimed, computed)
-        measure, metrics, scores = made.metrics.headline_measure or "", made.metrics, made.scores
-        if measure not in scores.values:
-            measure = next(iter(scores.values))
-        (mean,), (ci,) = mean_intervals(scores.table([measure]), scores.clusters, scores.repos, metrics.headline)
+        again = replay(run, benchmark, Path(folder), allowed=allowed, home=home, notify=notify)
+        return _compare(run, again, benchmark, into=Path(folder))
+
+
+def _compare(run: RunView, again: Replay, benchmark: Benchmark, *, into: Path) -> Verification:
+    """Compare a run with what was made again of it."""
+    found = list(_ranking_differences(again))
+    made = again.run
+    if settings := run.manifest.completion:
+        made, other_tasks = _completed_again(run, settings, made, benchmark, into=into)
+        found += other_tasks
+    left_out = _AS_STORED | (set() if again.counts_tokens else _TOKENS)
+    # Which pairs a model reads follows from a first stage that may differ in its last places.
+    left_out |= _PAIRS if made.manifest.config and made.manifest.config.retriever_identity else set()
+    compared: dict[str, int] = {}
+    for (file, claimed), (_, computed) in zip(_contents(run, left_out), _contents(made, left_out), strict=True):
+        compared[file] = len(computed)
+        found += _differences(file, claimed, computed)
+    measure, metrics, scores = made.metrics.headline_measure or "", made.metrics, made.scores
+    if measure not in scores.values:
+        measure = next(iter(scores.values))
+    (mean,), (ci,) = mean_intervals(scores.table([measure]), scores.clusters, scores.repos, metrics.headline)
     return Verification(
         run_id=run.run_id,
-        data=chosen.label,
+        data=benchmark.label,
         differences=tuple(found),
         compared=compared,
         measure=measure,
         mean=mean,
         ci=ci,
-        taken_over=(*NOT_COMPUTED, NOT_ASKED_AGAIN) if run.manifest.completion else NOT_COMPUTED,
+        ranking=RankingStatus.AS_STORED if again.computed is None else RankingStatus.RECOMPUTED,
+        reason=again.reason,
+        tolerance=again.tolerance,
+        as_stored=(
+            *(["the ranking with its scores"] if again.computed is None else []),
+            *([] if again.counts_tokens else [_TOKENS_OF_A_MODEL]),
+            *([_TEXTS_OF_A_MODEL] if run.manifest.completion else []),
+            *ALWAYS_AS_STORED,
+        ),
     )
+
+
+def _ranking_differences(again: Replay) -> Iterator[Difference]:
+    """Yield what a stored ranking has that no query sees, and where it is not the one that was computed."""
+    for query_id, ids in again.unseen.items():
+        for chunk_id in ids:
+            yield _difference(RUN, f"{query_id} {chunk_id}", "ranked", "no chunk that this query sees")
+    if again.computed is None:
+        return
+    for query_id, stored in again.stored.items():
+        computed = again.computed[query_id]
+        # Queries that a completed run leaves out are in no file of it.
+        for place in other_places(stored, computed, again.tolerance) if stored else ():
+            claimed, ours = (_ranked_at(each, place) for each in (stored, computed))
+            yield _difference(RUN, f"{query_id} rank {place + 1} by the request", claimed, ours)
+
+
+def _ranked_at(ranking: Ranking, place: int) -> str | None:
+    return f"{ranking[place][0]} {ranking[place][1]}" if place < len(ranking) else None
 
 
 def _completed_again(
@@ -175,14 +216,14 @@ def _completed_again(
     return save(made, again, scores, kept, nothing, name=name, out=into, created=run.manifest.created), found
 
 
-def _contents(run: RunView) -> Iterator[tuple[str, dict[str, Any]]]:
+def _contents(run: RunView, left_out: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(file, value's name -> value) of every file that can be computed again, and the intervals."""
-    yield MANIFEST, _flat({**run.manifest.as_json(), "completion": {}})
-    yield METRICS, _flat(run.metrics.as_json())
-    yield PER_QUERY, _keyed((row.query_id, row.as_json()) for row in run.query_rows())
-    yield QRELS, _judged(run)
-    yield RUN, _ranked(run)
-    yield RETRIEVED, _keyed((row.query_id, row.as_json()) for row in run.log_rows())
+    yield MANIFEST, _flat(run.manifest.as_json(), left_out)
+    yield METRICS, _flat(run.metrics.as_json(), left_out)
+    yield PER_QUERY, _keyed(((row.query_id, row.as_json()) for row in run.query_rows()), left_out)
+    yield QRELS, _lines(run.text(QRELS))
+    yield RUN, _lines(run.text(RUN))
+    yield RETRIEVED, _keyed(((row.query_id, row.as_json()) for row in run.log_rows()), left_out)
     models: tuple[tuple[str, type[Record], Callable[[Any], str]], ...] = (
         (SOURCES, SourceRow, lambda row: f"{row.repo}/{row.path}"),
         (CHUNKS, ChunksRow, lambda row: f"{row.file}{f' of {row.query_id}' if row.query_id else ''}"),
@@ -190,32 +231,17 @@ def _contents(run: RunView) -> Iterator[tuple[str, dict[str, Any]]]:
     )
     for name, model, key in models:
         with faults_as(ResultError, run.folder / name, "run the evaluation again"):
-            rows = [row for _, row in read_rows(run.folder / name, model)]
-        # What the model reads of a query is a matter of its tokens.
-        yield name, _keyed((key(row), {k: v for k, v in row.as_json().items() if k != "read"}) for row in rows)
+            yield name, _keyed(((key(row), row.as_json()) for _, row in read_rows(run.folder / name, model)), left_out)
     yield INTERVALS, _intervals(run)
 
 
-def _judged(run: RunView) -> dict[str, Any]:
-    """`query chunk` -> gain; `query` -> whether it is there; every line's second field."""
-    qrels = read_qrels(run.folder / QRELS, run.manifest.qrels_gain_factor)
-    gains = {f"{query} {chunk}": gain for query, each in qrels.items() for chunk, gain in each.items()}
-    found: dict[str, Any] = gains | dict.fromkeys(qrels, "judged")
-    # No reader looks at it, and all the same it is not what was written.
-    second = {field for line in run.text(QRELS).splitlines() for field in line.split()[1:2]}
-    found["second field"] = ", ".join(sorted(second))
-    return found
+def _lines(text: str) -> dict[str, Any]:
+    """`query chunk` -> the whole line, of a TREC file: what no reader looks at was written all the same.
 
-
-def _ranked(run: RunView) -> dict[str, Any]:
-    """`query rank` -> chunk, with the rank that its line gives if that is another; the tags of all lines."""
-    path = run.folder / RUN
-    written = {(row.query_id, row.chunk_id): row for row in run_rows(path)}
-    found: dict[str, Any] = {"tag": ", ".join(dict.fromkeys(row.tag for row in written.values()))}
-    for query_id, ranking in read_run(path).rankings.items():
-        for rank, (chunk_id, _) in enumerate(ranking, start=1):
-            said = written[query_id, chunk_id].rank
-            found[f"{query_id} rank {rank}"] = chunk_id if said == str(rank) else f"rank {said}: {chunk_id}"
+    Also what the text is as a whole, so that no order and no blank differs unseen.
+    """
+    found = _keyed((" ".join(line.split()[:3:2]), {"line": line}) for line in text.splitlines())
+    found["text as a whole"] = short_hash(text)
     return found
 
 
@@ -226,33 +252,34 @@ def _intervals(run: RunView) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for over in ("micro", "macro"):
         _, ends = mean_intervals(scores.table(measures), scores.clusters, scores.repos, over)
-        found |= _flat({f"{over} {measure}": each for measure, each in zip(measures, ends, strict=True)})
+        found |= _flat({f"{over} {measure}": each for measure, each in zip(measures, ends, strict=True)}, ())
     return found
 
 
-def _keyed(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """The values of all rows, each under its row's key; a second row of a key is told apart."""
+def _keyed(rows: Iterable[tuple[str, Mapping[str, Any]]], left_out: Collection[str] = ()) -> dict[str, Any]:
+    """The values of all rows, each under its row's key, and their order; a second row of a key is told apart."""
     found: dict[str, Any] = {}
-    seen: set[str] = set()
+    seen: dict[str, None] = {}
     for key, row in rows:
         name = key
         while name in seen:
             name += " (again)"
-        seen.add(name)
-        found |= _flat(row, f"{name}: ")
+        seen[name] = None
+        found |= _flat(row, left_out, f"{name}: ")
+    found["order of rows"] = short_hash("\n".join(seen))
     return found
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flat(value: Mapping[str, Any], left_out: Collection[str], prefix: str = "") -> dict[str, Any]:
     """Plain values by their path, without those that are taken over from the folder."""
     found: dict[str, Any] = {}
     for key, each in value.items():
-        if key in _TOKENS or key in _TAKEN_OVER:
+        if key in left_out or f"{prefix}{key}" == "index.seconds":
             continue
         if isinstance(each, list | tuple):
             each = {str(place): item for place, item in enumerate(each)}  # noqa: PLW2901 - a list is a record of places
         if isinstance(each, dict):
-            found |= _flat(each, f"{prefix}{key}.")
+            found |= _flat(each, left_out, f"{prefix}{key}.")
         else:
             found[prefix + key] = each
     return found
@@ -261,7 +288,7 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _differences(file: str, claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[Difference]:
     for value in dict.fromkeys((*claimed, *computed)):
         ours, theirs = computed.get(value), claimed.get(value)
-        if value in claimed and value in computed and _same(value, theirs, ours):
+        if value in claimed and value in computed and _same(theirs, ours):
             continue
         yield _difference(file, value, theirs, ours)
 
@@ -270,8 +297,9 @@ def _difference(file: str, value: str, claimed: Any, computed: Any) -> Differenc
     return Difference(file=file, value=value, claimed=claimed, computed=computed)
 
 
-def _same(value: str, claimed: Any, computed: Any) -> bool:
+def _same(claimed: Any, computed: Any) -> bool:
     if isinstance(claimed, float | int) and isinstance(computed, float | int):
-        tolerance = _SCORE_TOLERANCE if value.endswith(".score") else _TOLERANCE
-        return math.isclose(claimed, computed, rel_tol=tolerance, abs_tol=tolerance)
+        if isinstance(claimed, bool) or isinstance(computed, bool) or claimed == computed == 0:
+            return repr(claimed) == repr(computed)  # true is not 1, and -0.0 is printed with its sign
+        return math.isclose(claimed, computed, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
     return bool(claimed == computed)

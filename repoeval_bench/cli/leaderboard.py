@@ -109,11 +109,12 @@ def add(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
     because it was imported or names code that is not allowed, is added and marked with that.
     """
     from repoeval_bench.analysis.adding import add_run, check_folders
+    from repoeval_bench.report.leaderboard import verification_words
 
     check_folders(folders)
     for folder in folders:
         run = add_run(folder, out, **asked, notify=say)
-        echo(f"added {shown_place(run.folder)}: {run.mark}")
+        echo(f"added {shown_place(run.folder)}: {verification_words(run.verification)}")
 
 
 def _write_site(results: Path, folder: Path, updates: Path | None) -> None:

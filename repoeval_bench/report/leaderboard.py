@@ -22,8 +22,10 @@ from repoeval_bench.report.table import (
     with_notes,
 )
 from repoeval_bench.report.text import heading
+from repoeval_bench.runs.verified import VerificationStatus
 
 if TYPE_CHECKING:
+    from repoeval_bench.runs.verified import VerificationState
     from repoeval_bench.runs.view import RunView
 
 
@@ -55,12 +57,28 @@ def board_title(board: Board) -> tuple[str, str]:
 def notes(found: Leaderboard) -> list[str]:
     """What is said under the boards."""
     left_out = [f"not ranked: {name}: {reason}" for name, reason in found.left_out.items()]
-    return [*explained(found), *marks(found), *left_out]
+    return [*explained(found), *verification_notes(found), *left_out]
 
 
-def marks(found: Leaderboard) -> list[str]:
+def verification_notes(found: Leaderboard) -> list[str]:
     """What is known of each run from elsewhere."""
-    return [f"{each.run_id}: {each.mark}" for board in found.boards for each in board.entries if each.mark]
+    return [
+        f"{each.run_id}: {verification_words(each.verification)}"
+        for board in found.boards
+        for each in board.entries
+        if each.verification
+    ]
+
+
+def verification_words(state: VerificationState | None) -> str:
+    """What is known of a run from elsewhere, in words; nothing of one that was made here."""
+    if state is None:
+        return ""
+    if state.status is VerificationStatus.VERIFIED:
+        return f"verified, ranking {state.ranking}"
+    if state.status is VerificationStatus.CHANGED:
+        return f"not verified: {state.reason} changed since the run was added"
+    return f"not verified: {state.reason}"
 
 
 def explained(found: Leaderboard) -> list[str]:
@@ -144,7 +162,9 @@ def _record(board: Board, entry: Entry, run: RunView) -> dict[str, Any]:
         "alike": entry.alike,
         **dict(zip(BESIDE, entry.beside, strict=True)),
         "chunk_nws_mean": entry.nws,
-        "mark": entry.mark,
+        "verification": entry.verification and entry.verification.status,
+        "ranking": entry.verification and entry.verification.ranking,
+        "reason": entry.verification and entry.verification.reason,
         **_made(run),
     }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import Column, Table, make_table, spec_column
 from repoeval_bench.report.text import heading, with_interval
+from repoeval_bench.runs.verified import RankingStatus
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.verification import Verification
@@ -33,13 +34,19 @@ def verification_lines(found: Verification) -> list[str]:
         )
     lines = [verdict, f"data: {found.data}"]
     if found.measure is not None and found.mean is not None:
-        lines.append(
-            f"computed from the stored ranking: {heading(found.measure)} {with_interval(found.mean, found.ci)}"
-        )
-        lines.append(f"taken over, not computed: {'; '.join(found.taken_over)}")
+        lines.append(f"computed: {heading(found.measure)} {with_interval(found.mean, found.ci)}")
+        lines.append(_ranking(found))
+        lines.append(f"as stored: {'; '.join(found.as_stored)}")
     else:
         lines.append("nothing else was computed, because other data gives other numbers; name the run's with --source")
     return lines
+
+
+def _ranking(found: Verification) -> str:
+    """Whether the ranking was computed, and what counts as the same, or why it was not."""
+    if found.ranking is RankingStatus.AS_STORED:
+        return f"ranking {found.ranking}: {found.reason}"
+    return f"ranking {found.ranking}: scores that differ by at most {found.tolerance:.0e} count as the same"
 
 
 def verification_table(found: Verification, *, every: bool) -> Table:

@@ -43,3 +43,21 @@ def rank_column(
         near = np.flatnonzero(~(scores < last - 2 * 10**-DIGITS)).tolist()
     values = scores.tolist()
     return rank(((ids[at], values[at]) for at in near if ids[at] not in unseen), k)
+
+
+def other_places(one: Ranking, other: Ranking, tolerance: float) -> list[int]:
+    """Return the places, from 0, at which two rankings of one query are not the same.
+
+    They are the same if scores may be off by `tolerance`: the scores at each place are that near, so are the two scores
+    of each chunk that is in both, and a chunk that is in one alone scores no more than that above the other's last. So
+    chunks of nearly equal scores may change places, also across the end of the ranking.
+    """
+    scores = dict(one), dict(other)
+    apart = set()
+    for ranking, theirs, their_scores in ((one, other, scores[1]), (other, one, scores[0])):
+        last = theirs[-1][1] if theirs else -math.inf
+        for place, (chunk_id, score) in enumerate(ranking):
+            above = score - last if chunk_id not in their_scores else abs(score - their_scores[chunk_id])
+            if place >= len(theirs) or max(above, abs(score - theirs[place][1])) > tolerance:
+                apart.add(place)
+    return sorted(apart)

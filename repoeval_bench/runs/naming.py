@@ -14,8 +14,10 @@ from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few
+from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.parts import RESULTS, shown_results
-from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN, Record
+from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, TIMINGS, Record
+from repoeval_bench.runs.row_records import COMPLETIONS
 from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
 
@@ -27,6 +29,9 @@ COMPARED = "compared.json"
 
 _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN)
 """Files by one of which a folder is known to be of a run, finished or not."""
+
+OWN = {MANIFEST, METRICS, PER_QUERY, RUN, QRELS, RETRIEVED, TIMINGS, SOURCES, CHUNKS, QUERIES, COMPLETIONS}
+"""The files that a run's folder may hold."""
 
 _SHOWN = 3
 """Run ids that an error names; a folder may hold hundreds."""
@@ -118,6 +123,26 @@ def check_finished(folder: Path) -> None:
         raise UsageError(
             f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
         )
+
+
+def check_name(run: RunView) -> None:
+    """A ResultError unless a run's folder has the name of the run."""
+    if run.manifest.run_id != run.run_id:
+        raise ResultError(f"{run.folder} holds the run {run.manifest.run_id}; give the folder that name")
+
+
+def check_folder(run: RunView) -> None:
+    """A ResultError unless a run's folder has its name, and holds a run's own files and nothing else.
+
+    A link could name any file of whoever copies the folder.
+    """
+    check_name(run)
+    other = sorted(
+        path.name for path in run.folder.iterdir() if path.name not in OWN or path.is_symlink() or not path.is_file()
+    )
+    if other:
+        listed = few(other, _SHOWN)
+        raise ResultError(f"{run.folder} holds files, folders or links that no run has: {listed}; move them out of it")
 
 
 def _check_folder(name: str, results: Path) -> None:

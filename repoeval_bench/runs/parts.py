@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 """Where run folders are written unless asked otherwise."""
 
-PACKS, CELLS = "packs", "sensitivity"
-"""Beside the runs: the packs that `recommend` makes of code, and what the cells of a grid scored."""
+PACKS, CELLS, VERIFIED = "packs", "sensitivity", "verified"
+"""Beside the runs: the packs that `recommend` makes of code, what the cells of a grid scored, what was verified."""
 
 OF_STORE = ".store"
 """In a folder of runs that is a cache of a store: the URL of the store."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
 
 _OTHERWISE = "leave it out, or choose another protocol"
-_PACK = re.compile(r"[\w.-]+@[\w.-]+\Z")
+_PACK = re.compile(r"[\w.-]+@[\w.-]+\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,11 @@ def _check_protocol(request: RunRequest, found: Problems) -> Protocol | None:
     with found.about("relevance"):
         relevance_rule(protocol.relevance if protocol else request.relevance or "overlap")
     with found.about("pack"):
-        _check_pack(request.pack)
+        check_pack(request.pack)
     return protocol
 
 
-def _check_pack(name: str) -> None:
+def check_pack(name: str) -> None:
     """A UsageError where a name is not a definition's, or that of a shipped pack in an edition that does not ship."""
     if shipped.edition_of(name):
         return

@@ -7,7 +7,6 @@ run.trec           the ranking; qrels.trec the judgements: readable by trec_eval
 retrieved.jsonl    `log.LogRow`: the run log, a query and its top k with file and lines
 timings.jsonl      `row_records.TimeRow`: seconds of a step, or milliseconds of a query
 *.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
-verified.json      `verified.Verified`: of a run that was added from elsewhere, whether it could be computed again
 
 Nothing here opens a file: `store` writes them, `view` reads them.
 """
@@ -32,10 +31,12 @@ RETRIEVED = "retrieved.jsonl"
 RUN = "run.trec"
 QRELS = "qrels.trec"
 TIMINGS = "timings.jsonl"
-VERIFIED = "verified.json"
 
 EMBED_STEP = "embed"
 """The step in which the vectors of all runs of a command are computed; each of these runs states it whole."""
+
+ROUNDING = 1e-9
+"""By how much a score may be above its ceiling: both are sums."""
 
 Headline = Literal["micro", "macro"]
 
@@ -296,6 +297,21 @@ class Metrics(Record):
     def headline_ceilings(self) -> dict[str, float]:
         """Measure -> the protocol's mean of the ceilings; empty where none are stored."""
         return {} if self.ceilings is None else self.ceilings.over(self.headline)
+
+    @property
+    def above_ceilings(self) -> list[str]:
+        """The measures of which a mean is above its ceiling's, which no ranking reaches."""
+        if self.ceilings is None:
+            return []
+        of_repos = [(self.per_repo.get(repo, {}), means) for repo, means in self.ceilings.per_repo.items()]
+        pairs = [(self.micro, self.ceilings.micro), (self.macro, self.ceilings.macro), *of_repos]
+        wrong = [
+            name
+            for means, ceilings in pairs
+            for name, ceiling in ceilings.items()
+            if means.get(name, 0.0) > ceiling + ROUNDING
+        ]
+        return list(dict.fromkeys(wrong))
 
     @property
     def gold_in_query(self) -> float:

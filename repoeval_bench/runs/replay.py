@@ -1,15 +1,16 @@
-"""The data of a stored run loaded again, and the run made again from it: all but its ranking, which is kept."""
+"""The data of a stored run loaded again, and the run made again from it, its ranking too where that can be."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.build.sampling import part_of
@@ -22,19 +23,16 @@ from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.scope import pooled, visible
 from repoeval_bench.runs import store
-from repoeval_bench.runs.config import make_config
-from repoeval_bench.runs.parts import PACKS, make_embedder, make_parts, silent
+from repoeval_bench.runs.parts import PACKS, make_parts, silent
 from repoeval_bench.runs.planning import Plan, plan_all, select
-from repoeval_bench.runs.records import RUN, RunConfig
-from repoeval_bench.runs.stages import embed, execute
-from repoeval_bench.runs.trec import as_field, read_run
+from repoeval_bench.runs.ranker import HARMLESS, check_names, config_of, make_ranker, tolerance_of
+from repoeval_bench.runs.stages import execute
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
-
-_HARMLESS = {"minilm", "hash"}
-"""Embedders that neither run code of others nor ask a server."""
+    from repoeval_bench.runs.records import RunConfig
+    from repoeval_bench.runs.store import Outcome
 
 
 def stored_config(run: RunView) -> RunConfig:
@@ -130,7 +128,10 @@ def code_named_by(config: RunConfig) -> list[str]:
     found = [spec for spec in (config.protocol.name, *config.measures) if spec.startswith("py:")]
     if Spec.parse(config.chunker).name in {"py", "exec"}:
         found.append(config.chunker)
-    if not found and "vectors" in inputs_of(config.measures) and Spec.parse(config.embedder).name not in _HARMLESS:
+    ranker = Spec.parse(config.retriever)
+    if ranker.name == "py" or any(part.startswith("py:") for part in (ranker.target, ranker.params.get("first", ""))):
+        found.append(config.retriever)
+    if not found and "vectors" in inputs_of(config.measures) and Spec.parse(config.embedder).name not in HARMLESS:
         found.append(config.embedder)
     return found
 
@@ -146,52 +147,86 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> RunConfig:
     return stored
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """A run made again in a folder: what follows from its stored ranking, and where it can be had the ranking itself.
+
+    `unseen` is query_id -> ids that were ranked and that the query cannot see. `stored` is the ranking without these,
+    `computed` the one that the request gives here, None where it is taken over as stored, for a `reason`. Scores of the
+    two may differ by `tolerance`. `counts_tokens` is False where the tokens of texts are not known.
+    """
+
+    run: RunView
+    unseen: dict[str, list[str]]
+    stored: Mapping[str, Ranking]
+    computed: Mapping[str, Ranking] | None
+    reason: str
+    tolerance: float
+    counts_tokens: bool
+
+
 def replay(
     run: RunView,
     benchmark: Benchmark,
     into: Path,
     *,
+    allowed: Collection[str] = (),
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
-) -> tuple[RunView, dict[str, list[str]]]:
-    """(the run made again in a folder from its stored ranking, query_id -> ranked ids that the query cannot see).
+) -> Replay:
+    """Make a run again in a folder, from the data and from what was asked.
 
-    Such ids are left out, and those beyond the depth that was asked for. What the run names is run: `check_allowed`
-    comes first.
+    What the run names is run: `check_allowed` comes first. A UsageError for a name or an option that does not exist.
+    A model that is not `allowed`, not installed or fails here leaves the ranking as it is stored.
     """
     stored = stored_config(run)
     protocol = Protocol.parse(stored.protocol.name)
+    check_names(stored, protocol)
     cutter = make_parts(protocol, None if protocol.documents == "windows" else stored.chunker)
     inputs, (planned,) = plan_all(benchmark, [cutter], protocol, skip_errors=stored.skip_errors)
-    embedder = None
-    if "vectors" in inputs_of(stored.measures):
-        embedder = make_embedder(stored.embedder, home=home, notify=notify)
-        (planned,) = embed([planned], embedder, ranked=False, measured=True)
-    fields = stored.model_dump(exclude={"protocol"})
-    fields |= {"dataset": planned.benchmark.name, "fingerprint": planned.benchmark.fingerprint}
-    config = make_config(protocol, **fields | ({"embedder_identity": embedder.identity} if embedder else {}))
-    ranking, unseen = _seen_part(run, planned, stored.k)
+    ranker = make_ranker(stored, planned, allowed, home=home, notify=notify)
+    config = config_of(stored, ranker)
     # Whether most queries have gold was decided when it ran.
-    outcome = execute(planned, config, embedder, Run(tag=stored.chunker, rankings=ranking), inputs, few_gold=True)
-    return RunView(store.save(outcome, into, created=run.manifest.created)), unseen
+    made = partial(execute, ranker.planned, config, ranker.embedder, ranker.retriever, inputs, few_gold=True)
+    outcome: Outcome | None = None
+    reason = ranker.reason
+    if not reason:
+        try:
+            outcome = made()
+        except BenchError as error:
+            if not ranker.has_model:
+                raise
+            reason = str(error)
+    computed = outcome.run.rankings if outcome else None
+    ranking, unseen = _seen_part(run, planned, stored.k)
+    if outcome is None or ranking != computed:
+        outcome = made(ranking=Run(tag=stored.chunker, rankings=ranking))
+    return Replay(
+        run=RunView(store.save(outcome, into, created=run.manifest.created)),
+        unseen=unseen,
+        stored=ranking,
+        computed=computed,
+        reason=reason,
+        tolerance=tolerance_of(ranker, config),
+        counts_tokens=ranker.embedder is not None or not ranker.retriever.vectors,
+    )
 
 
 def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking], dict[str, list[str]]]:
     """(query_id -> stored ranking of the documents that the query sees, query_id -> the other ids in it)."""
-    stored = read_run(run.folder / RUN).rankings
+    stored = {row.query_id: [(each.chunk_id, each.score) for each in row.topk][:k] for row in run.log_rows()}
     documents = planned.documents
     chunks, queries = documents.chunks, planned.queries
     if planned.protocol.scope == "pooled":
         chunks, queries = pooled(chunks, queries)
     excluded = excluded_chunks(planned.benchmark.tasks, documents.chunks, planned.protocol.exclusion)
-    fields = {chunk.chunk_id: as_field(chunk.chunk_id, "chunk id") for chunk in documents}
     rankings: dict[str, Ranking] = {}
     unseen: dict[str, list[str]] = {}
     for query in queries:
-        ids = {fields[chunk.chunk_id]: chunk.chunk_id for chunk in visible(query, chunks, documents.own, excluded)}
-        ranked = stored.get(as_field(query.query_id, "query id"), ())[:k]
-        rankings[query.query_id] = tuple((ids[chunk_id], score) for chunk_id, score in ranked if chunk_id in ids)
-        if other := [chunk_id for chunk_id, _ in ranked if chunk_id not in ids]:
+        seen = {chunk.chunk_id for chunk in visible(query, chunks, documents.own, excluded)}
+        ranked = stored.get(query.query_id, [])
+        rankings[query.query_id] = tuple(each for each in ranked if each[0] in seen)
+        if other := [chunk_id for chunk_id, _ in ranked if chunk_id not in seen]:
             unseen[query.query_id] = other
     return rankings, unseen
 

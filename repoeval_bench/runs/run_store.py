@@ -23,9 +23,10 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.home import data_home
-from repoeval_bench.runs.parts import OF_STORE, store_url
+from repoeval_bench.runs.parts import OF_STORE, VERIFIED, store_url
 from repoeval_bench.runs.publish import differing, publish, staging, writing_to
 from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.verified import VerificationState, write_record
 from repoeval_bench.runs.view import RunView, current_run
 
 FOLDER = "runs"
@@ -90,8 +91,8 @@ class Results:
         self.put(folder)
         return RunView(folder)
 
-    def copy(self, run: Path, finish: Callable[[Path], None] = lambda _: None) -> RunView:
-        """Copy a run's folder to its place, in one step, and put it into the store; `finish` may add to the copy."""
+    def copy(self, run: Path) -> RunView:
+        """Copy a run's folder to its place, in one step, and put it into the store."""
         with staging(self.out, run.name) as beside:
             copied = beside / run.name
             with writing_to(self.out):
@@ -99,8 +100,13 @@ class Results:
                 for file in run.iterdir():
                     if file.is_file():  # all that a run is
                         shutil.copyfile(file, copied / file.name)
-            finish(copied)
             return self.keep(copied)
+
+    def record(self, folder: Path, state: VerificationState, *, values: int, sha256: dict[str, str]) -> None:
+        """Write what was found of a run in its place, here and in the store."""
+        path = write_record(folder, state, values=values, sha256=sha256)
+        if self.store is not None:
+            self.store.write(f"{VERIFIED}/{path.name}", path.read_bytes(), replace=True)
 
     def put(self, folder: Path) -> None:
         """Put a run that is in its place into the store, unless it is there."""
@@ -143,6 +149,7 @@ class Results:
                     broken.append(run_id)
         finally:
             write_atomic(self.out / _FETCHED, json.dumps({run_id: states[run_id] for run_id in sorted(there)}))
+        self._fetch_records(self.store)
         if broken:
             notify(f"note: {self.name} holds broken runs: {', '.join(broken)}; delete them there, and make them again")
         if alone := {path.parent.name for path in self.out.glob(f"[!.]*/{MANIFEST}")} - states.keys():
@@ -150,6 +157,15 @@ class Results:
                 f"note: {count(len(alone), 'run')} of this machine not in {self.name} yet; the command that made "
                 "them puts them there"
             )
+
+    def _fetch_records(self, store: ObjectStore) -> None:
+        """Bring here what the store says of runs that were added from elsewhere, and forget what it does not say."""
+        names = {name for name in store.states(VERIFIED) if name.count("/") == 1 and name.endswith(".json")}
+        for path in (self.out / VERIFIED).glob("*.json"):
+            if f"{VERIFIED}/{path.name}" not in names:
+                path.unlink()
+        for name in sorted(names):
+            write_atomic(self.out / name, store.read(name))
 
     def _has(self, run_id: str) -> bool:
         return (self.out / run_id / MANIFEST).is_file()

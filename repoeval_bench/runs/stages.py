@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.run import Run
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.protocols.leak import top_over_prompt
 from repoeval_bench.retrieval.choice import ChosenRetriever, Material
@@ -23,6 +22,7 @@ from repoeval_bench.runs.store import Outcome
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder, Retriever, Role
+    from repoeval_bench.core.run import Run
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.runs.planning import Inputs, Plan
 
@@ -76,15 +76,16 @@ def execute(
     planned: Plan,
     config: RunConfig,
     embedder: Embedder | None,
-    ranker: ChosenRetriever | Run,
+    retriever: ChosenRetriever,
     inputs: Inputs,
     *,
     few_gold: bool,
+    ranking: Run | None = None,
 ) -> Outcome:
     """Judge, retrieve and score what was planned. `embedder` is None where nothing needs vectors.
 
-    `ranker` is a retriever, or a ranking of the documents that is there already. `inputs` is what `plan_all` made for
-    all plans. `few_gold`: see `check_gold`.
+    Nothing is retrieved where a `ranking` of the documents by this retriever is given. `inputs` is what `plan_all` made
+    for all plans. `few_gold`: see `check_gold`.
     """
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)
@@ -92,10 +93,9 @@ def execute(
     judged, of_chunks = _judge(planned, config, embedder, inputs)
     check_gold(judged, planned.protocol, planned.chunker, few_gold=few_gold)
     clock.lap("judge")
-    if isinstance(ranker, Run):
-        run = ranker
-    else:
-        searcher = _index(planned, ranker, embedder, of_chunks)
+    run = ranking
+    if run is None:
+        searcher = _index(planned, retriever, embedder, of_chunks)
         clock.lap("index")
         run = _retrieve(planned, searcher, config.k, judged, of_chunks)
         clock.lap("retrieve")
@@ -107,8 +107,7 @@ def execute(
     leak = _leak(planned, run, inputs)
     clock.lap("leak")
     facts = tokens.facts(planned, inputs.facts)
-    retriever = None if isinstance(ranker, Run) else ranker
-    index = index_cost(planned, tokens, embedder) if embedder and retriever and retriever.vectors else None
+    index = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
     clock.lap("facts")
     inspection = inspection_files(inputs.sources, planned, judged.gold, read_chars(planned, embedder))
     clock.lap("inspection")
@@ -184,8 +183,8 @@ def _leak(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, flo
     }
 
 
-def _first_stage(config: RunConfig, retriever: ChosenRetriever | None) -> FirstStage | None:
-    if retriever is None or retriever.first is None:
+def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> FirstStage | None:
+    if retriever.first is None:
         return None
     raw = config.model_copy(update={"retriever": retriever.first.spec, "retriever_identity": {}})
     return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=id_of(raw))

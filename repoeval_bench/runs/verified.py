@@ -1,25 +1,62 @@
-"""The mark of a run that came from elsewhere: whether it was computed again, and that it was not changed since."""
+"""What a folder of runs says of those that were added from elsewhere: whether they were computed again, and as what.
+
+`verified/RUN_ID.json` lies beside the run folders and never in one: a run's own files are its maker's word. It holds
+the hash of every file of the run as it was when it was computed again, so that a later change is noticed.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import sha256_file, write_named
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.validation import Count  # noqa: TC001 - pydantic reads it
+from repoeval_bench.core.words import few
+from repoeval_bench.runs.parts import VERIFIED
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import TIMINGS, VERIFIED, CodeState, Record
+from repoeval_bench.runs.records import CodeState, Record
+
+_SHOWN = 3
 
 
-class Verified(Record):
-    """The content of verified.json: whether a run from elsewhere was computed again when it was added, and by what.
+class RankingStatus(StrEnum):
+    """Whether a ranking was computed from what was asked, or is the one that the run's maker stored."""
 
-    `reason` says why it could not be, "" where it was. `values` counts what was compared. `sha256` is file -> hash of
-    every other file of the folder, so that a later change is noticed.
+    RECOMPUTED = "recomputed"
+    AS_STORED = "as stored"
+
+
+class VerificationStatus(StrEnum):
+    """Whether a run was computed again, could not be, or has changed since."""
+
+    VERIFIED = "verified"
+    NOT_VERIFIED = "not verified"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationState:
+    """What is known of a run from elsewhere; `ranking` is None where nothing was computed, `reason` says why."""
+
+    status: VerificationStatus
+    ranking: RankingStatus | None = None
+    reason: str = ""
+
+
+class VerificationRecord(Record):
+    """The content of verified/RUN_ID.json.
+
+    `reason` says why a run could not be computed again, or why its ranking is taken over as stored. `values` counts
+    what was compared, by this `code` and these `versions`. `sha256` is file -> hash of every file of the folder.
     """
 
+    run_id: str
+    status: VerificationStatus
+    ranking: RankingStatus | None = None
     reason: str = ""
     values: Count = 0
     code: CodeState
@@ -27,24 +64,47 @@ class Verified(Record):
     sha256: dict[str, str]
 
 
-def mark(folder: Path, *, reason: str = "", values: int = 0) -> None:
-    """Write the mark of a run that holds, or of one of which a `reason` says why it could not be computed again."""
-    found = Verified(reason=reason, values=values, code=code_state(), versions=versions(), sha256=_hashes(folder))
-    write_named(folder / VERIFIED, json.dumps(found.as_json(), indent=1) + "\n", "another folder with --out")
+def write_record(folder: Path, state: VerificationState, *, values: int, sha256: dict[str, str]) -> Path:
+    """Write what was found of a run beside its folder; return the file."""
+    record = VerificationRecord(
+        run_id=folder.name,
+        status=state.status,
+        ranking=state.ranking,
+        reason=state.reason,
+        values=values,
+        code=code_state(),
+        versions=versions(),
+        sha256=sha256,
+    )
+    path = record_file(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_named(path, json.dumps(record.as_json(), indent=1) + "\n", "another folder with --out")
+    return path
 
 
-def mark_of(folder: Path) -> str:
-    """`verified`, or `not verified: ` and why; empty for a run that was not added from elsewhere."""
-    if not (folder / VERIFIED).is_file():
-        return ""
-    with faults_as(ResultError, folder / VERIFIED, "add the run again"):
-        found = parse(read_document(folder / VERIFIED), Verified)
-    if found.sha256 != (now := _hashes(folder)):
-        changed = sorted(name for name in {*found.sha256, *now} if found.sha256.get(name) != now.get(name))
-        return f"not verified: {', '.join(changed)} changed since the run was added"
-    return f"not verified: {found.reason}" if found.reason else "verified"
+def record_file(folder: Path) -> Path:
+    """Return the place of the record of a run's folder."""
+    return folder.parent / VERIFIED / f"{folder.name}.json"
 
 
-def _hashes(folder: Path) -> dict[str, str]:
-    names = sorted(path.name for path in folder.iterdir() if path.is_file())
-    return {name: sha256_file(folder / name) for name in names if name not in {VERIFIED, TIMINGS}}
+def verification_of(folder: Path) -> VerificationState | None:
+    """Return what is known of a run in its place; None for one that was not added from elsewhere."""
+    path = record_file(folder)
+    if not path.is_file():
+        return None
+    with faults_as(ResultError, path, "add the run again"):
+        record = parse(read_document(path), VerificationRecord)
+    if record.run_id != folder.name:
+        raise ResultError(f"{path} is of the run {record.run_id}; add {folder.name} again")
+    now = file_hashes(folder)
+    if changed := sorted(name for name in {*record.sha256, *now} if record.sha256.get(name) != now.get(name)):
+        return VerificationState(status=VerificationStatus.CHANGED, reason=few(changed, _SHOWN))
+    return VerificationState(status=record.status, ranking=record.ranking, reason=record.reason)
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """Return name -> SHA-256 of all that is in a run's folder; of what is not a plain file what it is instead."""
+    return {
+        path.name: "link" if path.is_symlink() else sha256_file(path) if path.is_file() else "not a file"
+        for path in sorted(folder.iterdir())
+    }

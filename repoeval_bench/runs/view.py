@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, parse, parse_plain, read_document, read_rows
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import is_outside
+from repoeval_bench.core.words import few
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.provenance import code_state, versions
@@ -26,6 +27,7 @@ from repoeval_bench.runs.records import (
     PER_QUERY,
     QRELS,
     RETRIEVED,
+    ROUNDING,
     RUN,
     SCHEMA,
     TIMINGS,
@@ -35,7 +37,7 @@ from repoeval_bench.runs.records import (
 )
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.trec import as_field, read_qrels, read_run
-from repoeval_bench.runs.verified import mark_of
+from repoeval_bench.runs.verified import VerificationState, verification_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -113,18 +115,31 @@ class RunView:
 
     @cached_property
     def scores(self) -> QueryScores:
-        """Every query's scores as columns; a ResultError where metrics.json holds other means than theirs."""
-        scores = QueryScores.from_rows(self.query_rows())
+        """Every query's scores as columns; a ResultError for other means in metrics.json, or scores above a ceiling."""
+        scores = QueryScores.from_rows(self._below_ceilings(self.query_rows()))
         if wrong := scores.other_means(self.metrics):
             raise ResultError(
                 f"{self.folder}: {METRICS} and {PER_QUERY} say different things of {', '.join(wrong)}; {_AGAIN}"
             )
+        if above := self.metrics.above_ceilings:
+            raise ResultError(f"{self.folder}: {METRICS} has means above their ceilings: {few(above, 3)}; {_AGAIN}")
         return scores
 
+    def _below_ceilings(self, rows: Iterable[QueryRow]) -> Iterator[QueryRow]:
+        """Yield the rows; a ResultError for a score above its ceiling, which nothing can reach."""
+        for row in rows:
+            for name, ceiling in row.ceilings.items():
+                if row.measures.get(name, 0.0) > ceiling + ROUNDING:
+                    raise ResultError(
+                        f"{self.folder}: {PER_QUERY} has {row.measures[name]:.6g} for {name} of {row.query_id}, above "
+                        f"its ceiling {ceiling:.6g}; {_AGAIN}"
+                    )
+            yield row
+
     @cached_property
-    def mark(self) -> str:
-        """Whether a run that was added from elsewhere was verified; empty for one that was made here."""
-        return mark_of(self.folder)
+    def verification(self) -> VerificationState | None:
+        """What is known of a run that was added from elsewhere; None for one that was made here."""
+        return verification_of(self.folder)
 
     def per_query(self) -> QueryRows:
         """A plain row for each query, with `to_pandas` and `to_polars`."""

@@ -147,7 +147,7 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
     server.seen()
 
     def verified(change=None, name=COMPLETIONS):
-        folder = shutil.copytree(made.folder, tmp_path / "claimed", dirs_exist_ok=True)
+        folder = shutil.copytree(made.folder, tmp_path / made.run_id, dirs_exist_ok=True)
         if change:
             (folder / name).write_text(change((folder / name).read_text()))
         return bench("verify", folder, "--source", stored / "mirror", home=stored / "home")

@@ -12,6 +12,8 @@ from repoeval_bench.runs.run_store import put_run
 from support.command import bench, one_sentence
 from support.runs import config, edit, write_run
 
+VERIFIED = {"status": "verified", "ranking": "recomputed", "reason": ""}
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
@@ -33,23 +35,23 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     out = tmp_path / "ours"
     for _ in range(2):
         done = bench("leaderboard", "add", *theirs, "--source", mirror, "--out", out, home=home)
-        assert (done.code, done.out.count(": verified")) == (0, 2), done.err
+        assert (done.code, done.out.count(": verified, ranking recomputed")) == (0, 2), done.err
     (board,) = json.loads(bench("leaderboard", "--out", out, "--format", "json").out)["boards"]
-    assert [entry["mark"] for entry in board["entries"]] == ["verified", "verified"]
+    assert [entry["verification"] for entry in board["entries"]] == [VERIFIED, VERIFIED]
     assert all(entry["command"].startswith("repoeval-bench eval --chunker ") for entry in board["entries"])
     assert all("# and --source with the place of the mirror that" in entry["command"] for entry in board["entries"])
     trec = out / theirs[0].name / "run.trec"
     trec.write_text(trec.read_text().replace("\n", " \n", 1))
-    marks = {
-        e["run_id"]: e["mark"]
+    states = {
+        e["run_id"]: e["verification"]
         for e in json.loads(bench("leaderboard", "--out", out, "--format", "json").out)["boards"][0]["entries"]
     }
-    assert marks[theirs[0].name] == "not verified: run.trec changed since the run was added"
+    assert states[theirs[0].name] == {"status": "changed", "ranking": None, "reason": "run.trec"}
     assert f"{theirs[0].name}: not verified" in bench("leaderboard", "--out", out).out
     assert bench("leaderboard", "--out", out, "--site", tmp_path / "site").code == 0
     page = next((tmp_path / "site").glob("*bm25-*.html")).read_text()
     assert "run.trec changed since" in page
-    assert ">verified<" in page
+    assert ">verified, ranking recomputed<" in page
 
 
 def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mirror, home, tmp_path):
@@ -155,7 +157,7 @@ def test_nothing_is_copied_but_a_runs_own_files(tmp_path, home):
     (run.folder / "notes.txt").symlink_to(secret)
     (run.folder / "timings.jsonl").unlink()
     (run.folder / "timings.jsonl").symlink_to(secret)
-    said = one_sentence(bench("leaderboard", "add", run.folder, "--out", tmp_path / "ours", home=home), 2)
+    said = one_sentence(bench("leaderboard", "add", run.folder, "--out", tmp_path / "ours", home=home), 1)
     assert "holds files, folders or links that no run has: notes.txt, timings.jsonl; move them out of it" in said
     assert not (tmp_path / "ours").exists()
 
@@ -177,10 +179,10 @@ def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path)
     words = ("leaderboard", "add", theirs[0], "--source", mirror, "--out", url)
     for _ in range(2):
         done = bench(*words, home=home)
-        assert done.out.endswith(": verified\n"), done.err
+        assert done.out.endswith(": verified, ranking recomputed\n"), done.err
     for other in (home, tmp_path / "other"):
         (board,) = json.loads(bench("leaderboard", "--out", url, "--format", "json", home=other).out)["boards"]
-        assert [entry["mark"] for entry in board["entries"]] == ["verified"]
+        assert [entry["verification"] for entry in board["entries"]] == [VERIFIED]
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     (run / "timings.jsonl").unlink()
     (run / "qrels.trec").write_text((run / "qrels.trec").read_text().replace(" 0 ", " 7 ", 1))

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from repoeval_bench.analysis.verification import ALWAYS_AS_STORED
 from repoeval_bench.chunkers.registry import CHUNKERS
 from support.command import bench, one_sentence
 
@@ -32,7 +33,7 @@ def run(tmp_path_factory, mirror, home):
 @pytest.fixture
 def claimed(run, tmp_path):
     """A copy of the run, to be changed."""
-    return shutil.copytree(run, tmp_path / "claimed")
+    return shutil.copytree(run, tmp_path / run.name)
 
 
 def verified(folder, mirror, home, *more):
@@ -89,8 +90,8 @@ def test_a_part_of_the_data_is_found_again(mirror, home, tmp_path):
     assert done.code == 0, done.out
     assert "is what it claims" in done.out
     assert " 3 of " in done.out
-    said = " ".join(done.out.split())
-    assert all(taken in said for taken in ("source, index, first_stage and k_raw", "with its scores (run.trec)"))
+    found = json.loads(verified("latest", mirror, home, "--out", tmp_path, "--json").out)
+    assert (found["ranking"], found["reason"], found["as_stored"]) == ("recomputed", "", list(ALWAYS_AS_STORED))
 
 
 def test_a_measure_of_vectors_is_computed_again(mirror, warm_home, tmp_path):
@@ -132,16 +133,35 @@ def _tagged_otherwise(text):
     return "\n".join([f"{line.rpartition(' ')[0]} mine", *rest, ""])
 
 
+def _last_first(text):
+    """The last line comes first."""
+    *lines, last = text.splitlines()
+    return "\n".join([last, *lines, ""])
+
+
 TEXTS = {
-    "another rank": ("run.trec", _ranked_otherwise, "rank 2: "),
-    "another tag": ("run.trec", _tagged_otherwise, "mine, fixed"),
-    "another tag of all": ("run.trec", lambda text: text.replace(" fixed:", " mine:"), "mine:"),
-    "another ranking": ("run.trec", _swap, "per_query.jsonl"),
+    "another rank": ("run.trec", _ranked_otherwise, "run.trec 2"),
+    "another tag": ("run.trec", _tagged_otherwise, "run.trec 2"),
+    "another tag of all": ("run.trec", lambda text: text.replace(" fixed:", " mine:"), "run.trec 139"),
+    "another ranking": ("run.trec", _swap, "run.trec"),
+    "another second field": ("run.trec", lambda text: text.replace(" Q0 ", " Q1 ", 1), "run.trec 2"),
+    "lines in another order": ("run.trec", _last_first, "run.trec 2"),
+    "a blank more": ("run.trec", lambda text: text.replace(" ", "  ", 1), "run.trec 2"),
+    "a blank line": ("run.trec", lambda text: text + "\n", "run.trec"),
     "a chunk that is not there": ("run.trec", _foreign, "no/such/file.py@0-9"),
     "a judgement more": ("qrels.trec", lambda text: text + text.split()[0] + " 0 made/up.py@0-9 1\n", "made/up.py@0-9"),
-    "a field that no reader looks at": ("qrels.trec", lambda text: text.replace(" 0 ", " 7 ", 1), "0, 7"),
+    "a judgement of gain 0": (
+        "qrels.trec",
+        lambda text: text + f"{text.split()[0]} 0 made/up.py@0-9 0\n",
+        "made/up.py",
+    ),
+    "a judgement below 0": ("qrels.trec", lambda text: text + f"{text.split()[0]} 0 made/up.py@0-9 -1\n", "made/up.py"),
+    "judgements in another order": ("qrels.trec", _last_first, "qrels.trec"),
+    "a field that no reader looks at": ("qrels.trec", lambda text: text.replace(" 0 ", " 7 ", 1), "qrels.trec 2"),
     "a judgement less": ("qrels.trec", lambda text: text.partition("\n")[2], "qrels.trec"),
     "a query less": ("per_query.jsonl", lambda text: text.partition("\n")[2], "per_query.jsonl"),
+    "rows in another order": ("per_query.jsonl", _last_first, "order of rows"),
+    "rows of the log in another order": ("retrieved.jsonl", _last_first, "order of rows"),
 }
 ROWS = {
     "a better score": ("per_query.jsonl", lambda row: row["measures"].update({"ndcg@10": 2.0}), "ndcg@10"),
@@ -153,7 +173,6 @@ ROWS = {
         "ceilings.micro.ndcg@10",
     ),
     "fewer chunks": ("metrics.json", lambda metrics: metrics["counts"].update(chunks=1), "counts.chunks"),
-    "another id": ("manifest.json", lambda manifest: manifest.update(run_id="mine"), "run_id"),
     "another protocol's gold": (
         "manifest.json",
         lambda manifest: manifest["config"]["protocol"].update(gold="body"),
@@ -169,7 +188,7 @@ ROWS = {
         lambda row: row["topk"][0].update(start_line=0, end_line=1),
         "topk.0.end_line",
     ),
-    "another score in the log": ("retrieved.jsonl", lambda row: row["topk"][0].update(score=99.5), "topk.0.score"),
+    "another score in the log": ("retrieved.jsonl", lambda row: row["topk"][0].update(score=99.5), "rank 1 by the"),
     "another source text": ("sources.jsonl.gz", lambda row: row.update(text="x = 1\n"), "sources.jsonl.gz"),
     "another chunk": ("chunks.jsonl.gz", lambda row: row["spans"].pop(), "chunks.jsonl.gz"),
     "another gold": ("queries.jsonl.gz", lambda row: row["gold"][0].__setitem__(2, 999), "queries.jsonl.gz"),

@@ -25,9 +25,10 @@ from repoeval_bench.report.leaderboard import (
     explained,
     leaderboard_csv,
     leaderboard_records,
-    marks,
     summary,
     told_apart,
+    verification_notes,
+    verification_words,
 )
 from repoeval_bench.report.plots import Figure, svg
 from repoeval_bench.report.plots.standings import frontier_figure, sizes_figure
@@ -87,7 +88,7 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
         agreement=_table(agreement_table(agreed)),
         data=[*tables, "leaderboard.json"],
         notes=[_note(note) for note in explained(found)],
-        marks=[printable(note) for note in marks(found)],
+        verified=[printable(note) for note in verification_notes(found)],
         left_out=[(printable(name), printable(reason)) for name, reason in found.left_out.items()],
     )
     return {
@@ -173,7 +174,7 @@ def _row(entry: Entry, found: Standing, cell: Any) -> dict[str, Any]:
         "label": printable(place.label),
         "spec": printable(entry.chunker),
         "run_id": printable(entry.run_id),
-        "mark": printable(entry.mark),
+        "verification": printable(verification_words(entry.verification)),
         "score": cell,
         "share": entry.share,
         "behind": entry.behind,
