@@ -1,0 +1,107 @@
+"""`verify` of rankings by vectors: computed again where that can be, else taken over as stored, and said."""
+
+import json
+import shutil
+
+import pytest
+
+from repoeval_bench.runs.ranker import LOOSE, ROUNDED
+from support.command import bench
+from support.embedding_server import KEY
+
+CHUNKER = ("-c", "fixed:max_nws=400")
+
+
+def rewritten(folder, query, scores):
+    """Give the first `len(scores)` chunks of a query these scores, in the log and in run.trec alike."""
+    rows = [json.loads(line) for line in (folder / "retrieved.jsonl").read_text().splitlines()]
+    topk = next(row["topk"] for row in rows if row["query_id"] == query)
+    given = [(score, each) for score, each in zip(scores, topk, strict=False)]
+    given += [(each["score"], each) for each in topk[len(scores) :]]
+    given.sort(key=lambda each: (each[0], each[1]["chunk_id"]), reverse=True)
+    topk[:] = [each | {"rank": rank, "score": score} for rank, (score, each) in enumerate(given, start=1)]
+    (folder / "retrieved.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = (folder / "run.trec").read_text().splitlines()
+    tag = lines[0].split()[-1]
+    ours = [f"{query} Q0 {each['chunk_id']} {each['rank']} {each['score']:.9g} {tag}" for each in topk]
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"{query} "))
+    others = [line for line in lines if not line.startswith(f"{query} ")]
+    (folder / "run.trec").write_text("\n".join([*others[:first], *ours, *others[first:], ""]))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("vectors-home")
+
+
+@pytest.fixture(scope="module")
+def hashed(tmp_path_factory, mirror, home):
+    """A run by vectors that need no model."""
+    out = tmp_path_factory.mktemp("hashed")
+    done = bench("eval", *CHUNKER, "--embedder", "hash", "--source", mirror, "--out", out, home=home)
+    assert done.code == 0, done.err
+    (folder,) = (path.parent for path in out.glob("*/manifest.json"))
+    return folder
+
+
+@pytest.mark.parametrize(("moved", "holds"), [(0.0, True), (1e-5, True), (3e-5, False), (-0.01, False)])
+def test_scores_may_differ_by_one_step_of_rounding(hashed, mirror, home, tmp_path, moved, holds):
+    """That much another machine's last bits may move them; more is another ranking, with every score that follows."""
+    folder = shutil.copytree(hashed, tmp_path / hashed.name)
+    row = json.loads((folder / "retrieved.jsonl").read_text().splitlines()[0])
+    rewritten(folder, row["query_id"], [round(row["topk"][0]["score"] + moved, 7)])
+    done = bench("verify", folder, "--source", mirror, "--json", home=home)
+    found = json.loads(done.out)
+    assert (found["ranking"], found["tolerance"]) == ("recomputed", ROUNDED)
+    assert (done.code == 0, found["holds"]) == (holds, holds), found["differences"][:4]
+    if not holds:
+        assert {each["file"] for each in found["differences"]} >= {"run.trec"}
+        assert any(each["value"].endswith("rank 1 by the request") for each in found["differences"])
+
+
+@pytest.mark.parametrize("retriever", ["hybrid", "rerank:overlap,first=dense"])
+def test_ranks_that_follow_from_vectors_have_a_wider_tolerance(mirror, home, tmp_path, retriever):
+    words = (*CHUNKER, "--embedder", "hash", "--retriever", retriever, "--source", mirror, "--out", tmp_path)
+    assert bench("eval", *words, home=home).code == 0
+    found = json.loads(bench("verify", "latest", "--out", tmp_path, "--source", mirror, "--json", home=home).out)
+    assert (found["holds"], found["ranking"], found["tolerance"]) == (True, "recomputed", LOOSE)
+
+
+def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
+    """Its ranking is taken over, which answer and leaderboard say; with --allow it is asked and the ranking compared."""
+    home, spec = tmp_path / "home", f"openai:drawn,base_url={server.base_url}"
+    out = ("--source", mirror, "--out", tmp_path / "theirs")
+    done = bench("eval", *CHUNKER, "--embedder", spec, *out, home=home, OPENAI_API_KEY=KEY)
+    assert done.code == 0, done.err
+    (folder,) = (path.parent for path in (tmp_path / "theirs").glob("*/manifest.json"))
+    named = json.loads((folder / "manifest.json").read_text())["config"]["embedder"]
+    server.seen()
+    done = bench("verify", folder, *out, "--json", home=tmp_path / "ours", OPENAI_API_KEY=KEY)
+    found = json.loads(done.out)
+    assert (done.code, found["ranking"], found["as_stored"][0]) == (0, "as stored", "the ranking with its scores")
+    assert named in found["reason"]
+    assert server.seen() == []
+    add = ("leaderboard", "add", folder, "--source", mirror, "--out", tmp_path / "board")
+    assert bench(*add, home=tmp_path / "ours").out.endswith(": verified, ranking as stored\n")
+    shown = json.loads(bench("leaderboard", "--out", tmp_path / "board", "--format", "json").out)
+    assert shown["boards"][0]["entries"][0]["verification"]["ranking"] == "as stored"
+    done = bench("verify", folder, *out, "--allow", named, "--json", home=tmp_path / "ours", OPENAI_API_KEY=KEY)
+    found = json.loads(done.out)
+    assert (done.code, found["ranking"], found["reason"]) == (0, "recomputed", "")
+    assert server.seen() != []
+
+
+def test_a_model_that_is_not_here_leaves_the_ranking_as_stored(hashed, mirror, home, tmp_path, monkeypatch):
+    """The reason is the sentence that running it gives, and token counts are taken over with the ranking."""
+    from repoeval_bench.runs import ranker
+
+    monkeypatch.setattr(ranker, "make_embedder", _missing)
+    found = json.loads(bench("verify", hashed, "--source", mirror, "--json", home=home).out)
+    assert (found["holds"], found["ranking"], found["reason"]) == (True, "as stored", "faiss is not installed")
+    assert any("tokens" in each for each in found["as_stored"])
+
+
+def _missing(*_, **__):
+    from repoeval_bench.core.errors import UsageError
+
+    raise UsageError("faiss is not installed")
