@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -18,10 +19,10 @@ from typing import BinaryIO
 from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 
 
-def write_atomic(path: Path, data: str | bytes | Iterable[str]) -> None:
+def write_atomic(path: Path, data: str | bytes | Iterable[str | bytes]) -> None:
     """Write a whole file or nothing (a temporary file beside it, then a rename); text as UTF-8, LF.
 
-    Text may come in pieces.
+    What is written may come in pieces.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path)
@@ -99,7 +100,7 @@ _JUST_MADE = 60.0
 """Seconds in which a temporary file may exist before its process holds it."""
 
 
-def write_named(path: Path, data: str | bytes | Iterable[str], instead: str = "another file") -> None:
+def write_named(path: Path, data: str | bytes | Iterable[str | bytes], instead: str = "another file") -> None:
     """`write_atomic` to a place that the user named; a ResultError where that fails, which says what to choose."""
     with os_errors_as(ResultError, f"{path} cannot be written", f"choose {instead}"):
         if _is_device(path):  # /dev/stdout, a named pipe: it is written to, and never replaced
@@ -132,9 +133,21 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _encoded(data: str | bytes | Iterable[str]) -> Iterator[bytes]:
+def _encoded(data: str | bytes | Iterable[str | bytes]) -> Iterator[bytes]:
     for piece in (data,) if isinstance(data, str | bytes) else data:
         yield piece.encode("utf-8") if isinstance(piece, str) else piece
+
+
+def packed(data: str | Iterable[str]) -> Iterator[bytes]:
+    """The pieces of a gzip file that holds the text: the same bytes each time, as it names no file and no time."""
+    packer = zlib.compressobj(_LEVEL, wbits=16 + zlib.MAX_WBITS)
+    for piece in _encoded(data):
+        yield packer.compress(piece)
+    yield packer.flush()
+
+
+_LEVEL = 3
+"""Of packing. A ranking and its log become 1/8 of their size, and 1/10 at level 6 in twice the time."""
 
 
 def path_problem(path: str) -> str:

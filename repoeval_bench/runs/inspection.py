@@ -10,7 +10,6 @@ have them.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AfterValidator
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id
@@ -266,8 +266,7 @@ def _ends(span: CharSpan | LineSpan) -> tuple[int, int]:
 
 def _packed(rows: Iterable[Record]) -> bytes:
     # Escaped to ASCII, a lone surrogate is text too.
-    text = "".join(json.dumps(row.model_dump(exclude_unset=True)) + "\n" for row in rows)
-    return gzip.compress(text.encode("ascii"), compresslevel=3, mtime=0)
+    return b"".join(packed("".join(json.dumps(row.model_dump(exclude_unset=True)) + "\n" for row in rows)))
 
 
 _Row = TypeVar("_Row", bound=Record)

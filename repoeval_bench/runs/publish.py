@@ -13,6 +13,7 @@ from pathlib import Path
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.files import folder_beside
+from repoeval_bench.core.json_reader import opened
 from repoeval_bench.runs.records import MANIFEST, TIMINGS
 
 _TIMES = 10
@@ -69,9 +70,10 @@ def differing(first: Path, second: Path) -> list[str]:
 
 
 def _content(path: Path) -> object:
-    """What a file says: its bytes, of a manifest everything but the time; None where it is not there or broken."""
+    """What a file says: its unpacked bytes, of a manifest all but the time; None where it is not there or broken."""
     try:
-        content = path.read_bytes()
+        with opened(path) as stream:  # another library packs the same text in other bytes
+            content = stream.read()
         if path.name != MANIFEST:
             return content
         return {key: value for key, value in json.loads(content).items() if key != "created"}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.planning import Plan
     from repoeval_bench.runs.records import RunConfig
 
-HARMLESS = {"minilm", "hash", "lsa"}
+HARMLESS = {"minilm", "hash"}
 """Embedders that neither run code of others nor ask a server."""
 
 ROUNDED = 1.01 * 10.0**-DIGITS

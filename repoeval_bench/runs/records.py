@@ -3,8 +3,8 @@
 manifest.json      `Manifest`: what ran, with which versions, when (the only time beside timings.jsonl)
 metrics.json       `Metrics`: means over queries (micro), over repositories (macro) and per repository; their ceilings
 per_query.jsonl    `row_records.QueryRow`: a query's value and ceiling of every measure, and facts for segments
-run.trec           the ranking; qrels.trec the judgements: readable by trec_eval and ir_measures
-retrieved.jsonl    `log.LogRow`: the run log, a query and its top k with file and lines
+qrels.trec         the judgements, and run.trec.gz the ranking: unpacked, as trec_eval and ir_measures read it
+retrieved.jsonl.gz `log.LogRow`: the run log, a query and its top k with file and lines
 timings.jsonl      `row_records.TimeRow`: seconds of a step, or milliseconds of a query
 *.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
 
@@ -21,14 +21,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.validation import Count, Plain  # noqa: TC001 - pydantic reads them
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """Version of the layout; a folder of another version is refused."""
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
 PER_QUERY = "per_query.jsonl"
-RETRIEVED = "retrieved.jsonl"
-RUN = "run.trec"
+RETRIEVED = "retrieved.jsonl.gz"
+RUN = "run.trec.gz"
 QRELS = "qrels.trec"
 TIMINGS = "timings.jsonl"
 
@@ -350,7 +350,7 @@ class CodeState(Record):
 class Manifest(Record):
     """The content of manifest.json. A run made here has a `config`, an imported one what it was `imported` from."""
 
-    schema_version: Literal[2] = Field(alias="schema")
+    schema_version: Literal[3] = Field(alias="schema")
     run_id: str
     created: str
     dataset: DatasetRecord

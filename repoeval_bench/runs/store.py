@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.files import check_writable as check_place
-from repoeval_bench.core.files import readable, sha256_text, write_atomic
+from repoeval_bench.core.files import packed, readable, sha256_text, write_atomic
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs import records
@@ -130,12 +130,12 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
 
     A ResultError where they cannot be written.
     """
-    content: dict[str, str | bytes | Iterable[str]] = {
+    content: dict[str, str | bytes | Iterable[str | bytes]] = {
         records.METRICS: pretty(files.metrics),
         records.PER_QUERY: (_line(row) for row in files.queries),
-        records.RUN: files.run,
+        records.RUN: packed(files.run),
         records.QRELS: files.qrels,
-        records.RETRIEVED: files.log,
+        records.RETRIEVED: packed(files.log),
         records.TIMINGS: (_line(row) for row in files.timings),
         **files.inspection,
     }

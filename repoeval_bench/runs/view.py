@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.json_reader import JsonFaultError, faults_as, parse, parse_plain, read_document, read_rows
+from repoeval_bench.core.json_reader import (
+    JsonFaultError,
+    faults_as,
+    opened,
+    parse,
+    parse_plain,
+    read_document,
+    read_rows,
+)
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import is_outside
 from repoeval_bench.core.words import few
@@ -177,7 +185,7 @@ class RunView:
         return {row.query_id: tuple(each.chunk_id for each in row.ranked) for row in self.log_rows()}
 
     def rankings(self) -> Rankings:
-        """query_id -> ranked (chunk_id, score), from run.trec: ids as TREC files spell them, as in `qrels`."""
+        """query_id -> ranked (chunk_id, score), as stored: ids as TREC files spell them, as in `qrels`."""
         return read_run(self.folder / RUN).rankings
 
     def qrels(self) -> Qrels:
@@ -207,9 +215,14 @@ class RunView:
         return read_inspection(self.folder)
 
     def text(self, name: str) -> str:
-        """The text of one of the folder's files."""
-        with os_errors_as(ResultError, f"{self.folder / name} cannot be read", _AGAIN):
-            return (self.folder / name).read_text(encoding="utf-8")
+        """The text of one of the folder's files, unpacked."""
+        path = self.folder / name
+        with (
+            self._explained(name),
+            os_errors_as(ResultError, f"{path} cannot be read", _AGAIN),
+            opened(path) as stream,
+        ):
+            return stream.read().decode("utf-8")
 
     def _rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
         with self._explained(name):

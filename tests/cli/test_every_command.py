@@ -10,6 +10,7 @@ import pytest
 from repoeval_bench.cli import COMMANDS
 from support.command import bench, one_sentence
 from support.minirepo import build_mirror
+from support.runs import read_text
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Call:
 DATA = "--source {mirror}"
 RUN = "-c fixed:max_nws=400 --retriever bm25 --out {out} " + DATA
 ROWS = ("manifest.json", "per_query.jsonl")
-LOG = ("manifest.json", "retrieved.jsonl")
+LOG = ("manifest.json", "retrieved.jsonl.gz")
 CALLS = {
     "eval": Call(f"eval {RUN}"),
     "recommend": Call("recommend {mirror} -c fixed --sizes 200,400 --retriever bm25 --out {out}"),
@@ -37,15 +38,15 @@ CALLS = {
     "runs": Call("runs --out {runs}"),
     "diff": Call("diff {run} {other}", reads=ROWS),
     "segments": Call("segments {run}", reads=ROWS),
-    "diagnose": Call("diagnose {run}", reads=("manifest.json", "retrieved.jsonl", "per_query.jsonl")),
+    "diagnose": Call("diagnose {run}", reads=("manifest.json", "retrieved.jsonl.gz", "per_query.jsonl")),
     "gate": Call("gate {run} --config {gates.yaml}", reads=ROWS),
     "retrieval": Call("retrieval {run}", reads=LOG),
     "hard-negatives": Call("hard-negatives {run} -n 1", reads=LOG),
     "pool": Call("pool {run} -o {pool.jsonl}", reads=LOG),
     "bounds": Call("bounds {run} --judgements {judged.jsonl}", reads=LOG),
-    "import-run": Call("import-run {run}/retrieved.jsonl --gold {gold.jsonl} --out {out}"),
+    "import-run": Call("import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {out}"),
     "merge": Call("merge {runs} --out {merged}"),
-    "verify": Call("verify {run} " + DATA, reads=(*ROWS, "metrics.json", "retrieved.jsonl")),
+    "verify": Call("verify {run} " + DATA, reads=(*ROWS, "metrics.json", "retrieved.jsonl.gz")),
     "sweep": Call(f"sweep {RUN} --sizes 300 500"),
     "sensitivity": Call(f"sensitivity {RUN} -c ast:max_nws=400 --protocol context"),
     "leaderboard": Call("leaderboard --out {runs}", json="--format json"),
@@ -56,7 +57,7 @@ CALLS = {
     "cache": Call("cache info"),
     "list": Call("list chunkers"),
     "explain": Call("explain ndcg@10"),
-    "score": Call("score {run}/run.trec {run}/qrels.trec"),
+    "score": Call("score {run}/run.trec.gz {run}/qrels.trec"),
     "chunk": Call("chunk {source.py} -c ast"),
     "chunk-stats": Call(f"chunk-stats -c ast {DATA}"),
     "check-chunker": Call("check-chunker fixed"),
@@ -76,7 +77,7 @@ def stored(tmp_path_factory):
     done = bench("eval", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "runs", home=here / "home")
     assert done.code == 0, done.err
     first, second = sorted(folder for folder in (here / "runs").iterdir() if folder.is_dir())
-    rows = [json.loads(line) for line in (first / "retrieved.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in read_text(first / "retrieved.jsonl.gz").splitlines()]
     (here / "gates.yaml").write_text("gates: [{measure: ndcg@10, at_least: 0.01}]\n")
     (here / "bench.yaml").write_text("chunkers: [fixed:max_nws=400]\nretrievers: bm25\n")
     (here / "source.py").write_text("def one():\n    return 1\n")
@@ -137,12 +138,12 @@ MISSING = {
     "calibration": "bounds {run} --judgements {judged.jsonl} --calibration {none}",
     "negatives": "hard-negatives {run} --negatives {none}",
     "log": "import-run {none} --gold {gold.jsonl}",
-    "gold": "import-run {run}/retrieved.jsonl --gold {none}",
-    "corpus": "import-run {run}/retrieved.jsonl --gold {gold.jsonl} --corpus {none}",
-    "sources": "import-run {run}/retrieved.jsonl --gold {gold.jsonl} --files {none}",
-    "timings": "import-run {run}/retrieved.jsonl --gold {gold.jsonl} --timings {none}",
+    "gold": "import-run {run}/retrieved.jsonl.gz --gold {none}",
+    "corpus": "import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --corpus {none}",
+    "sources": "import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --files {none}",
+    "timings": "import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --timings {none}",
     "run file": "score {none} {run}/qrels.trec",
-    "qrels": "score {run}/run.trec {none}",
+    "qrels": "score {run}/run.trec.gz {none}",
     "facts": "segments {run} --facts {none}",
     "diagnose": "diagnose {run} --facts {none}",
     "grid": "report {run} -o {report.html} --sensitivity {none}",
@@ -184,7 +185,7 @@ OUTPUTS = {
     "grid": f"sensitivity {RUN} -c ast:max_nws=400 --protocol context -o {{way}}/grid.json",
     "cells": "sensitivity -c fixed -c ast --retriever bm25 --protocol context --out {way}/runs " + DATA,
     "pack": "data build {mirror} -o {way}/pack",
-    "import-run": "import-run {run}/retrieved.jsonl --gold {gold.jsonl} --out {way}/runs",
+    "import-run": "import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {way}/runs",
     "merge": "merge {runs} --out {way}/runs",
     "eval": "eval -c fixed --retriever bm25 --out {way}/runs " + DATA,
 }

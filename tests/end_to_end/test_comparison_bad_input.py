@@ -5,7 +5,7 @@ import json
 import pytest
 
 from support.command import bench, one_sentence
-from support.runs import write_run
+from support.runs import read_text, write_run, write_text
 
 OTHER = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1", "tasks": 2}
 
@@ -69,7 +69,7 @@ def test_a_run_that_another_version_wrote_is_not_read(tmp_path, gates, command):
         judged.write_text("")
         options = ["--judgements", judged]
     done = bench(name, *given, *options)
-    assert "is of schema 1, and this version reads schema 2; run the evaluation again" in one_sentence(done, 1)
+    assert "is of schema 1, and this version reads schema 3; run the evaluation again" in one_sentence(done, 1)
     assert not done.out
 
 
@@ -120,10 +120,10 @@ def test_all_differences_zero(tmp_path, gates):
 
 @pytest.mark.parametrize("command", [("diff", "-m", "mrr"), ("segments", "-m", "mrr"), ("diagnose",)])
 def test_a_broken_row_of_the_run_log_is_named_with_its_line(tmp_path, command):
-    """retrieved.jsonl:2 of every command that reads it."""
+    """retrieved.jsonl.gz:2 of every command that reads it."""
     name, *options = command
     runs = [write_run(tmp_path / each, {"mrr": [0.5, 1.0]}) for each in "ab"]
-    log = runs[0].folder / "retrieved.jsonl"
-    log.write_text(log.read_text().splitlines()[0] + "\n{broken\n")
+    log = runs[0].folder / "retrieved.jsonl.gz"
+    write_text(log, read_text(log).splitlines()[0] + "\n{broken\n")
     given = [run.folder for run in (runs if name == "diff" else runs[:1])]
-    assert "retrieved.jsonl:2 is broken" in one_sentence(bench(name, *given, *options), 1)
+    assert "retrieved.jsonl.gz:2 is broken" in one_sentence(bench(name, *given, *options), 1)

@@ -59,7 +59,7 @@ def test_a_completed_run_is_a_run(stored, server, complete):
     base = find_run("ast", stored / "runs")
     made = find_run(json.loads(done.out)["run_id"], stored / "runs")
     assert made.run_id != base.run_id
-    assert (made.folder / "run.trec").read_bytes() == (base.folder / "run.trec").read_bytes()
+    assert (made.folder / "run.trec.gz").read_bytes() == (base.folder / "run.trec.gz").read_bytes()
     added = made.metrics.micro.keys() - base.metrics.micro.keys()
     assert added == {"exact_match", "edit_similarity", "identifier_f1"}
     assert {name: made.metrics.micro[name] for name in base.metrics.micro} == base.metrics.micro

@@ -84,7 +84,7 @@ def test_a_second_run_writes_the_same_bytes(evaluate, mirror, warm_home, tmp_pat
     run = ("eval", "-c", AST, "--embedder", "hash", "--source", mirror)
     again = bench(*run, "--out", tmp_path / "again", home=tmp_path / "another-home")
     assert again.code == 0, again.err
-    for name in ("metrics.json", "retrieved.jsonl", "run.trec"):
+    for name in ("metrics.json", "retrieved.jsonl.gz", "run.trec.gz"):
         assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
 
 

@@ -14,15 +14,16 @@ from ir_measures import RR, P, R, Success, nDCG
 from jsonschema import Draft202012Validator
 
 from support.command import bench, heed_interrupts, interrupt_when, one_sentence
+from support.runs import read_text
 
 AST = "ast:max_nws=400"
 MUST_EXIST = {
     "manifest.json",
     "metrics.json",
     "per_query.jsonl",
-    "run.trec",
+    "run.trec.gz",
     "qrels.trec",
-    "retrieved.jsonl",
+    "retrieved.jsonl.gz",
     "timings.jsonl",
     "chunks.jsonl.gz",
     "queries.jsonl.gz",
@@ -81,14 +82,15 @@ def test_means_are_those_of_the_queries(evaluate, tmp_path):
 
 @pytest.mark.parametrize("protocol", ["context", "body"])
 def test_ir_measures_agrees_on_the_trec_files(evaluate, tmp_path, protocol):
-    """Another implementation, reading run.trec and qrels.trec, gets the same means."""
+    """Another implementation, reading the exported TREC files, gets the same means."""
     evaluate("--chunker", AST, "--protocol", protocol)
     folder = only_run(tmp_path / "results")
     ours = json.loads((folder / "metrics.json").read_text())["micro"]
+    assert bench("export", folder, "-o", tmp_path / "run.trec").code == 0
     theirs = ir_measures.calc_aggregate(
         [nDCG @ 5, nDCG @ 10, R @ 5, R @ 10, P @ 5, P @ 10, Success @ 5, Success @ 10, RR],
-        ir_measures.read_trec_qrels(str(folder / "qrels.trec")),
-        ir_measures.read_trec_run(str(folder / "run.trec")),
+        ir_measures.read_trec_qrels(str(tmp_path / "run.trec.qrels")),
+        ir_measures.read_trec_run(str(tmp_path / "run.trec")),
     )
     names = {"nDCG": "ndcg", "R": "recall", "P": "precision", "Success": "hit", "RR": "mrr"}
     for measure, value in theirs.items():
@@ -97,10 +99,10 @@ def test_ir_measures_agrees_on_the_trec_files(evaluate, tmp_path, protocol):
 
 
 def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):
-    """retrieved.jsonl has a row per query with ranks from 1, files, lines and falling scores; the schema holds."""
+    """retrieved.jsonl.gz has a row per query with ranks from 1, files, lines and falling scores; the schema holds."""
     evaluate("--chunker", AST, "--k", "3", "-m", "ndcg@3")
     folder = only_run(tmp_path / "results")
-    rows = [json.loads(line) for line in (folder / "retrieved.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in read_text(folder / "retrieved.jsonl.gz").splitlines()]
     validator = Draft202012Validator(json.loads(bench("import-run", "--schema").out))
     manifest = json.loads((folder / "manifest.json").read_text())
     assert {"dataset", "as_of", "code"} <= set(manifest)

@@ -11,6 +11,7 @@ from repoeval_bench.core.source import encode_id
 from repoeval_bench.runs.beir import export_beir
 from repoeval_bench.runs.experiment import evaluate
 from support.command import bench, one_sentence
+from support.runs import read_text
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -24,7 +25,7 @@ def run(benchmark, tmp_path):
 
 
 def rows(path):
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in read_text(path).splitlines()]
 
 
 def read(folder):
@@ -58,7 +59,7 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
     made = evaluate(load_benchmark(mirror, home=home), AST, retriever="bm25", out=tmp_path / "results")
     done = bench("export-beir", made.folder, "-o", tmp_path / "beir", "--source", mirror, home=home)
     assert done.code == 0, done.err
-    rankings = {row["query_id"]: row["topk"] for row in rows(made.folder / "retrieved.jsonl")}
+    rankings = {row["query_id"]: row["topk"] for row in rows(made.folder / "retrieved.jsonl.gz")}
     for repo, means in made.metrics.per_repo.items():
         corpus, queries, gold = read(tmp_path / "beir" / repo)
         recalls = [

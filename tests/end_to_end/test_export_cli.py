@@ -1,6 +1,7 @@
 """`export`: the tables that the terminal shows, for papers and programs; numbers are those of metrics.json."""
 
 import csv
+import gzip
 import io
 import json
 import re
@@ -44,7 +45,7 @@ def test_one_run_in_every_format(results, runs, tmp_path):
         done = bench(*export, "--format", form, "-o", tmp_path / f"a.{form}")
         assert done.code == 0, done.err
     assert json.loads((tmp_path / "a.json").read_text()) == stored
-    assert (tmp_path / "a.trec").read_bytes() == (results / runs[1] / "run.trec").read_bytes()
+    assert (tmp_path / "a.trec").read_bytes() == gzip.decompress((results / runs[1] / "run.trec.gz").read_bytes())
     assert (tmp_path / "a.trec.qrels").read_bytes() == (results / runs[1] / "qrels.trec").read_bytes()
     records = {row["mean_over"]: row for row in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text()))}
     assert {row["fingerprint"] for row in records.values()} == {stored["dataset"]["fingerprint"]}

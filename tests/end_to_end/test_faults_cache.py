@@ -158,7 +158,7 @@ def test_a_model_that_cannot_be_kept_is_made_for_one_command(mirror, home, mount
     assert f"note: the model folder {home / 'models'} is read-only; static-" in done.err
     shutil.copytree(home, tmp_path / "writable", ignore=shutil.ignore_patterns("models", "vectors"))
     assert bench(*run, "--out", tmp_path / "kept", home=tmp_path / "writable").code == 0
-    first, second = (next((tmp_path / name).glob("*/run.trec")) for name in ("unkept", "kept"))
+    first, second = (next((tmp_path / name).glob("*/run.trec.gz")) for name in ("unkept", "kept"))
     assert first.read_bytes() == second.read_bytes()
     assert first.parent.name == second.parent.name
 
@@ -180,7 +180,7 @@ def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_p
     done = bench(*run, tmp_path / "after", home=home)
     assert done.code == 0, done.err
     assert f"{line}10 vectors of hash" in done.err
-    (before,), (after,) = ((tmp_path / name).glob("*/run.trec") for name in ("before", "after"))
+    (before,), (after,) = ((tmp_path / name).glob("*/run.trec.gz") for name in ("before", "after"))
     assert after.read_bytes() == before.read_bytes()
     assert (home / "vectors" / "cache.db").read_bytes() == content
 
@@ -229,7 +229,7 @@ def same_runs(results, mirror, warm_home, tmp_path):
     """Whether the one run in `results` holds what the same run on the warm home holds."""
     done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
     assert done.code == 0, done.err
-    (mine,), (other,) = results.glob("*/run.trec"), (tmp_path / "expected").glob("*/run.trec")
+    (mine,), (other,) = results.glob("*/run.trec.gz"), (tmp_path / "expected").glob("*/run.trec.gz")
     return mine.read_bytes() == other.read_bytes()
 
 

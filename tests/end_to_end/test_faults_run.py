@@ -73,7 +73,7 @@ def expected(mirror, warm_home, tmp_path_factory):
     out = tmp_path_factory.mktemp("expected")
     assert bench("eval", "-c", AST, "--source", mirror, "--out", out, home=warm_home).code == 0
     found = contents(out)
-    assert {"run.trec", "metrics.json", "per_query.jsonl"} <= set(found)
+    assert {"run.trec.gz", "metrics.json", "per_query.jsonl"} <= set(found)
     return found
 
 

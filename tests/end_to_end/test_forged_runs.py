@@ -12,6 +12,7 @@ from repoeval_bench.analysis.verification import ALWAYS_AS_STORED
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.records import RunConfig
 from support.command import bench, one_sentence
+from support.runs import read_text, write_text
 
 JSON_FILES = ("manifest.json", "metrics.json", "per_query.jsonl")
 
@@ -63,9 +64,9 @@ def change(path, edit):
 
 
 def replace_text(path, before, after, count=-1):
-    text = path.read_text()
+    text = read_text(path)
     assert before in text
-    path.write_text(text.replace(before, after, count))
+    write_text(path, text.replace(before, after, count))
 
 
 def asked_otherwise(folder, **changed):
@@ -77,7 +78,7 @@ def asked_otherwise(folder, **changed):
     (folder / "manifest.json").write_text(json.dumps(manifest | {"run_id": after}))
     of_metrics = {name: config[name] for name in ("chunker", "embedder", "retriever", "k")}
     change(folder / "metrics.json", lambda metrics: metrics.update(run_id=after, **of_metrics))
-    replace_text(folder / "retrieved.jsonl", before, after)
+    replace_text(folder / "retrieved.jsonl.gz", before, after)
     return folder.rename(folder.parent / after)
 
 
@@ -142,13 +143,13 @@ def test_a_better_ranking_that_is_honestly_scored_is_found(honest, tmp_path, ver
     assert folder.name == honest["bm25"].name
     code, found = verified(folder)
     assert code == 1
-    assert {each["file"] for each in found["differences"]} == {"run.trec"}
+    assert {each["file"] for each in found["differences"]} == {"run.trec.gz"}
     assert all(each["value"].endswith("by the request") for each in found["differences"])
 
 
 def test_two_chunks_of_equal_gain_that_change_places_are_found(run, verified):
-    """In the log and in run.trec alike; no measure moves."""
-    rows = [json.loads(line) for line in (run / "retrieved.jsonl").read_text().splitlines()]
+    """In the log and in run.trec.gz alike; no measure moves."""
+    rows = [json.loads(line) for line in read_text(run / "retrieved.jsonl.gz").splitlines()]
     judged = (run / "qrels.trec").read_text().split()
     row, (at, other) = next((row, pair) for row in rows if (pair := _unjudged(row["topk"], judged)) is not None)
     first, second = row["topk"][at]["chunk_id"], row["topk"][other]["chunk_id"]
@@ -158,8 +159,8 @@ def test_two_chunks_of_equal_gain_that_change_places_are_found(run, verified):
     }
     row["topk"][at] |= place[second]
     row["topk"][other] |= place[first]
-    (run / "retrieved.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
-    lines = (run / "run.trec").read_text().splitlines()
+    write_text(run / "retrieved.jsonl.gz", "".join(json.dumps(each) + "\n" for each in rows))
+    lines = read_text(run / "run.trec.gz").splitlines()
     swap = {first: second, second: first}
     lines = [
         line.replace(f" {chunk} ", f" {swap[chunk]} ")
@@ -167,10 +168,10 @@ def test_two_chunks_of_equal_gain_that_change_places_are_found(run, verified):
         else line
         for line in lines
     ]
-    (run / "run.trec").write_text("\n".join([*lines, ""]))
+    write_text(run / "run.trec.gz", "\n".join([*lines, ""]))
     code, found = verified(run)
     assert code == 1
-    assert {each["file"] for each in found["differences"]} == {"run.trec"}
+    assert {each["file"] for each in found["differences"]} == {"run.trec.gz"}
     assert len(found["differences"]) == 2
 
 
@@ -183,17 +184,17 @@ def _unjudged(topk, judged):
 
 def test_a_query_that_is_left_out_of_every_file_is_found(run, verified):
     query = json.loads((run / "per_query.jsonl").read_text().splitlines()[0])["query_id"]
-    for name in ("per_query.jsonl", "retrieved.jsonl", "queries.jsonl.gz"):
+    for name in ("per_query.jsonl", "retrieved.jsonl.gz", "queries.jsonl.gz"):
         change(run / name, lambda row: row["query_id"] != query)
-    for name in ("run.trec", "qrels.trec"):
-        lines = (run / name).read_text().splitlines(keepends=True)
-        (run / name).write_text("".join(line for line in lines if not line.startswith(f"{query} ")))
+    for name in ("run.trec.gz", "qrels.trec"):
+        lines = read_text(run / name).splitlines(keepends=True)
+        write_text(run / name, "".join(line for line in lines if not line.startswith(f"{query} ")))
     rows = [json.loads(line) for line in (run / "per_query.jsonl").read_text().splitlines()]
     for name in ("manifest.json", "metrics.json"):
         change(run / name, lambda content: content["counts"].update(queries=len(rows)))
     code, found = verified(run)
     assert code == 1
-    assert {each["file"] for each in found["differences"]} >= {"manifest.json", "per_query.jsonl", "retrieved.jsonl"}
+    assert {each["file"] for each in found["differences"]} >= {"manifest.json", "per_query.jsonl", "retrieved.jsonl.gz"}
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_a_query_that_is_left_out_of_every_file_is_found(run, verified):
             lambda m: m.update(first_stage={"retriever": "bm25", "k_raw": 9, "run_id": "x"}),
             "first_stage",
         ),
-        "a deeper ranking": ("retrieved.jsonl", lambda row: row.update(k_raw=1000), "k_raw"),
+        "a deeper ranking": ("retrieved.jsonl.gz", lambda row: row.update(k_raw=1000), "k_raw"),
         "a column more": ("metrics.json", lambda m: m["micro"].update({"ndcg@11": 0.5}), "micro.ndcg@11"),
         "minus nothing": ("per_query.jsonl", lambda row: row["leak"].update(top10_over_prompt=-0.0), "leak"),
         "true for a number": ("per_query.jsonl", lambda row: row["facts"].update(_as_truth(row["facts"])), "facts"),
@@ -221,8 +222,8 @@ def test_a_query_that_is_left_out_of_every_file_is_found(run, verified):
         "a date": ("manifest.json", lambda m: m.update(as_of=["2020-01-01", "2020-01-02"]), "as_of"),
         "an absolute path": ("sources.jsonl.gz", lambda row: row.update(path="/etc/passwd"), "/etc/passwd"),
         "a text of a file": ("sources.jsonl.gz", lambda row: row.update(text=row["text"] + "\n"), "text"),
-        "an answer in the log": ("retrieved.jsonl", lambda row: row.update(no_answer=True), "no_answer"),
-        "an extra in the log": ("retrieved.jsonl", lambda row: row.update(extra={"a": 1}), "extra.a"),
+        "an answer in the log": ("retrieved.jsonl.gz", lambda row: row.update(no_answer=True), "no_answer"),
+        "an extra in the log": ("retrieved.jsonl.gz", lambda row: row.update(extra={"a": 1}), "extra.a"),
     }.values(),
 )
 def test_every_stored_value_that_follows_from_the_data_is_found(run, verified, name, edit, value):

@@ -14,8 +14,9 @@ from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.import_formats import Stated, gold_rows
 from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
-from repoeval_bench.runs.records import QRELS, RUN
+from repoeval_bench.runs.records import QRELS, RETRIEVED, RUN
 from support.command import bench, one_sentence
+from support.runs import read_text
 
 AST = "ast:max_nws=400,header=path"
 WHEN = "2026-01-01T00:00:00+00:00"
@@ -138,11 +139,11 @@ def test_gold_may_be_what_ranx_saved(by_ranx, tmp_path, ending):
 
 def test_two_rankings_are_compared_like_any_runs(made, tmp_path):
     _, run = made
-    shutil.copy(run.folder / RUN, tmp_path / "one.trec")
-    lines = (run.folder / RUN).read_text().splitlines()
+    shutil.copy(run.folder / RUN, tmp_path / "one.trec.gz")
+    lines = read_text(run.folder / RUN).splitlines()
     (tmp_path / "two.trec").write_text("".join(f"{line}\n" for i, line in enumerate(lines) if i % 3))
-    for name in ("one", "two"):
-        done = bench("import-run", tmp_path / f"{name}.trec", "--gold", run.folder / QRELS, "--system", name, "-k", 9,
+    for name, ending in (("one", "trec.gz"), ("two", "trec")):
+        done = bench("import-run", tmp_path / f"{name}.{ending}", "--gold", run.folder / QRELS, "--system", name, "-k", 9,
                      "-m", "ndcg@10", "--out", tmp_path / "out", home=tmp_path)  # fmt: skip
         assert done.code == 0, done.err
     done = bench("compare", "one", "two", "--out", tmp_path / "out", home=tmp_path)
@@ -171,13 +172,13 @@ def test_scores_are_ranked_as_trec_eval_ranks_them(tmp_path):
 def test_what_does_not_fit_is_one_sentence(made, by_ranx, tmp_path):
     folder, run = made
     with pytest.raises(UsageError, match="is a log, which says so itself; leave --system, --chunker and -k out"):
-        imported(run.folder / "retrieved.jsonl", folder / "gold.jsonl", tmp_path, stated=Stated(system="x"))
+        imported(run.folder / RETRIEVED, folder / "gold.jsonl", tmp_path, stated=Stated(system="x"))
     with pytest.raises(ResultError, match=r"ranks \d+ chunks for a query, beyond -k 2"):
         imported(run.folder / RUN, run.folder / QRELS, tmp_path, stated=Stated(k=2))
     with pytest.raises(UsageError, match="has no files, so gold of lines needs the chunks' places; give --corpus"):
         imported(run.folder / RUN, folder / "gold.jsonl", tmp_path)
     (tmp_path / "few.jsonl").write_text((folder / "corpus.jsonl").read_text().splitlines()[0] + "\n")
-    with pytest.raises(ResultError, match=r"run\.trec ranks '.*', which is not in .*few\.jsonl"):
+    with pytest.raises(ResultError, match=r"run\.trec\.gz ranks '.*', which is not in .*few\.jsonl"):
         imported(run.folder / RUN, folder / "gold.jsonl", tmp_path, corpus=tmp_path / "few.jsonl")
     done = bench("import-run", tmp_path / "none.trec", "--gold", run.folder / QRELS, home=tmp_path)
     assert "none.trec' does not exist" in one_sentence(done, 2)

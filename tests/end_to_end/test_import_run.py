@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from repoeval_bench.runs.log import schema
 from support.command import bench, one_sentence
 from support.minirepo import REPOSITORIES
+from support.runs import read_text
 
 QUERIES = {"q1": "put pieces on the shelf", "q2": "round half up to whole cents", "q3": "neighbouring words"}
 GOLD = {"q1": ("stock.py", "def put("), "q2": ("pricing.py", "def to_cents("), "q3": ("tokens.py", "def bigrams(")}
@@ -97,7 +98,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
         "queries_without_cluster": 0,
     }
     run = metrics["run_id"]
-    stored = (tmp_path / "results" / run / "retrieved.jsonl").read_text().splitlines()
+    stored = read_text(tmp_path / "results" / run / "retrieved.jsonl.gz").splitlines()
     for line in stored:
         Draft202012Validator(json.loads(schema())).validate(json.loads(line))
     assert [json.loads(line)["query"] for line in stored] == list(QUERIES.values())
@@ -159,7 +160,7 @@ def test_this_projects_own_log_is_read_back_to_the_same_scores(evaluate, tmp_pat
         {"query_id": query, "chunk_id": chunk, "gain": float(gain)}
         for query, _, chunk, gain in (line.split() for line in (folder / "qrels.trec").read_text().splitlines())
     ]
-    log = folder / "retrieved.jsonl"
+    log = folder / "retrieved.jsonl.gz"
     done = bench("import-run", log, "--gold", write(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "in", "--json")
     imported = json.loads(done.out)
     stored = json.loads((folder / "metrics.json").read_text())["micro"]
@@ -197,7 +198,7 @@ def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):
     after = json.loads(bench("import-run", log, "--gold", gold, *options).out)
     assert after["micro"] == before["micro"]
     assert (after["counts"]["queries_no_answer"], after["counts"]["queries_without_gold"]) == (1, 0)
-    kept = (tmp_path / "results" / after["run_id"] / "retrieved.jsonl").read_text()
+    kept = read_text(tmp_path / "results" / after["run_id"] / "retrieved.jsonl.gz")
     assert kept.count('"no_answer": true') == 1
     gold.write_text(
         gold.read_text() + json.dumps(json.loads(gold.read_text().splitlines()[0]) | {"query_id": "none"}) + "\n"
@@ -222,7 +223,7 @@ def test_this_projects_own_log_has_the_same_line_measures(evaluate, tmp_path, op
     assert evaluate("-c", "ast:max_nws=400", *options).code == 0
     (folder,) = (tmp_path / "results").iterdir()
     gold = write(tmp_path / "gold.jsonl", own_gold(folder))
-    done = bench("import-run", folder / "retrieved.jsonl", "--gold", gold, "--out", tmp_path / "in", "--json")
+    done = bench("import-run", folder / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "in", "--json")
     imported, stored = json.loads(done.out), json.loads((folder / "metrics.json").read_text())
     assert imported["headline_measure"] == "line_recall_auc"
     assert imported["counts"]["queries_not_read"] == 0

@@ -10,7 +10,7 @@ from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.run_store import put_run
 from support.command import bench, one_sentence
-from support.runs import config, edit, write_run
+from support.runs import config, edit, read_text, write_run, write_text
 
 VERIFIED = {"status": "verified", "ranking": "recomputed", "reason": ""}
 
@@ -40,17 +40,17 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     assert [entry["verification"] for entry in board["entries"]] == [VERIFIED, VERIFIED]
     assert all(entry["command"].startswith("repoeval-bench eval --chunker ") for entry in board["entries"])
     assert all("# and --source with the place of the mirror that" in entry["command"] for entry in board["entries"])
-    trec = out / theirs[0].name / "run.trec"
-    trec.write_text(trec.read_text().replace("\n", " \n", 1))
+    trec = out / theirs[0].name / "run.trec.gz"
+    write_text(trec, read_text(trec).replace("\n", " \n", 1))
     states = {
         e["run_id"]: e["verification"]
         for e in json.loads(bench("leaderboard", "--out", out, "--format", "json").out)["boards"][0]["entries"]
     }
-    assert states[theirs[0].name] == {"status": "changed", "ranking": None, "reason": "run.trec"}
+    assert states[theirs[0].name] == {"status": "changed", "ranking": None, "reason": "run.trec.gz"}
     assert f"{theirs[0].name}: not verified" in bench("leaderboard", "--out", out).out
     assert bench("leaderboard", "--out", out, "--site", tmp_path / "site").code == 0
     page = next((tmp_path / "site").glob("*bm25-*.html")).read_text()
-    assert "run.trec changed since" in page
+    assert "run.trec.gz changed since" in page
     assert ">verified, ranking recomputed<" in page
 
 

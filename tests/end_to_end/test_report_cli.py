@@ -11,8 +11,10 @@ import pytest
 
 from repoeval_bench.report.html.artefacts import COUNTS
 from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
+from repoeval_bench.runs.records import RETRIEVED, SCHEMA
 from support.command import bench, one_sentence
-from support.runs import edit, write_run
+from support.runs import edit, write_run, write_text
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400")
 
@@ -107,7 +109,7 @@ def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(s
     ("break_it", "says"),
     [
         (lambda folder: (folder / "metrics.json").unlink(), "metrics.json cannot be read"),
-        (lambda folder: (folder / "retrieved.jsonl").write_text('{"query_id": "x"}\n'), "retrieved.jsonl:1 is broken"),
+        (lambda folder: write_text(folder / RETRIEVED, '{"query_id": "x"}\n'), f"{RETRIEVED}:1 is broken"),
         (lambda folder: (folder / "sources.jsonl.gz").write_bytes(b"x"), "sources.jsonl.gz is broken"),
     ],
 )
@@ -124,17 +126,17 @@ def test_a_broken_run_is_one_sentence(stored, tmp_path, break_it, says):
 def test_a_run_of_a_newer_version_needs_an_update(stored, tmp_path):
     folder = shutil.copytree(stored[0].folder, tmp_path / "run")
     manifest = folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"schema": 2', '"schema": 9'))
+    manifest.write_text(manifest.read_text().replace(f'"schema": {SCHEMA}', '"schema": 9'))
     sentence = one_sentence(bench("report", folder, "-o", tmp_path / "r.html"), 1)
-    assert "is of schema 9, and this version reads schema 2; update repoeval-bench" in sentence
+    assert f"is of schema 9, and this version reads schema {SCHEMA}; update repoeval-bench" in sentence
 
 
 def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):
     """Without sources and boundaries the scores are there, and the page says what is not."""
     folder = tmp_path / "run"
     shutil.copytree(stored[0].folder, folder)
-    for path in folder.glob("*.jsonl.gz"):
-        path.unlink()
+    for name in (SOURCES, CHUNKS, QUERIES):
+        (folder / name).unlink()
     page = tmp_path / "r.html"
     assert bench("report", folder, "-o", page).code == 0
     assert "stored no sources and chunk boundaries" in page.read_text(encoding="utf-8")

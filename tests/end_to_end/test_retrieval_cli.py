@@ -23,7 +23,8 @@ def folder_of(results, metrics):
 
 def rankings(folder):
     return {
-        row.query_id: [each.chunk_id for each in row.topk] for _, row in read_rows(folder / "retrieved.jsonl", LogRow)
+        row.query_id: [each.chunk_id for each in row.topk]
+        for _, row in read_rows(folder / "retrieved.jsonl.gz", LogRow)
     }
 
 
@@ -73,7 +74,7 @@ def test_a_cross_encoder_ranks_again(evaluate, mirror, warm_home, tmp_path):
     assert metrics["counts"]["pairs"] == 5 * metrics["counts"]["queries"]
     again = bench("eval", "--source", mirror, *arguments, "--out", tmp_path / "again", home=warm_home)
     assert f"of {metrics['counts']['pairs']} pairs of query and chunk, cut by the reranker" in again.out
-    for name in ("metrics.json", "retrieved.jsonl", "run.trec", "per_query.jsonl"):
+    for name in ("metrics.json", "retrieved.jsonl.gz", "run.trec.gz", "per_query.jsonl"):
         assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
     times = {out: RunView(tmp_path / out / folder.name).timings.by_step() for out in ("results", "again")}
     assert {out: set(steps) for out, steps in times.items()} == {

@@ -28,18 +28,19 @@ SHARED = {
 
 @pytest.mark.parametrize("relevance", ["overlap", "graded:iou"])
 def test_score_prints_the_decimals_that_ir_measures_prints(evaluate, tmp_path, relevance):
-    """Both read run.trec and qrels.trec: every shared measure has the same four decimals, real gains included."""
+    """It reads the run as it is stored, they unpacked: every shared measure has the same four decimals, real gains included."""
     done = evaluate("--chunker", "ast:max_nws=400", "--relevance", relevance)
     assert done.code == 0, done.err
     (folder,) = [path for path in (tmp_path / "results").iterdir() if path.is_dir()]
-    qrels, run = folder / "qrels.trec", folder / "run.trec"
+    qrels, run = folder / "qrels.trec", tmp_path / "run.trec"
+    assert bench("export", folder, "-o", run).code == 0
     theirs = subprocess.run(
         [sys.executable, "-m", "ir_measures", str(qrels), str(run), *SHARED],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    ours = bench("score", run, qrels, *(part for name in SHARED.values() for part in ("-m", name)))
+    ours = bench("score", folder / "run.trec.gz", qrels, *(part for name in SHARED.values() for part in ("-m", name)))
     assert ours.code == 0, ours.err
     printed = dict(line.split("\t") for line in ours.out.splitlines())
     expected = dict(line.split("\t") for line in theirs.splitlines())

@@ -1,6 +1,5 @@
 """`verify`: a run that is what it claims, and one for each way in which it can be something else."""
 
-import gzip
 import json
 import shutil
 
@@ -9,6 +8,7 @@ import pytest
 from repoeval_bench.analysis.verification import ALWAYS_AS_STORED
 from repoeval_bench.chunkers.registry import CHUNKERS
 from support.command import bench, one_sentence
+from support.runs import read_text, write_text
 
 PROTOCOLS = ("context", "code-chunk", "coderag", "body", "linemap", "docstring", "context+exclusion=body+scope=pooled")
 """Every kind of documents, scope, exclusion and task; `uses` has no table for the mini benchmark."""
@@ -43,12 +43,11 @@ def verified(folder, mirror, home, *more):
 def edited(folder, name, change):
     """Change the JSON of a file, or the first row of a JSONL file."""
     path = folder / name
-    read, write = (gzip.decompress, gzip.compress) if name.endswith(".gz") else (bytes, bytes)
-    text = read(path.read_bytes()).decode()
+    text = read_text(path)
     first, *rest = text.splitlines() if ".jsonl" in name else [text]
     content = json.loads(first)
     change(content)
-    path.write_bytes(write("\n".join([json.dumps(content), *rest, ""]).encode()))
+    write_text(path, "\n".join([json.dumps(content), *rest, ""]))
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -140,15 +139,15 @@ def _last_first(text):
 
 
 TEXTS = {
-    "another rank": ("run.trec", _ranked_otherwise, "run.trec 2"),
-    "another tag": ("run.trec", _tagged_otherwise, "run.trec 2"),
-    "another tag of all": ("run.trec", lambda text: text.replace(" fixed:", " mine:"), "run.trec 139"),
-    "another ranking": ("run.trec", _swap, "run.trec"),
-    "another second field": ("run.trec", lambda text: text.replace(" Q0 ", " Q1 ", 1), "run.trec 2"),
-    "lines in another order": ("run.trec", _last_first, "run.trec 2"),
-    "a blank more": ("run.trec", lambda text: text.replace(" ", "  ", 1), "run.trec 2"),
-    "a blank line": ("run.trec", lambda text: text + "\n", "run.trec"),
-    "a chunk that is not there": ("run.trec", _foreign, "no/such/file.py@0-9"),
+    "another rank": ("run.trec.gz", _ranked_otherwise, "run.trec.gz 2"),
+    "another tag": ("run.trec.gz", _tagged_otherwise, "run.trec.gz 2"),
+    "another tag of all": ("run.trec.gz", lambda text: text.replace(" fixed:", " mine:"), "run.trec.gz 139"),
+    "another ranking": ("run.trec.gz", _swap, "run.trec.gz"),
+    "another second field": ("run.trec.gz", lambda text: text.replace(" Q0 ", " Q1 ", 1), "run.trec.gz 2"),
+    "lines in another order": ("run.trec.gz", _last_first, "run.trec.gz 2"),
+    "a blank more": ("run.trec.gz", lambda text: text.replace(" ", "  ", 1), "run.trec.gz 2"),
+    "a blank line": ("run.trec.gz", lambda text: text + "\n", "run.trec.gz"),
+    "a chunk that is not there": ("run.trec.gz", _foreign, "no/such/file.py@0-9"),
     "a judgement more": ("qrels.trec", lambda text: text + text.split()[0] + " 0 made/up.py@0-9 1\n", "made/up.py@0-9"),
     "a judgement of gain 0": (
         "qrels.trec",
@@ -161,7 +160,7 @@ TEXTS = {
     "a judgement less": ("qrels.trec", lambda text: text.partition("\n")[2], "qrels.trec"),
     "a query less": ("per_query.jsonl", lambda text: text.partition("\n")[2], "per_query.jsonl"),
     "rows in another order": ("per_query.jsonl", _last_first, "order of rows"),
-    "rows of the log in another order": ("retrieved.jsonl", _last_first, "order of rows"),
+    "rows of the log in another order": ("retrieved.jsonl.gz", _last_first, "order of rows"),
 }
 ROWS = {
     "a better score": ("per_query.jsonl", lambda row: row["measures"].update({"ndcg@10": 2.0}), "ndcg@10"),
@@ -184,11 +183,11 @@ ROWS = {
         "chunks.jsonl.gz",
     ),
     "another place in the log": (
-        "retrieved.jsonl",
+        "retrieved.jsonl.gz",
         lambda row: row["topk"][0].update(start_line=0, end_line=1),
         "topk.0.end_line",
     ),
-    "another score in the log": ("retrieved.jsonl", lambda row: row["topk"][0].update(score=99.5), "rank 1 by the"),
+    "another score in the log": ("retrieved.jsonl.gz", lambda row: row["topk"][0].update(score=99.5), "rank 1 by the"),
     "another source text": ("sources.jsonl.gz", lambda row: row.update(text="x = 1\n"), "sources.jsonl.gz"),
     "another chunk": ("chunks.jsonl.gz", lambda row: row["spans"].pop(), "chunks.jsonl.gz"),
     "another gold": ("queries.jsonl.gz", lambda row: row["gold"][0].__setitem__(2, 999), "queries.jsonl.gz"),
@@ -199,7 +198,7 @@ ROWS = {
 def test_a_changed_ranking_or_judgement_is_found(claimed, mirror, home, name, change, named):
     """Exit 1, and the differences name the file or the value."""
     path = claimed / name
-    path.write_text(change(path.read_text()))
+    write_text(path, change(read_text(path)))
     done = verified(claimed, mirror, home)
     assert done.code == 1, done.err
     assert "is not what it claims" in done.out
@@ -283,13 +282,13 @@ def test_the_folder_of_a_pack_of_ones_own_has_to_be_named(claimed, mirror, home)
 def test_an_imported_run_is_refused(claimed, mirror, home, tmp_path):
     """Its chunks cannot be cut again."""
     gold = tmp_path / "gold.jsonl"
-    rows = [json.loads(line) for line in (claimed / "retrieved.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in read_text(claimed / "retrieved.jsonl.gz").splitlines()]
     gold.write_text(
         "".join(
             json.dumps({"query_id": row["query_id"], "chunk_id": row["topk"][0]["chunk_id"]}) + "\n" for row in rows
         )
     )
-    words = ("import-run", claimed / "retrieved.jsonl", "--gold", gold, "--out", tmp_path / "imported")
+    words = ("import-run", claimed / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "imported")
     assert bench(*words, home=home).code == 0
     (folder,) = [path for path in (tmp_path / "imported").iterdir() if path.is_dir()]
     assert "was imported" in one_sentence(verified(folder, mirror, home), 2)

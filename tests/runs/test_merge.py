@@ -8,7 +8,7 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.runs.merge import merge
 from repoeval_bench.runs.view import RunView
 from support.folders import content
-from support.runs import edit, write_run
+from support.runs import edit, read_text, write_run, write_text
 
 VALUES = {"ndcg@10": [0.25, 0.5, 1.0]}
 
@@ -34,7 +34,7 @@ def test_runs_of_all_folders_are_copied_once(tmp_path):
     assert (again.copied, again.there) == ((), ("a", "b", "c"))
 
 
-@pytest.mark.parametrize("file", ["run.trec", "metrics.json", "per_query.jsonl"])
+@pytest.mark.parametrize("file", ["run.trec.gz", "metrics.json", "per_query.jsonl"])
 def test_one_id_with_other_bytes_is_an_error_and_nothing_is_merged(tmp_path, file):
     """The file that differs is named, whether the other run is in --out or in another part."""
     first, second = folders(tmp_path, "ab", "b")
@@ -53,14 +53,14 @@ def test_one_id_with_other_bytes_is_an_error_and_nothing_is_merged(tmp_path, fil
 def test_all_broken_runs_are_named_and_nothing_is_merged(tmp_path):
     """A file that ends early, other means than its rows have, a folder that was renamed."""
     (part,) = folders(tmp_path, "abcd")
-    log = part / "a" / "retrieved.jsonl"
-    log.write_text(log.read_text()[:-9])
+    log = part / "a" / "retrieved.jsonl.gz"
+    write_text(log, read_text(log)[:-9])
     edit(RunView(part / "b"), "metrics.json", micro={"ndcg@10": 0.9})
     (part / "c").rename(part / "x")
     with pytest.raises(ResultError) as told:
         merge([part], tmp_path / "out")
     sentence = str(told.value)
-    assert "a/retrieved.jsonl" in sentence
+    assert "a/retrieved.jsonl.gz" in sentence
     assert "say different things of" in sentence
     assert "x holds the run c" in sentence
     assert not (tmp_path / "out").exists()

@@ -9,7 +9,7 @@ from repoeval_bench.runs.provenance import versions
 from repoeval_bench.runs.records import CodeState, Means
 from repoeval_bench.runs.row_records import TimeRow
 from repoeval_bench.runs.view import RunView, current_run
-from support.runs import edit, write_run
+from support.runs import edit, read_text, write_run, write_text
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def run(tmp_path):
 
 def change_line(path, number, **changed):
     """Change fields of one row of a JSONL file; NaN and Infinity are written as Python writes them."""
-    lines = path.read_text().splitlines()
+    lines = read_text(path).splitlines()
     lines[number - 1] = json.dumps(json.loads(lines[number - 1]) | changed)
-    path.write_text("".join(line + "\n" for line in lines))
+    write_text(path, "".join(line + "\n" for line in lines))
 
 
 def test_what_was_written_is_read_back(run):
@@ -55,7 +55,7 @@ def test_what_was_written_is_read_back(run):
 @pytest.mark.parametrize(
     ("name", "changed", "says"),
     [
-        ("manifest.json", {"schema": 1}, "is of schema 1, and this version reads schema 2"),
+        ("manifest.json", {"schema": 1}, "is of schema 1, and this version reads schema 3"),
         ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: this field does not exist"),
         (
             "manifest.json",
@@ -91,7 +91,7 @@ def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
         ("per_query.jsonl", {"measures": {"mrr": float("inf")}}, "per_query.jsonl:2 is broken (measures.mrr: a finite"),
         ("per_query.jsonl", {"query_id": 7}, "per_query.jsonl:2 is broken (query_id: "),
         ("per_query.jsonl", {"query_id": "q000000"}, "query 'q000000' is scored twice"),
-        ("retrieved.jsonl", {"topk": None}, "retrieved.jsonl:2 is broken (topk: "),
+        ("retrieved.jsonl.gz", {"topk": None}, "retrieved.jsonl.gz:2 is broken (topk: "),
         ("timings.jsonl", {"step": "x"}, "timings.jsonl:2 is broken (give a step with its seconds, or a query_id"),
     ],
 )
@@ -112,11 +112,11 @@ def test_judgements_of_other_queries_are_refused(run, line):
         RunView(run.folder).qrels()
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "metrics.json", "per_query.jsonl", "retrieved.jsonl"])
+@pytest.mark.parametrize("name", ["manifest.json", "metrics.json", "per_query.jsonl", "retrieved.jsonl.gz"])
 def test_a_missing_or_torn_file_is_named(run, name):
     """Half a file is broken, no file cannot be read."""
     path = run.folder / name
-    path.write_text(path.read_text()[:-20])
+    write_text(path, read_text(path)[:-20])
     with pytest.raises(ResultError, match=rf"{name}.* is broken \(not valid JSON"):
         _ = run.manifest, run.scores, run.ranked_ids()
     path.unlink()
@@ -150,6 +150,6 @@ def test_a_damaged_run_is_not_taken_for_one_that_need_not_be_made(run, monkeypat
 
 
 def test_a_broken_file_that_no_evaluation_looks_at_names_the_folder_to_delete(run):
-    (run.folder / "retrieved.jsonl").write_text("{")
+    write_text(run.folder / "retrieved.jsonl.gz", "{")
     with pytest.raises(ResultError, match=f"run the evaluation again once {run.folder} is deleted"):
         list(run.log_rows())

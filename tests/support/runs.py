@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.core.files import packed
+from repoeval_bench.core.json_reader import opened
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import MANIFEST, SCHEMA, Manifest, Means, Metrics
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
@@ -29,6 +31,17 @@ PROTOCOL = {
     "exclusion": "none",
     "scope": "repository",
 }
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of a run, unpacked."""
+    with opened(path) as stream:
+        return stream.read().decode("utf-8")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file of a run, packed where its name says so."""
+    path.write_bytes(b"".join(packed(text)) if path.suffix == ".gz" else text.encode())
 
 
 def metrics(values: Mapping[str, Sequence[float]], repos: Sequence[str], **changed: Any) -> Metrics:
