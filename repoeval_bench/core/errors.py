@@ -4,7 +4,7 @@ Raise one with the thing, the value and the way out. They are caught in `cli` on
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 Given = TypeVar("Given")
@@ -55,7 +55,7 @@ class GrammarError(LanguageError):
     """The grammar of a language is not installed (exit code 2, as for every missing package)."""
 
 
-class OutOfTurnError(BenchError):
+class OutOfTurnError(ChunkError):
     """A program wrote answers that it was not asked for, so none of its chunks is known to be of the right file."""
 
 
@@ -102,19 +102,31 @@ def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[No
 
 def in_one_line(error: BaseException) -> str:
     """The kind of an error of others' code, and of its message the first line: `ValueError: no such column`."""
-    first, *_ = str(error).strip().splitlines() or ["no message"]
+    try:
+        words = str(error)
+    except Exception:  # noqa: BLE001 - the message is code of others too
+        words = ""
+    first, *_ = words.strip().splitlines() or ["no message"]
     return f"{type(error).__name__}: {first.strip()[:_LONGEST]}"
 
 
 @contextmanager
-def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[None]:
-    """Within the block whatever another package's code raises, an exit too, is one of a kind, in one sentence."""
+def others_errors_as(as_error: Callable[[str], BenchError]) -> Iterator[None]:
+    """Within the block whatever another package's code raises is an error of ours, made of its kind and message.
+
+    That includes exits, and what is no Exception, as panics of Rust are. Ctrl-C stays Ctrl-C.
+    """
     try:
         yield
-    except BenchError:
+    except (BenchError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
-        raise kind(f"{what} failed with {in_one_line(error)}; {way_out}") from error
+    except BaseException as error:
+        raise as_error(in_one_line(error)) from error
+
+
+def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> AbstractContextManager[None]:
+    """Within the block whatever a plug-in raises is one of a kind, in one sentence: `what failed with …; way_out`."""
+    return others_errors_as(lambda reason: kind(f"{what} failed with {reason}; {way_out}"))
 
 
 @contextmanager

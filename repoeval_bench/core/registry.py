@@ -31,7 +31,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import BenchError, SpecError, in_one_line
+from repoeval_bench.core.errors import SpecError, others_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.options import Option, options_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
@@ -193,15 +193,11 @@ class Chosen:
         asked = {name: material[name] for name in inspect.signature(factory).parameters if name in material}
         if not self.row.origin:
             return factory(**asked, **self.options)
-        try:
+        with others_errors_as(lambda reason: SpecError(f"{self.spec} cannot be built: {reason}")):
             if is_part(kind, factory):
                 made = SimpleNamespace(**dict.fromkeys(kind.offers, partial(factory, **self.options)))
             else:
                 made = factory(**asked, **self.options)
-        except BenchError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise SpecError(f"{self.spec} cannot be built: {in_one_line(error)}") from error
         missing = [name for name in kind.offers if not hasattr(made, name)]
         if missing:
             raise SpecError(f"{self.spec} has no {missing[0]}; see docs/plug-ins.md for what {_a(kind.name)} offers")
@@ -317,13 +313,10 @@ def _package(point: EntryPoint) -> str:
 
 
 def _plug_in(kind: str, point: EntryPoint) -> Row:
-    try:
+    named = f"plug-in {point.name!r} of {_package(point)}"
+    way_out = "repair or remove the package"
+    with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
         loaded = point.load()
-    except (Exception, SystemExit) as error:
-        raise SpecError(
-            f"plug-in {point.name!r} of {_package(point)} cannot be imported ({in_one_line(error)}); "
-            "repair or remove the package"
-        ) from error
     return _row(kind, point.name, loaded, where=point.value.replace(" ", ""), origin=_package(point))
 
 
@@ -335,13 +328,10 @@ def _search_working_folder() -> None:
 def _from_module(kind: str, target: str) -> Row:
     name, _, attribute = target.partition(":")
     _search_working_folder()
-    try:
+    named = f"{kind} py:{target}: module {name!r}"
+    way_out = "run from the folder that holds it, or install it"
+    with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
         module = import_module(name)
-    except (Exception, SystemExit) as error:
-        raise SpecError(
-            f"{kind} py:{target}: module {name!r} cannot be imported ({in_one_line(error)}); "
-            "run from the folder that holds it, or install it"
-        ) from error
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]
         raise SpecError(f"{kind} py:{target}: {nearest(f'name in {name}', attribute, names)}")

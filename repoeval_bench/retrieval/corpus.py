@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from repoeval_bench.chunkers._adapters import chunks_of
+from repoeval_bench.chunkers._adapters import chunks_of, named_failure
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import OR_SKIP, ChunkError
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, OutOfTurnError, plug_in_errors_as
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import Chunk, SourceFile, blanked, count_nws, encode_id, nearest_rank
@@ -107,7 +107,7 @@ def chunk_files(
             try:
                 found.append((file, _chunk_file(file, chunker)))
             except ChunkError as error:
-                if not skip_errors:
+                if not skip_errors or isinstance(error, OutOfTurnError):
                     raise
                 skipped.append(str(error))
             bar.update()
@@ -151,17 +151,20 @@ def chunk_blanked(
     return replace(corpus, own=own)
 
 
-def _close(chunker: object) -> None:
+def _close(chunker: Chunker) -> None:
     """End what a chunker has started, whatever it is wrapped in: only then are a program's answers known to fit."""
-    while chunker is not None:
-        if callable(close := getattr(chunker, "close", None)):
-            close()
-        chunker = getattr(chunker, "inner", None)
+    part: object = chunker
+    with plug_in_errors_as(ChunkError, f"{chunker.spec}: close()", "repair the chunker"):
+        while part is not None:
+            if callable(close := getattr(part, "close", None)):
+                close()
+            part = getattr(part, "inner", None)
 
 
 def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
     chunks = chunks_of(file, chunker)
-    _check_chunks(file, chunks, chunker.spec)
+    with named_failure(chunker.spec, file):  # what they hold may be of any type
+        _check_chunks(file, chunks, chunker.spec)
     return chunks
 
 

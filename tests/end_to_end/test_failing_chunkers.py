@@ -1,6 +1,7 @@
 """A chunker that fails ends its own run: the others go on, it is counted, and the command ends with 1 and the reason."""
 
 import json
+import shlex
 import sys
 
 import pytest
@@ -9,6 +10,8 @@ from support.codebase import write_code
 from support.command import bench, one_sentence
 
 CODE = '''"""Chunkers that fail."""
+
+from dataclasses import replace
 
 from repoeval_bench.chunkers.registry import make_chunker
 
@@ -21,6 +24,65 @@ class Nothing:
 class Breaks:
     def chunk(self, file):
         raise ValueError("no such cut")
+
+
+class Sized:
+    def __init__(self, *, max_nws: int = 300) -> None:
+        self.max_nws = max_nws
+
+
+class Whole(Sized):
+    def chunk(self, file):
+        return make_chunker("file").chunk(file)
+
+
+class Recurses(Sized):
+    def chunk(self, file):
+        return self.chunk(file)
+
+
+class FillsMemory(Sized):
+    def chunk(self, file):
+        raise MemoryError
+
+
+class Leaves(Sized):
+    def chunk(self, file):
+        raise SystemExit(0)
+
+
+class PanicException(BaseException):
+    """What a panic of Rust becomes: no Exception."""
+
+
+class Panics(Sized):
+    def chunk(self, file):
+        raise PanicException("index out of bounds")
+
+
+class SpeechlessError(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+class Speechless(Sized):
+    def chunk(self, file):
+        raise SpeechlessError
+
+
+class Odd(Whole):
+    def chunk(self, file):
+        return [replace(chunk, chars=None) for chunk in super().chunk(file)]
+
+
+class CannotClose(Whole):
+    def close(self):
+        raise ValueError("it is stuck")
+
+
+class CannotCloseAtAll(Whole):
+    def close(self):
+        raise PanicException("it is stuck")
 
 
 class OneSize:
@@ -38,11 +100,33 @@ REASONS = {
 }
 
 
+TWICE = """
+import json, sys
+for line in sys.stdin:
+    answer = json.dumps({"unit": "characters", "chunks": [[0, len(json.loads(line)["text"])]]})
+    print(answer)
+    print(answer, flush=True)
+"""
+KINDS = {
+    "Recurses": "RecursionError: ",
+    "FillsMemory": "MemoryError: ",
+    "Leaves": "SystemExit: 0",
+    "Panics": "PanicException: index out of bounds",
+    "Speechless": "SpeechlessError: ",
+    "Odd": "AttributeError: ",
+    "CannotClose": "ValueError: it is stuck",
+    "CannotCloseAtAll": "PanicException: it is stuck",
+    "twice": "its answers may belong to other files",
+}
+"""What chunkers that fail in further ways are told with."""
+
+
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
     folder = tmp_path_factory.mktemp("failing")
     module = "failing_chunkers"
     (folder / f"{module}.py").write_text(CODE)
+    (folder / "twice.py").write_text(TWICE)
     done = bench("data", "build", write_code(folder / "code", aside=False), "-o", folder / "pack", home=folder / "home")
     assert done.code == 0, done.err
     sys.path.insert(0, str(folder))
@@ -83,6 +167,53 @@ def test_the_others_are_evaluated_and_json_has_the_reason(places):
     assert REASONS["Breaks"] in breaks["left_out"]
     said = [line for line in done.err.splitlines() if line.startswith("left out: ")]
     assert len(said) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        (kind, command)
+        for kind in KINDS
+        for command in ("compare", "sweep", "run", "recommend", "sensitivity")
+        if (kind, command) != ("twice", "sweep")  # a program has no size
+    ],
+)
+def test_whatever_a_chunker_raises_ends_its_own_run_alone(places, tmp_path, kind, command):
+    """And whenever it does: while it cuts, with chunks that are none, or at the end."""
+    program = shlex.join([sys.executable, str(places["pack"].parent / "twice.py")])
+    spec = f"exec:{program}" if kind == "twice" else f"py:{places['module']}:{kind}"
+    out, source = ("--out", tmp_path / "out"), ("--source", places["pack"])
+    words = ["fixed:max_nws=300", spec, "ast:max_nws=300"]
+    chunkers = [word for name in words for word in ("-c", name)]
+    bm25 = ("--retriever", "bm25", "--protocol", "body")
+    if command == "run":
+        (tmp_path / "bench.yaml").write_text(json.dumps({"chunkers": words, "protocol": "body", "retrievers": "bm25"}))
+        asked = (tmp_path / "bench.yaml", *source, *out)
+    elif command == "recommend":
+        asked = (places["pack"], *chunkers, "--sizes", "200", *bm25, *out)
+    else:
+        asked = (*chunkers, *source, *(("--sizes", "200") if command == "sweep" else ()), *bm25, *out)
+    done = bench(command, *asked, home=places["home"])
+    assert done.code == 1
+    assert KINDS[kind] in done.err[done.err.index("error: 1 ") :]
+    assert done.out
+    if command != "sensitivity":  # its cells are not runs
+        made = [json.loads(path.read_text())["chunker"] for path in (tmp_path / "out").glob("*/metrics.json")]
+        assert sorted(name.partition(":")[0] for name in made) == ["ast", "fixed"]
+
+
+def test_a_generated_table_ends_the_run_of_who_cannot_read_it_alone(tmp_path):
+    """A header of an initializer nested as deep as generators write them; chonkie recurses as deep."""
+    pytest.importorskip("chonkie")
+    code = write_code(tmp_path / "code", aside=False)
+    depth = 3000
+    table = "\n".join(["static const int table[] =", *["  { 1,"] * depth, *["  }"] * depth, ";"])
+    (code / "table.h").write_text(f"{table}\n")
+    asked = ("-c", "fixed", "-c", "chonkie", "-c", "ast", "--sizes", "200", "--protocol", "body", "--json")
+    done = bench("recommend", code, *asked, "--retriever", "bm25", "--out", tmp_path / "out", home=tmp_path / "home")
+    assert done.code == 1
+    assert "code/table.h: chonkie failed with RecursionError" in done.err[done.err.index("error: 1 run failed") :]
+    assert len(json.loads(done.out)["runs"]) == 2
 
 
 def test_alone_it_is_the_error(places):
