@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.shipped import edition_of
-from repoeval_bench.embedding.choice import choose_embedder, needs_files
+from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.retrieval.dense import NAME as DENSE
 from repoeval_bench.retrieval.expansion import Expansion
@@ -78,9 +78,7 @@ def make_ranker(
     embedder = None
     if measured or (retriever.vectors and not reason):
         try:
-            embedder = make_embedder(stored.embedder, home=home, benchmark=planned.benchmark, notify=notify)
-            if retriever.vectors and needs_files(stored.embedder) and embedder.identity != stored.embedder_identity:
-                reason = f"{stored.embedder} was fitted on other files than those that the protocol asks about"
+            embedder = make_embedder(stored.embedder, home=home, notify=notify)
             (planned,) = embed([planned], embedder, ranked=retriever.vectors and not reason, measured=measured)
         except BenchError as error:
             if measured:
