@@ -82,6 +82,11 @@ TIMES: list[Any] = [
 ]
 FACTS: list[Any] = [{"query_id": f"q{i}", "lines": i, "kind": "method", "new": True, "share": 0.5} for i in range(3)]
 FACTS_CSV = b"query_id,lines,kind,new\nq0,3,method,yes\nq1,4.5,function,no\nq2,,,\n"
+QUESTIONS: list[Any] = [
+    {"query": "how large is a file", "file": "r/pkg/part1.py", "start_line": 9, "end_line": 12, "quote": "os.stat"},
+    {"query": "names", "id": "n", "places": [{"file": "./r/pkg/part2.py", "start_line": 15, "end_line": 17}]},
+    {"query": "what", "file": "s/pkg/part3.py", "start_line": 1, "end_line": 1},
+]
 RUN = b"q0 Q0 a 1 0.9 t\nq0 Q0 b 2 0.5 t\nq1 Q0 a 1 0.25 t\nq2 Q0 c 1 -3e-1 t\n"
 QRELS = b"q0 0 a 1\nq0 0 b 0\nq1 0 c 2\nq2 0 none 0\n"
 GATES = b"""\
@@ -139,8 +144,8 @@ def helper{i}(part):
 '''
 
 
-def stored_runs(folder: Path) -> list[RunView]:
-    """A run that was made here and one that was imported, of a benchmark of two repositories."""
+def benchmark() -> Benchmark:
+    """A benchmark of two repositories, with paths that both have and a path that one has."""
     files = {
         repo: tuple(SourceFile(repo, f"pkg/part{i}.py", _CODE.format(i=i)) for i in range(4)) for repo in ("r", "s")
     }
@@ -159,7 +164,7 @@ def stored_runs(folder: Path) -> list[RunView]:
         for repo in files
         for i in range(4)
     )
-    benchmark = Benchmark(
+    return Benchmark(
         name="mine-function-2k-codex",
         fingerprint="0" * 12,
         level="function",
@@ -169,6 +174,10 @@ def stored_runs(folder: Path) -> list[RunView]:
         whole_tasks=len(tasks),
         whole_repos=len(files),
     )
+
+
+def stored_runs(folder: Path, benchmark: Benchmark) -> list[RunView]:
+    """A run of the benchmark and one that was imported."""
     made = evaluate(benchmark, "fixed:max_nws=100", retriever="bm25", k=10, out=folder)
     for name, rows in (("log.jsonl", LOG), ("gold.jsonl", GOLD["chunks"])):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

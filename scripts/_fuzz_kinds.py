@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
+import re
 import shutil
+import unicodedata
 import zipfile
 from dataclasses import dataclass, fields, is_dataclass
 from io import BytesIO
@@ -20,9 +24,11 @@ from repoeval_bench import compare, diagnose, gate, pipeline_report, read_gates,
 from repoeval_bench.analysis.facts import read_facts
 from repoeval_bench.analysis.gates import GateConfig
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.errors import BenchError
 from repoeval_bench.core.files import path_problem
 from repoeval_bench.core.validation import EXACT, LINES
 from repoeval_bench.dataset.archives import read_zip
+from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.dataset.sources.archived import Manifest
 from repoeval_bench.embedding.choice import choose_embedder
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable, Mapping
 
+    from repoeval_bench import Benchmark
     from repoeval_bench.runs.import_gold import ByFile
     from repoeval_bench.runs.view import RunView
 
@@ -50,17 +57,19 @@ MEASURES = ("ndcg@10", "recall@5", "mrr", "ap", "precision@3", "rbp")
 
 @dataclass(frozen=True)
 class Inputs:
-    """A folder to write inputs to, stored runs to damage, and the chunks that the valid log shows, by file."""
+    """A folder for inputs, a benchmark, stored runs to damage, and the chunks that the valid log shows, by file."""
 
     folder: Path
+    benchmark: Benchmark
     runs: tuple[RunView, ...]
     shown: ByFile
 
     @classmethod
     def make(cls, folder: Path) -> Inputs:
         """Store the runs in the folder."""
-        runs = valid.stored_runs(folder)
-        return cls(folder, tuple(runs), places_of(read_log(folder / "log.jsonl")))
+        benchmark = valid.benchmark()
+        runs = valid.stored_runs(folder, benchmark)
+        return cls(folder, benchmark, tuple(runs), places_of(read_log(folder / "log.jsonl")))
 
     def write(self, name: str, content: bytes) -> Path:
         """A file of this name with this content."""
@@ -123,7 +132,19 @@ def tasks(rng: random.Random, _: Inputs) -> str:
     for task in found:
         if path_problem(f"{task.repo}/{task.path}") or not 0 <= task.context_start <= task.body.start <= LINES:
             return f"{task.file!r} {task.context_start} {task.body}"
+        if not all(part.strip() for part in task.file.split("/")):
+            return f"a part of {task.file!r} is blank"
     return plain_faults(list(found))
+
+
+def questions(rng: random.Random, inputs: Inputs) -> str:
+    path = inputs.write("fuzz.questions.jsonl", rows_of(rng, valid.QUESTIONS))
+    for task in with_questions(inputs.benchmark, path).tasks:
+        for place in task.places:
+            file = inputs.benchmark.by_name[place.file]
+            if not 0 <= place.lines.start < place.lines.end <= file.n_lines or not task.prompt.strip():
+                return f"{task.task_id!r} {place}"
+    return ""
 
 
 def log(rng: random.Random, inputs: Inputs) -> str:
@@ -182,23 +203,65 @@ def timings(rng: random.Random, inputs: Inputs) -> str:
     return plain_faults(found)
 
 
+def odd_number(text: str) -> bool:
+    """Tell whether Python takes a text as a number, which no other reader of such a file does."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return not re.fullmatch(r"[ \t]*[-+.0-9a-zA-Z]+[ \t]*", text)
+
+
+def line_faults(content: bytes, name: str, error: BenchError) -> str:
+    """What is wrong with a refusal of a file that is not UTF-8: it does not name the line."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as fault:
+        line = content.count(b"\n", 0, fault.start) + 1
+        return "" if f"{name}:{line} " in str(error) or f"{name}:{line}:" in str(error) else f"not line {line}: {error}"
+    return ""
+
+
 def trec(rng: random.Random, inputs: Inputs) -> str:
     ranking, judged = valid.RUN, valid.QRELS
     if rng.random() < 0.5:
         ranking = nonsense(rng) if rng.random() < 0.05 else damaged(rng, ranking)
     else:
         judged = nonsense(rng) if rng.random() < 0.05 else damaged(rng, judged)
-    run = read_run(inputs.write("fuzz.run.trec", ranking))
-    qrels = read_qrels(inputs.write("fuzz.qrels.trec", judged))
+    try:
+        run = read_run(inputs.write("fuzz.run.trec", ranking))
+        qrels = read_qrels(inputs.write("fuzz.qrels.trec", judged))
+    except BenchError as error:
+        if wrong := line_faults(ranking, "fuzz.run.trec", error) or line_faults(judged, "fuzz.qrels.trec", error):
+            return wrong
+        raise
+    for content, field in ((ranking, 4), (judged, 3)):
+        for line in filter(None, (each.split() for each in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"))):
+            if odd_number(line[field].decode()):
+                return f"{line[field]!r} is no number"
     return plain_faults([dict(run.rankings), qrels]) or score_faults(run.rankings, qrels)
 
 
 def facts(rng: random.Random, inputs: Inputs) -> str:
     if rng.random() < 0.5:
-        path = inputs.write("fuzz.csv", nonsense(rng) if rng.random() < 0.05 else damaged(rng, valid.FACTS_CSV))
+        content = nonsense(rng) if rng.random() < 0.05 else damaged(rng, valid.FACTS_CSV)
+        path = inputs.write("fuzz.csv", content)
     else:
+        content = b""
         path = inputs.write("fuzz.facts.jsonl", rows_of(rng, valid.FACTS))
-    found = read_facts(path, ["q0", "q1", "q2"])
+    try:
+        found = read_facts(path, ["q0", "q1", "q2"])
+    except BenchError as error:
+        if wrong := line_faults(content, "fuzz.csv", error):
+            return wrong
+        raise
+    if any(unicodedata.category(char) == "Cc" for name in found for char in name):
+        return f"a fact with a control character in its name: {list(found)}"
+    for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")):
+        for name, text in row.items():
+            values = found.get(name, ())
+            if odd_number(text) and any(type(value) is float and value == float(text) for value in values):
+                return f"{text!r} is no number"
     if not all(name.strip() and len(column) == 3 for name, column in found.items()):
         return f"a fact without a name, or without a value for each query: {found}"
     return plain_faults(found)
@@ -300,7 +363,8 @@ def _read_folder(rng: random.Random, folder: Path, inputs: Inputs) -> str:
 
 
 KINDS = {
-    "tasks": Kind(0.21, tasks),
+    "tasks": Kind(0.19, tasks),
+    "questions": Kind(0.02, questions),
     "log": Kind(0.17, log),
     "gold": Kind(0.12, gold),
     "imported": Kind(0.01, imported),

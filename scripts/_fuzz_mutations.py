@@ -78,6 +78,13 @@ VALUES: list[Any] = [
     "(" * 200,
     "none",
     "x" * 5000,
+    "x" * 40_000,
+    "many words " * 4_000,
+    "a//b.py",
+    "a/ /b.py",
+    "\t",
+    "\u00a0",
+    "1_0",
     "\u0661",
     "é\u0301",
     [],
@@ -126,6 +133,14 @@ TOKENS = [
     b"1e999",
     b"-1",
     b"9" * 50,
+    b"1_0",
+    "\u0661".encode(),
+    "\uff11".encode(),
+    b"\x0b1",
+    b"\x1b[31m",
+    b"x" * 40_000,
+    b"many words " * 4_000,
+    b',"1\n2',
 ]
 """Bytes that are put in, or over what is there."""
 
@@ -166,7 +181,9 @@ def changed_json(rng: random.Random, content: Any, most: int = 2) -> bytes:
         holder, key = rng.choice(list(_places(whole)) or [([None], 0)])
         match rng.randrange(10):
             case 0 if isinstance(holder, dict):
-                holder[rng.choice(("", "extra ", "query_id", "\u202e", "a b", "x" * 300))] = holder.pop(key)
+                holder[
+                    rng.choice(("", "extra ", "query_id", "\u202e", "a b", "x" * 300, "\x1b[1m", "a\nb", "x" * 40_000))
+                ] = holder.pop(key)
             case 1:
                 del holder[key]
             case 2:

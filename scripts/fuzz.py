@@ -3,7 +3,8 @@
 python scripts/fuzz.py [--rows 1000000] [--seed 0] [--only KIND --first N]
 
 A row is one input. Refused means: one of this project's errors, a sentence. A traceback is any other exception, a hang
-a row that takes longer than its deadline, and out of range an accepted value that is not what its reader states.
+a row that takes longer than its deadline. Out of range is an accepted value that is not what its reader states, or a
+refusal that names another line than the one at fault; too long is a sentence above the limit of all errors.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from _fuzz_kinds import KINDS, Inputs, Kind
 
-from repoeval_bench.core.errors import BenchError
+from repoeval_bench.core.errors import LONGEST, BenchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 DEADLINE = 5.0
 """Seconds of processor time that a row may take; by the clock ten times as many, as others may use the machine."""
 
-OUTCOMES = ("accepted", "refused", "traceback", "hang", "out of range")
+OUTCOMES = ("accepted", "refused", "traceback", "hang", "out of range", "too long")
 
 
 class Hang(BaseException):
@@ -65,6 +66,8 @@ def outcome(kind: Kind, rng: random.Random, inputs: Inputs) -> tuple[str, str]:
             wrong = kind.read(rng, inputs)
     except BenchError as error:
         sentence = str(error)
+        if max(map(len, sentence.split("\n"))) > LONGEST:
+            return "too long", sentence
         return ("refused", "") if sentence.strip() else ("traceback", "an error without a sentence")
     except Hang:
         return "hang", ""

@@ -8,11 +8,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core import json_reader
-from repoeval_bench.core.errors import UsageError, os_reason
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.numbers import parse_number
 from repoeval_bench.core.run import Fact
+from repoeval_bench.core.visible import one_line
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.query_scores import QueryScores
@@ -34,8 +36,9 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
     """Fact -> one value per query of `query_ids`; None for a query the file lacks.
 
     A CSV has a header with `query_id`, a JSONL file an object with it in each line; in a CSV, numbers and
-    true/false/yes/no are read as such. A broken row, a fact without a name or named twice, a number that is not finite,
-    a query that appears twice, and a file that knows none of the queries are a UsageError that names file:line.
+    true/false/yes/no are read as such. A broken row, a fact without a name, named twice or with a control character in
+    its name, a number that is not finite, a query that appears twice, and a file that knows none of the queries are a
+    UsageError that names file:line.
     """
     wanted = {query_id: i for i, query_id in enumerate(query_ids)}
     columns: dict[str, list[Fact]] = {}
@@ -50,6 +53,8 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
         for name, value in row.items():
             if not name.strip():
                 raise UsageError(f"{path}:{number}: a fact has no name; give it one, or leave it out")
+            if one_line(name) != name:
+                raise UsageError(f"{path}:{number}: the fact {name!r} has a control character; take it out of its name")
             if not isinstance(value, str | int | float | bool | None):
                 raise UsageError(f"{path}:{number}: {name} is {value!r}; give a word, a number, true, false or nothing")
             if isinstance(value, float) and not math.isfinite(value):
@@ -65,43 +70,59 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     read = _csv_rows if path.suffix.lower() == ".csv" else _json_rows
     try:
-        with json_reader.opened(path) as stream:
-            yield from read(path, stream)
+        yield from read(path)
     except json_reader.JsonFaultError as fault:
         raise UsageError(f"{fault.where(path)}: {fault}") from fault
-    except (json_reader.UnreadableError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path} cannot be read ({os_reason(error)}); give a CSV or JSONL file in UTF-8") from error
+    except json_reader.UnreadableError as error:
+        raise UsageError(f"{path} cannot be read ({error}); give a CSV or JSONL file in UTF-8") from error
 
 
-def _csv_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
-    names = reader.fieldnames or []
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = _csv_records(json_reader.read_text(path))
+    _, names = next(rows, (1, []))
     if "query_id" not in names:
         raise UsageError(f"{path}:1: the header has no query_id but {', '.join(names or ['nothing'])}")
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise UsageError(f"{path}:1: the header names {twice!r} twice; keep one column of it")
-    for row in reader:
-        if None in row or None in row.values():
-            raise UsageError(f"{path}:{reader.line_num}: the row has another number of fields than the header")
-        yield reader.line_num, {name: value if name == "query_id" else _value(value) for name, value in row.items()}
+    for number, fields in rows:
+        if len(fields) != len(names):
+            raise UsageError(f"{path}:{number}: {len(fields)} fields, and {len(names)} in the header; give as many")
+        row = dict(zip(names, fields, strict=True))
+        yield number, {name: value if name == "query_id" else _value(value) for name, value in row.items()}
 
 
-def _json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in json_reader.lines(stream):
+def _csv_records(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of each record that is not empty, with the line it begins in."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)  # a quote that is not closed is an error
+    while True:
+        line = reader.line_num + 1
         try:
-            row = json_reader.parse_plain(line)
-        except json_reader.JsonFaultError as fault:
-            raise UsageError(f"{path}:{number}: {fault}; give one object a line") from fault
-        if not isinstance(row, dict):
-            raise UsageError(f'{path}:{number}: not an object; write {{"query_id": …, name: value}}')
-        yield number, row
+            fields = next(reader, None)
+        except csv.Error as error:
+            raise json_reader.JsonFaultError(f"the row is not CSV ({error})", line=line) from error
+        if fields is None:
+            return
+        if fields:
+            yield line, fields
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    with json_reader.opened(path) as stream:
+        for number, line in json_reader.lines(stream):
+            try:
+                row = json_reader.parse_plain(line)
+            except json_reader.JsonFaultError as fault:
+                raise UsageError(f"{path}:{number}: {fault}; give one object a line") from fault
+            if not isinstance(row, dict):
+                raise UsageError(f'{path}:{number}: not an object; write {{"query_id": …, name: value}}')
+            yield number, row
 
 
 def _value(text: str) -> Fact:
     if text.strip().lower() in _WORDS:
         return _WORDS[text.strip().lower()]
     try:
-        return float(text)
+        return parse_number(text.strip(" \t"))
     except ValueError:
         return text

@@ -22,15 +22,12 @@ try:
     from repoeval_bench.cli.echo import echo, spelling
     from repoeval_bench.cli.examples import epilog
     from repoeval_bench.cli.interrupts import interrupts_heeded
-    from repoeval_bench.core.errors import BenchError, os_reason
+    from repoeval_bench.core.errors import BenchError, os_reason, shortened
     from repoeval_bench.core.spec import nearest
 except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
     sys.stderr.write("error: interrupted before anything was computed\n")
     sys.exit(130)
 
-
-SHOWN = 80
-"""Of a path that the system refuses, so many characters are printed."""
 
 COMMANDS = {
     "recommend": ("recommend:recommend_command", "Say which chunker and size to use for some code."),
@@ -192,9 +189,8 @@ def main() -> NoReturn:
         # To ask whether a file is there is an error for names that no file may have, and in folders that are closed.
         if error.filename is None:
             raise
-        name = str(error.filename)
-        shown = name if len(name) <= SHOWN else f"{name[:SHOWN]}…"
-        fail(f"{shown}: {os_reason(error)}; give another file or folder", 2 if error.errno == errno.ENAMETOOLONG else 1)
+        code = 2 if error.errno == errno.ENAMETOOLONG else 1
+        fail(f"{error.filename}: {os_reason(error)}; give another file or folder", code)
     except ReaderGone:
         # Python would write what is left once more at exit, and complain. 141 is what a shell gives for SIGPIPE: a
         # gate that was not read to its end must not look passed.
@@ -205,5 +201,5 @@ def main() -> NoReturn:
 
 def fail(sentence: str, code: int) -> NoReturn:
     """Print one sentence on standard error and exit."""
-    echo(f"error: {sentence}", err=True)
+    echo(f"error: {shortened(sentence)}", err=True)
     sys.exit(code)

@@ -3,6 +3,7 @@
 Raise one with the thing, the value and the way out. They are caught in `cli` only.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
@@ -11,10 +12,42 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
+LONGEST = 300
+"""Characters of a sentence that a user is told."""
+
+_LONGEST_WORD = 60
+
+
+def shortened(text: str) -> str:
+    """Cut each line to at most `LONGEST` characters: the middles of its longest words, then its own.
+
+    A sentence begins with the thing and ends with the way out; what it quotes between them may be of any length.
+    """
+    return "\n".join(map(_shortened, text.split("\n")))
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= LONGEST:
+        return line
+    words = re.sub(rf"\S{{{_LONGEST_WORD + 1},}}", lambda word: _without_middle(word[0], _LONGEST_WORD), line)
+    return _without_middle(words, LONGEST)
+
+
+def _without_middle(text: str, most: int) -> str:
+    end = most // 2
+    return text if len(text) <= most else f"{text[: most - end - 1]}…{text[-end:]}"
+
+
 class BenchError(Exception):
-    """Base of all errors of this project; `exit_code` is what the command line ends with."""
+    """Base of all errors of this project; `exit_code` is what the command line ends with.
+
+    Its sentences are shortened here, so that a message may quote a value of any length.
+    """
 
     exit_code = 1
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(shortened(sentence))
 
 
 class UsageError(BenchError):

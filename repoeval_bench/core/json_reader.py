@@ -203,6 +203,20 @@ def read_document(path: Path, most: int = MOST_OF_A_DOCUMENT) -> bytes:
     return text.removeprefix(_BOM)
 
 
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, without a BOM; a JsonFaultError names the line that is something else.
+
+    A file that cannot be read is an UnreadableError.
+    """
+    raw = read_document(path, _UNPACKED)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        start = raw.rfind(b"\n", 0, error.start) + 1
+        line = raw.count(b"\n", 0, start) + 1
+        raise JsonFaultError(f"UTF-8 was expected, byte {error.start - start} is not", line=line) from error
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """A file as it is unpacked; what the system has against it is an UnreadableError, damage of the packing a fault."""

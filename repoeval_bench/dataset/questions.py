@@ -55,7 +55,7 @@ class Question(BaseModel):
 
     query: Annotated[str, Field(min_length=1, pattern=r"\S")]
     id: Annotated[str, Field(min_length=1, pattern=r"^\S+$")] | None = None
-    file: str | None = None
+    file: Annotated[str, Field(min_length=1)] | None = None
     start_line: _Line | None = None
     end_line: _Line | None = None
     quote: str | None = None

@@ -162,8 +162,8 @@ def _path_parts(value: Any) -> Any:
     if len(value) < 2:
         raise ValueError("the repository and at least one path part were expected")
     parts = [step for part in value for step in part.replace("\\", "/").split("/")]
-    if any(step in {"", ".", ".."} for step in parts):
-        raise ValueError("path parts without '', '.' and '..' were expected")
+    if any(not step.strip() or step in {".", ".."} for step in parts):
+        raise ValueError("path parts that are not blank, '.' or '..' were expected")
     if len(path := "/".join(parts)) > _PATH or (problem := path_problem(path)):
         raise ValueError("a path of at most 4,096 characters was expected" if len(path) > _PATH else f"it {problem}")
     return parts

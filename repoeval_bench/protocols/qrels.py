@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.numbers import parse_number
 from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.source import Chunk
@@ -90,7 +91,7 @@ _SHARES: Mapping[str, Callable[[Shared], float]] = {
 
 def _threshold(text: str) -> float | None:
     try:
-        value = float(text)
+        value = parse_number(text)
     except ValueError:
         return None
     return value if 0 < value <= 1 else None

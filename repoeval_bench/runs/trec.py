@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from repoeval_bench.core import json_reader
-from repoeval_bench.core.errors import MetricError, os_reason
+from repoeval_bench.core.errors import MetricError
+from repoeval_bench.core.numbers import parse_number
 from repoeval_bench.core.run import Qrels, Run
 from repoeval_bench.core.source import encode_id
 
@@ -223,16 +224,13 @@ def _rows(path: Path, n_fields: int, shape: str) -> Iterator[tuple[int, list[str
 
 
 def _lines(path: Path) -> Iterable[str]:
-    try:
-        with json_reader.opened(path) as stream:
-            return stream.read().decode("utf-8-sig").split("\n")
-    except (json_reader.JsonFaultError, json_reader.UnreadableError, UnicodeDecodeError) as error:
-        raise MetricError(f"{path} cannot be read ({os_reason(error)}); give a TREC file in UTF-8") from error
+    with json_reader.faults_as(MetricError, path, "give a TREC file in UTF-8"):
+        return json_reader.read_text(path).split("\n")
 
 
 def _number(path: Path, line: int, what: str, text: str) -> float:
     try:
-        value = float(text)
+        value = parse_number(text)
     except ValueError:
         value = math.nan
     if math.isnan(value):

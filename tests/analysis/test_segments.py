@@ -283,11 +283,20 @@ def test_facts_of_a_user(tmp_path):
     assert read_facts(tmp_path / "a.jsonl", ["q0", "q1", "q2"]) == expected
 
 
+def test_a_fact_is_a_number_where_every_reader_takes_it_as_one(tmp_path):
+    """Python alone reads `1_0` and digits of other scripts as numbers: they are words."""
+    texts = ["1_0", "\u0661", "\uff11", "\u20031", "0x1", " 10 ", "+1.5e1", ".5", "-2.", '"3"']
+    rows = "".join(f"q{i},{text}\n" for i, text in enumerate(texts))
+    (tmp_path / "a.csv").write_bytes(f"query_id,x\r\n{rows}".encode())
+    expected = ["1_0", "\u0661", "\uff11", "\u20031", "0x1", 10, 15, 0.5, -2, 3]
+    assert read_facts(tmp_path / "a.csv", [f"q{i}" for i in range(len(texts))]) == {"x": expected}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
         ("a.csv", "id,x\nq0,1\n", "a.csv:1: the header has no query_id"),
-        ("a.csv", "query_id,x\nq0\n", "a.csv:2: the row has another number of fields"),
+        ("a.csv", "query_id,x\nq0\n", "a.csv:2: 1 fields, and 2 in the header"),
         ("a.csv", "query_id,x\nq0,1\nq0,2\n", "a.csv:3: query 'q0' appears twice"),
         ("a.csv", "query_id,x\nzz,1\n", "names none of the run's queries"),
         ("a.csv", "", "a.csv:1"),
@@ -295,6 +304,12 @@ def test_facts_of_a_user(tmp_path):
         ("a.jsonl", "[1]", "a.jsonl:1: not an object"),
         ("a.jsonl", '{"x": 1}', "a.jsonl:1: no query_id"),
         ("a.jsonl", '{"query_id": "q0", "x": [1]}', "a.jsonl:1: x is [1]"),
+        ("a.csv", 'query_id,x\nq0,1\nq1,"2\nq2,3\n', "a.csv:3: the row is not CSV"),
+        ("a.csv", 'query_id,x\n\n"q0\n",1,2\n', "a.csv:3: 3 fields"),
+        ("a.csv", b"query_id,x\nq0,1\nq1,\xff\n", "a.csv:3: UTF-8 was expected, byte 3 is not"),
+        ("a.csv", "query_id,a\x1b[1m\nq0,1\n", "a.csv:2: the fact 'a\\x1b[1m' has a control character"),
+        ("a.csv", 'query_id,"a\nb"\nq0,1\n', "a.csv:3: the fact 'a\\nb' has a control character"),
+        ("a.jsonl", '{"query_id": "q0", "a\\u0007": 1}', "a.jsonl:1: the fact 'a\\x07' has a control character"),
         ("a.csv", "query_id,x,x\nq0,1,2\n", "a.csv:1: the header names 'x' twice"),
         ("a.csv", "query_id,\nq0,1\n", "a.csv:2: a fact has no name"),
         ("a.csv", "query_id,x\nq0,nan\n", "a.csv:2: x is nan, not a finite number"),
@@ -311,7 +326,7 @@ def test_facts_of_a_user(tmp_path):
 )
 def test_broken_facts_name_file_and_line(tmp_path, name, text, message):
     """Every mistake ends in one sentence with its place."""
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(UsageError) as error:
         read_facts(tmp_path / name, ["q0"])
     assert message in str(error.value)

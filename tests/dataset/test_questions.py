@@ -72,10 +72,12 @@ def test_all_mistakes_are_said_at_once_with_file_and_line(code, tmp_path):
         {"query": "q", **place, "places": [place]},
         {"query": "q", **place, "answer": 1},
         {"query": "q", **place, "id": "query-1"},
+        {"query": "q", **place, "file": ""},
+        {"query": "q", "places": [{**place, "file": ""}]},
     )
     path = tmp_path / "questions.jsonl"
-    assert text.startswith(f"12 mistakes in {path}:")
-    for line in range(2, 14):
+    assert text.startswith(f"14 mistakes in {path}:")
+    for line in range(2, 16):
         assert f"{path}:{line}: " in text
     for part in (
         "did you mean 'ledger/ledger.py'",

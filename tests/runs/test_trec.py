@@ -125,6 +125,11 @@ def test_scores_are_compared_as_float32(tmp_path):
         (read_qrels, "q 0 b one", "'one' is not a number"),
         (read_qrels, "q 0 b -inf", "the gain is -inf"),
         (read_qrels, "q 0 b inf", "the gain is inf"),
+        (read_run, "q Q0 b 2 1_0 t", "'1_0' is not a number"),
+        (read_run, "q Q0 b 2 \u0661 t", "'\u0661' is not a number"),
+        (read_run, "q Q0 b 2 \x0b1 t", "is not a number"),
+        (read_qrels, "q 0 b 1_0", "'1_0' is not a number"),
+        (read_qrels, "q 0 b \uff11", "'\uff11' is not a number"),
         (read_qrels, "q 0 b 1e13", "the gain is 1e13; write numbers of at most 1e+12"),
         (read_qrels, "q 0 a 2", "'a' appears twice in query 'q'"),
     ],
@@ -169,4 +174,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, read):
     broken = tmp_path / "broken"
     broken.write_bytes(b"\xff\xfe")
     with pytest.raises(MetricError, match="UTF-8"):
+        read(broken)
+    broken.write_bytes(b"\xef\xbb\xbf\n\nq \xff\n")
+    with pytest.raises(MetricError, match="broken:3 .*UTF-8 was expected, byte 2 is not"):
         read(broken)
