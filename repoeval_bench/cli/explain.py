@@ -13,6 +13,7 @@ from repoeval_bench.cli.listing import LISTS, available, meaning
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.options import named_option
 from repoeval_bench.core.registry import KINDS, Row, find, is_part, known, rows
 from repoeval_bench.core.spec import nearest
@@ -143,7 +144,7 @@ def _expansions(name: str) -> Iterator[str]:
     if not shown:
         return
     for rule in shown:
-        if number.isdecimal():
+        if is_whole(number):
             yield f"expand {name}: {EXPANSIONS[rule].replace('N lines', f'{number} lines')}"
         else:
             yield f"expand {rule}: {EXPANSIONS[rule]}"

@@ -16,6 +16,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, refuse_unread, requests_of, run_options, say
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.table import figures, make_table, spec_column, with_notes
@@ -36,7 +37,7 @@ def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
             raise UsageError(f"{further[0]!r} does not belong to an option; sizes are given as --sizes 500 1000 1500")
         return ()
     words = " ".join((first, *further)).replace(",", " ").split()
-    wrong = [word for word in words if not word.isdecimal() or int(word) < 1]
+    wrong = [word for word in words if not is_whole(word) or int(word) < 1]
     if wrong or not words:
         no_size = f"{wrong[0]!r} is not a size; give" if wrong else "give"
         raise UsageError(f"--sizes {first!r}: {no_size} whole numbers, such as --sizes 500 1000 1500")

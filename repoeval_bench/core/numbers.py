@@ -7,6 +7,15 @@ import re
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
 
+def is_whole(text: str) -> bool:
+    """Tell whether a text is a whole number of at most 18 digits, without a sign.
+
+    >>> is_whole("12"), is_whole("-1"), is_whole("1_0"), is_whole("")
+    (True, False, False, False)
+    """
+    return re.fullmatch("[0-9]{1,18}", text) is not None
+
+
 def parse_number(text: str) -> float:
     """Return the number that a text is, which may be infinite or NaN; a ValueError for any other text.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.numbers import is_whole
 
 
 def query_policy(policy: str) -> Callable[[str], str]:
@@ -13,7 +14,7 @@ def query_policy(policy: str) -> Callable[[str], str]:
     if policy == "full":
         return lambda prompt: prompt
     kind, _, count = policy.partition(":")
-    if kind == "tail" and count.isdecimal() and int(count) > 0:
+    if kind == "tail" and is_whole(count) and int(count) > 0:
         return lambda prompt: "".join(prompt.splitlines(keepends=True)[-int(count) :])
     raise UsageError(f"unknown query policy {policy!r}; choose full or tail:LINES, such as tail:20")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.experiment import Experiment
@@ -116,6 +117,6 @@ def choose_executor(
         from repoeval_bench.runs.ray_executor import RayCluster
 
         return RayCluster(rest or None, home=home, store=store)
-    if not rest.isdecimal() or not 1 <= int(rest) <= 10_000:
+    if not is_whole(rest) or not 1 <= int(rest) <= 10_000:
         raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
     return ProcessPool(int(rest), failed=failed)

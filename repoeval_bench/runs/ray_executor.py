@@ -23,6 +23,7 @@ import numpy as np
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError, EmbeddingError, in_one_line
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.shared_cache import SharedVectorCache
@@ -152,7 +153,7 @@ class RayCluster:
 def _check_answers(address: str) -> None:
     """An OSError where nothing listens at `host:port`; Ray itself would wait ten minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if port.isdecimal():
+    if is_whole(port):
         socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 

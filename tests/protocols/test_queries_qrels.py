@@ -171,7 +171,10 @@ def test_blanked_lines_are_not_gold():
         assert gold_of(TASK, protocol(gold, exclusion="body")) == (Place("r/p.py", LineSpan(4, 10)),)
 
 
-@pytest.mark.parametrize("rule", ["", "overlaps", "lines:0", "lines:x", "iou:0", "iou:1.1", "iou:nan", "graded:x"])
+@pytest.mark.parametrize(
+    "rule",
+    ["", "overlaps", "lines:0", "lines:x", "lines:\u0661", "iou:\u0661", "iou:0", "iou:1.1", "iou:nan", "graded:x"],
+)
 def test_unknown_relevance_is_refused(rule):
     """A rule that does not exist, or an impossible threshold, lists those that do."""
     with pytest.raises(UsageError, match="choose from overlap"):
@@ -184,7 +187,7 @@ def test_query_policies():
     assert make_queries([TASK], "tail:2")[0].text == "b\nc"
     assert make_queries([TASK], "tail:20")[0].text == "a\nb\nc"
     assert make_queries([TASK], "full")[0].query_id == "r/0"
-    for policy in ("tail:0", "tail:-1", "tail", "head"):
+    for policy in ("tail:0", "tail:-1", "tail:\u0661", "tail:" + "9" * 5000, "tail", "head"):
         with pytest.raises(UsageError, match="query policy"):
             make_queries([TASK], policy)
 
