@@ -236,9 +236,10 @@ def trec(rng: random.Random, inputs: Inputs) -> str:
             return wrong
         raise
     for content, field in ((ranking, 4), (judged, 3)):
-        for line in filter(None, (each.split() for each in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"))):
-            if odd_number(line[field].decode()):
-                return f"{line[field]!r} is no number"
+        for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+            parts = re.split(rb"[ \t]+", line.strip(b" \t\r"))
+            if parts != [b""] and odd_number(parts[field].decode()):
+                return f"{parts[field]!r} is no number"
     return plain_faults([dict(run.rankings), qrels]) or score_faults(run.rankings, qrels)
 
 
