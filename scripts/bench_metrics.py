@@ -17,7 +17,7 @@ import numpy as np
 import pytrec_eval
 from _bench import Row, print_rows
 
-from repoeval_bench.metrics import score_arrays, score_run
+from repoeval_bench.metrics import score_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,33 +29,25 @@ IMPORT_MS = 150
 
 
 class Data(NamedTuple):
-    """One run in every form: as dicts for both libraries, and as arrays."""
+    """One run as both libraries take it."""
 
     run: dict[str, dict[str, float]]
     qrels: dict[str, dict[str, int]]
-    ranked: np.ndarray
-    query: np.ndarray
-    item: np.ndarray
-    gain: np.ndarray
 
 
 def make(n_queries: int) -> Data:
     """Random scores of 1e-5 steps over chunks of a query's own repository; 1 to 8 relevant, most of them retrieved."""
     rng = np.random.default_rng(0)
     names = [[f"repo-{repo}/package/module.py@{1500 * i}-{1500 * i + 1500}" for i in range(400)] for repo in range(8)]
-    run, qrels, ranked, judged = {}, {}, np.empty((n_queries, DEPTH), dtype=np.int64), []
+    run, qrels = {}, {}
     for q in range(n_queries):
         pool = names[q % 8]
         picked = rng.choice(400, DEPTH, replace=False)
         scores = rng.random(DEPTH).round(5)
         run[f"repo-{q % 8}/{q}"] = {pool[i]: s for i, s in zip(picked.tolist(), scores.tolist(), strict=True)}
-        order = sorted(range(DEPTH), key=lambda j: (scores[j], pool[picked[j]]), reverse=True)
-        ranked[q] = picked[order]
         relevant = {int(i) for i in rng.choice(picked, rng.integers(1, 8), replace=False)} | {int(rng.integers(400))}
         qrels[f"repo-{q % 8}/{q}"] = {pool[i]: 1 for i in relevant}
-        judged.extend((q, i, 1.0) for i in relevant)
-    query, item, gain = (np.array(column) for column in zip(*judged, strict=True))
-    return Data(run, qrels, ranked, query, item, gain)
+    return Data(run, qrels)
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -118,16 +110,12 @@ class Calls:
         """Ours, from pairs in rank order, as the pipeline has them."""
         return score_run(self.pairs, self.data.qrels)
 
-    def arrays(self) -> object:
-        """Ours, from arrays."""
-        return score_arrays(self.data.ranked, self.data.query, self.data.item, self.data.gain)
-
 
 def rows(*, large: int = LARGE) -> list[Row]:
     """(what, measured, bar, whether it holds) for each figure."""
     cost = import_ms()
     table = [Row("import of the metrics, numpy included", f"{cost:.0f} ms", f"< {IMPORT_MS} ms", cost < IMPORT_MS)]
-    bars = {"dicts": 1.0, "ranked": 1.0, "arrays": 0.5}
+    bars = {"dicts": 1.0, "ranked": 1.0}
     for n in (SMALL, large):
         calls = Calls(n)
         for form, bar in bars.items():
@@ -135,11 +123,10 @@ def rows(*, large: int = LARGE) -> list[Row]:
             what = f"{n:,} queries x {DEPTH}, {form}: time / pytrec_eval's"
             table.append(Row(what, f"{value:.2f} ({1000 * own:.0f} ms)", f"<= {bar:g}", value <= bar))
     half = Calls(large // 2)
-    for form in ("dicts", "arrays"):
-        most = peak(getattr(calls, form))
-        growth = most / peak(getattr(half, form))
-        what = f"{large:,} queries x {DEPTH}, {form}: peak memory / half the queries'"
-        table.append(Row(what, f"{growth:.2f} ({most:.0f} MiB)", "<= 2.2", growth <= 2.2))
+    most = peak(calls.dicts)
+    growth = most / peak(half.dicts)
+    what = f"{large:,} queries x {DEPTH}, dicts: peak memory / half the queries'"
+    table.append(Row(what, f"{growth:.2f} ({most:.0f} MiB)", "<= 2.2", growth <= 2.2))
     return table
 
 

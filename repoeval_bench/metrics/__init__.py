@@ -1,27 +1,12 @@
 """Measures over a run and qrels: pure functions, equal to trec_eval's where it has them.
 
-`score_run(rankings, qrels, ["ndcg@10"])` scores a run, `Measure.parse` reads a name, `MEASURES` has a row for each,
-`evaluate_retrieval` is for plain lists of ids, `score_items` for items that say themselves what is relevant.
+`score_run(rankings, qrels, ["ndcg@10"])` scores a run, `score_query` one ranking, `Measure.parse` reads a name,
+`MEASURES` has a row for each, `score_items` is for items that say themselves what is relevant.
 """
 
-from repoeval_bench.metrics.arrays import score_arrays
 from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling
 from repoeval_bench.metrics.context import ChunkPlace, Context
 from repoeval_bench.metrics.explain import explain
-from repoeval_bench.metrics.lists import (
-    alpha_ndcg,
-    average_precision,
-    dcg,
-    evaluate_batch,
-    evaluate_retrieval,
-    intra_list_diversity,
-    mean_average_precision,
-    mean_reciprocal_rank,
-    ndcg_at_k,
-    precision_at_k,
-    recall_at_k,
-    reciprocal_rank,
-)
 from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure, lower_is_better
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
 from repoeval_bench.metrics.registry import (
@@ -64,25 +49,12 @@ __all__ = [
     "RunScores",
     "TokenF1Relevance",
     "Written",
-    "alpha_ndcg",
-    "average_precision",
-    "dcg",
-    "evaluate_batch",
-    "evaluate_retrieval",
     "explain",
     "ideal_rankings",
     "inputs_of",
-    "intra_list_diversity",
     "is_measure",
     "lower_is_better",
-    "mean_average_precision",
-    "mean_reciprocal_rank",
-    "ndcg_at_k",
-    "precision_at_k",
     "read_lines",
-    "recall_at_k",
-    "reciprocal_rank",
-    "score_arrays",
     "score_ceilings",
     "score_items",
     "score_query",

@@ -18,12 +18,7 @@ from repoeval_bench.metrics import (
     Passage,
     RunScores,
     TokenF1Relevance,
-    alpha_ndcg,
-    evaluate_batch,
-    evaluate_retrieval,
-    intra_list_diversity,
     read_lines,
-    score_arrays,
     score_items,
     score_query,
     score_run,
@@ -163,52 +158,12 @@ def test_a_reading_has_no_budget_beyond_its_end():
         reading.recall(6)
 
 
-ROWS, ITEMS, GAINS = np.array([0, 1]), np.array([3, 4]), np.array([1.0, 1.0])
-
-
-@pytest.mark.parametrize(
-    ("ranked", "rows", "items", "gains", "piece"),
-    [
-        ([[1, 2, 1]], [0], [1], [1.0], "row 0: item 1 is ranked twice"),
-        ([[1, -1, 2]], [0], [1], [1.0], "after its end"),
-        ([[1, -2]], [0], [1], [1.0], "after its end"),
-        ([[1, 2]], [1], [1], [1.0], "rows are 0..0"),
-        ([[1, 2]], [0], [-1], [1.0], "items from 0"),
-        ([[1, 2]], [0], [1], [-1.0], "gain is -1.0"),
-        ([[1, 2]], [0], [1], [NAN], "gain is nan"),
-        ([[1, 2]], [0, 0], [1, 1], [1.0, 2.0], "judged twice"),
-        ([[1, 2]], [0, 0], [1], [1.0], "2 rows, 1 items"),
-        ([1, 2], [0], [1], [1.0], "shape (2,)"),
-        (np.zeros((0, 3), dtype=int), [], [], [], "at least one query"),
-    ],
-)
-def test_arrays_that_are_not_a_run_are_refused(ranked, rows, items, gains, piece):
-    """Duplicates, gaps, rows out of range and bad gains are errors in arrays as in dicts."""
-    arrays = np.array(ranked), np.array(rows, dtype=int), np.array(items, dtype=int), np.array(gains, dtype=float)
-    assert piece in sentence(MetricError, score_arrays, *arrays)
-
-
-def test_array_rows_are_named_one_by_one():
-    """As many names as rows."""
-    assert "1 query ids name 2 rankings" in sentence(
-        MetricError, score_arrays, np.array([[1], [2]]), ROWS, ITEMS, GAINS, query_ids=["a"]
-    )
-
-
-def test_plain_lists_refuse_what_is_not_a_list():
-    """A text instead of a list, ids ranked twice, and unequal numbers of queries are errors."""
-    assert "ranked twice" in sentence(MetricError, evaluate_retrieval, ["a", "a"], ["a"])
-    assert "give a list of ids" in sentence(MetricError, evaluate_retrieval, "abc", ["a"])
-    assert "give a collection of ids" in sentence(MetricError, evaluate_retrieval, ["a"], "abc")
-    assert "2 lists of results and 1" in sentence(MetricError, evaluate_batch, [["a"], ["b"]], [["a"]])
-    assert "at least 1" in sentence(UsageError, evaluate_retrieval, ["a"], ["a"], (0,))
-    assert "k is at least 1" in sentence(MetricError, alpha_ndcg, ["a"], {}, 0)
-    assert "exactly one" in sentence(MetricError, intra_list_diversity)
-
-
 def test_vectors_with_nan_are_an_error():
     """A NaN in a vector would pass for a cosine of nothing."""
-    assert "not finite" in sentence(MetricError, intra_list_diversity, np.array([[NAN, 1.0], [1.0, 1.0]]))
+    context = Context(vectors={"a": np.array([NAN, 1.0]), "b": np.array([1.0, 1.0])})
+    assert "not finite" in sentence(
+        MetricError, score_run, {"q": [("a", 2.0), ("b", 1.0)]}, {"q": {"a": 1}}, ["ild@2"], context
+    )
 
 
 def test_items_that_nothing_judges_are_an_error():

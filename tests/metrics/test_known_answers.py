@@ -12,81 +12,75 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import (
     ChunkPlace,
     Context,
-    alpha_ndcg,
-    average_precision,
-    dcg,
-    evaluate_batch,
-    evaluate_retrieval,
-    intra_list_diversity,
-    mean_average_precision,
-    mean_reciprocal_rank,
-    ndcg_at_k,
-    precision_at_k,
-    recall_at_k,
     score_query,
     score_run,
 )
+from repoeval_bench.metrics.diversity import mean_dissimilarity
 
 ABCDE = list("abcde")
+
+
+def one(ids, relevant, measure, context=None):
+    """The value of one ranking of ids; `relevant` is a mapping id -> gain, or ids of gain 1."""
+    gains = relevant if isinstance(relevant, dict) else dict.fromkeys(relevant, 1)
+    scores = score_run({"q": [(d, 0.0) for d in ids]}, {"q": gains}, [measure], context)
+    (value,) = scores.mean().values()
+    return value
 
 
 def test_idcg_comes_from_the_whole_relevant_set():
     """Three relevant at k = 5: the ideal is 1 + 1/log2(3) + 1/2, whether or not all three were retrieved."""
     ideal = 1 + 1 / log2(3) + 1 / 2
-    assert dcg([1, 1, 1], 5) == pytest.approx(ideal)
-    assert ndcg_at_k(ABCDE, {"a", "y", "z"}, 5) == pytest.approx(1 / ideal)
-    assert ndcg_at_k(ABCDE, {"a", "b", "c"}, 5) == pytest.approx(1.0)
+    assert one(ABCDE, {"a", "y", "z"}, "ndcg@5") == pytest.approx(1 / ideal)
+    assert one(ABCDE, {"a", "b", "c"}, "ndcg@5") == pytest.approx(1.0)
 
 
 def test_idcg_of_the_retrieved_items_only_would_inflate_ndcg():
     """The common mistake, an ideal made of what was retrieved, gives 1 where two of three relevant are missing."""
-    relevant = {"a", "y", "z"}
-    gains = [float(d in relevant) for d in ABCDE]
-    inflated = dcg(gains) / dcg(sorted(gains, reverse=True))
-    assert inflated == 1.0
-    assert ndcg_at_k(ABCDE, relevant, 5) == pytest.approx(0.4693, abs=5e-5)
+    assert one(ABCDE, {"a", "y", "z"}, "ndcg@5") == pytest.approx(0.4693, abs=5e-5)
 
 
 def test_ndcg_of_relevance_01010():
     """Relevance 0,1,0,1,0 with two relevant: nDCG 0.651."""
-    assert ndcg_at_k(ABCDE, {"b", "d"}, 5) == pytest.approx(0.651, abs=5e-4)
+    assert one(ABCDE, {"b", "d"}, "ndcg@5") == pytest.approx(0.651, abs=5e-4)
 
 
 def test_mrr_of_ranks_1_3_and_none():
     """Reciprocal ranks 1, 1/3, 0: MRR 0.444."""
-    assert mean_reciprocal_rank([["x", "a"], ["a", "b", "x"], ["a", "b"]], [{"x"}] * 3) == pytest.approx(
-        0.444, abs=5e-4
-    )
+    runs = {"p": "xa", "q": "abx", "r": "ab"}
+    run = {query: [(d, 0.0) for d in ids] for query, ids in runs.items()}
+    assert score_run(run, {query: {"x": 1} for query in runs}, ["mrr"]).mean()["mrr"] == pytest.approx(0.444, abs=5e-4)
 
 
 def test_ap_of_hits_at_1_and_3_of_three_relevant():
     """Hits at ranks 1 and 3 of three relevant: AP 0.556, and MAP of one such and one empty query half of it."""
-    assert average_precision(ABCDE, {"a", "c", "z"}) == pytest.approx(0.556, abs=5e-4)
-    assert mean_average_precision([ABCDE, []], [{"a", "c", "z"}, {"a"}]) == pytest.approx(5 / 18)
+    assert one(ABCDE, {"a", "c", "z"}, "ap") == pytest.approx(0.556, abs=5e-4)
+    run = {"q": [(d, 0.0) for d in ABCDE]}
+    qrels = {"q": dict.fromkeys("acz", 1), "r": {"a": 1}}
+    assert score_run(run, qrels, ["ap"]).mean()["ap"] == pytest.approx(5 / 18)
 
 
 def test_recall_of_two_of_three():
     """2 of 3 relevant found: recall 0.667."""
-    assert recall_at_k(ABCDE, {"a", "e", "z"}, 5) == pytest.approx(0.667, abs=5e-4)
+    assert one(ABCDE, {"a", "e", "z"}, "recall@5") == pytest.approx(0.667, abs=5e-4)
 
 
 def test_precision_of_two_of_ten():
     """2 relevant among the first 10: precision 0.2, also where only five were retrieved."""
-    assert precision_at_k([*ABCDE, *"fghijk"], {"a", "j", "k"}, 10) == pytest.approx(0.2)
-    assert precision_at_k(ABCDE, {"a", "e"}, 10) == pytest.approx(0.2)
+    assert one([*ABCDE, *"fghijk"], {"a", "j", "k"}, "precision@10") == pytest.approx(0.2)
+    assert one(ABCDE, {"a", "e"}, "precision@10") == pytest.approx(0.2)
 
 
 def test_ild_of_three_similarities():
-    """Similarities .9, .3, .4: ILD 0.467; fewer than two results: 0."""
-    assert intra_list_diversity(similarities=[0.9, 0.3, 0.4]) == pytest.approx(0.467, abs=5e-4)
-    assert intra_list_diversity(np.eye(3)) == pytest.approx(1.0)
-    assert intra_list_diversity(np.ones((2, 4))) == pytest.approx(0.0)
-    assert intra_list_diversity(np.ones((1, 4))) == 0.0
+    """Similarities .9, .3, .4: ILD 0.467; of vectors at right angles 1, of equal ones 0; fewer than two results: 0."""
+    assert mean_dissimilarity([0.9, 0.3, 0.4]) == pytest.approx(0.467, abs=5e-4)
+    for ids, vectors, expected in (("abc", np.eye(3), 1.0), ("ab", np.ones((2, 4)), 0.0), ("a", np.ones((1, 4)), 0.0)):
+        context = Context(vectors=dict(zip(ids, vectors, strict=True)))
+        assert one(ids, {"a"}, "ild@5", context) == pytest.approx(expected)
 
 
 def test_novelty_gains_of_1_and_09():
     """Novelty gains 1 and 0.9: DCG 1.568, from vectors of cosine 0.2 at alpha 0.5; novelty-nDCG is that over IDCG."""
-    assert dcg([1, 0.9]) == pytest.approx(1.568, abs=5e-4)
     vectors = {"a": np.array([1.0, 0.0]), "b": np.array([0.2, np.sqrt(1 - 0.04)])}
     scores = score_run(
         {"q": [("a", 1.0), ("b", 0.5)]}, {"q": {"a": 1, "b": 1}}, ["novelty_ndcg@2"], Context(vectors=vectors)
@@ -128,9 +122,9 @@ def test_alpha_ndcg_halves_a_repeated_subtopic():
     """Covering one sub-topic twice is worth 1 + 0.5/log2(3); the ideal covers the other one second."""
     topics = {"a": {1}, "b": {1}, "c": {2}}
     expected = (1 + 0.5 / log2(3)) / (1 + 1 / log2(3))
-    assert alpha_ndcg(["a", "b"], topics, 2) == pytest.approx(expected)
-    assert alpha_ndcg(["a", "c"], topics, 2) == pytest.approx(1.0)
-    assert alpha_ndcg(["a", "c"], {}, 2) == 0.0
+    for ids, covered, value in (("ab", topics, expected), ("ac", topics, 1.0), ("ac", {}, 0.0)):
+        context = Context(subtopics={"q": covered})
+        assert one(ids, {"a"}, "alpha_ndcg@2", context) == pytest.approx(value)
 
 
 def test_binary_measures_count_gains_from_the_threshold_on():
@@ -152,29 +146,10 @@ def test_iou_gains_are_taken_as_they_are():
     assert values["err"] == pytest.approx(exp[0] / 2**0.75)
 
 
-def test_plain_lists_score_under_the_names_of_the_field():
-    """evaluate_retrieval gives NDCG@k, Recall@k, Precision@k, MRR@k for every k, and AP."""
-    values = evaluate_retrieval(ABCDE, {"b", "d"}, k_values=(1, 5, 100))
-    assert set(values) == {f"{m}@{k}" for m in ("NDCG", "Recall", "Precision", "MRR") for k in (1, 5, 100)} | {"AP"}
-    assert values["NDCG@5"] == pytest.approx(0.651, abs=5e-4)
-    assert (values["Recall@5"], values["Precision@5"], values["MRR@100"], values["AP"]) == (1.0, 0.4, 0.5, 0.5)
-    assert {"NDCG@10", "Recall@10", "Precision@10", "MRR@100", "AP"} <= set(evaluate_retrieval(ABCDE, ["a"]))
-
-
-def test_batches_are_means_over_queries():
-    """evaluate_batch takes two lists, or two mappings, in which a query without results counts 0."""
-    lists = evaluate_batch([ABCDE, ["x"]], [["a"], ["a"]], k_values=(5,))
-    assert lists["NDCG@5"] == lists["AP"] == lists["MAP"] == 0.5
-    named = evaluate_batch({"p": ABCDE}, {"p": ["a"], "q": ["a"]}, k_values=(5,))
-    assert named == lists
-
-
-def test_gains_may_be_given_to_plain_lists():
-    """A mapping id -> gain is graded relevance."""
-    assert ndcg_at_k(["a", "b"], {"a": 1, "b": 2}, 5) == pytest.approx((1 + 2 / log2(3)) / (2 + 1 / log2(3)))
-    assert ndcg_at_k(["a", "b"], {"a": 1, "b": 2}, 5, gain="exp") == pytest.approx(
-        (1 + 3 / log2(3)) / (3 + 1 / log2(3))
-    )
+def test_gains_may_be_graded():
+    """A mapping id -> gain, linear or exponential."""
+    assert one("ab", {"a": 1, "b": 2}, "ndcg@5") == pytest.approx((1 + 2 / log2(3)) / (2 + 1 / log2(3)))
+    assert one("ab", {"a": 1, "b": 2}, "ndcg(gain=exp)@5") == pytest.approx((1 + 3 / log2(3)) / (3 + 1 / log2(3)))
 
 
 NWS = {"f": [10, 0, 20, 30, 0, 40], "g": [100, 100]}

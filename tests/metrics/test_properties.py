@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,6 @@ from repoeval_bench.metrics import (
     Measure,
     Written,
     read_lines,
-    score_arrays,
     score_ceilings,
     score_query,
     score_run,
@@ -131,28 +129,6 @@ def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
     scores = score_run({"q": []}, {"q": relevant}, [at(row, k) for row in REGISTRY], context).mean()
     assert len(scores) == len(REGISTRY)
     assert set(scores.values()) == {0.0}
-
-
-@given(st.lists(st.tuples(rankings, gains), min_size=1, max_size=6), cutoffs)
-def test_arrays_score_as_dicts_do(queries, k):
-    """The same run as whole numbers, padded with -1, gives the same values, query by query."""
-    number = {d: i for i, d in enumerate(IDS)}
-    ranked = np.full((len(queries), 16), -1)
-    judged = []
-    for q, (ids, relevant) in enumerate(queries):
-        ranked[q, : len(ids)] = [number[d] for d in ids]
-        judged.extend((q, number[d], g) for d, g in relevant.items())
-    rows, items, values = (np.array(column) for column in (zip(*judged, strict=True) if judged else ([], [], [])))
-    measures = [at(name, k) for name in RANK_ONLY]
-    ours = score_arrays(ranked, rows, items, values, measures)
-    theirs = score_run(
-        {str(q): pairs(ids) for q, (ids, _) in enumerate(queries)},
-        {str(q): relevant for q, (_, relevant) in enumerate(queries)},
-        measures,
-    )
-    assert ours.query_ids == theirs.query_ids
-    for name in theirs.values:
-        np.testing.assert_allclose(ours.values[name], theirs.values[name], rtol=0, atol=1e-12)
 
 
 @given(st.dictionaries(st.sampled_from(IDS), st.integers(0, 3), min_size=1), gains, cutoffs)
