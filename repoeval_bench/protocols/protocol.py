@@ -19,7 +19,6 @@ Gold = Literal[
     "uses:resolved",
     "uses:imported",
     "uses:distinctive",
-    "uses:unique",
     "places",
 ]
 Tasks = Literal["completion", "docstring", "questions"]

@@ -35,13 +35,12 @@ USES = (
     used("p.py", 10, 12),  # the prompt shows all of it
     used("p.py", 89, 92, "distinctive"),  # line 90 is blank
     used("d/q.py", 8, 12, "imported"),
-    used("d/q.py", 0, 1, "unique"),
 )
 TASK = Task(
     task_id="r/0", repo="r", path="p.py", prompt="\n".join(LINES[4:34]) + "\n", ground_truth="\n".join(LINES[34:36]) + "\n", body=LineSpan(34, 36), context_start=4, level="function",
     uses=USES,
 )  # fmt: skip
-NEEDS_NONE = replace(TASK, task_id="r/1", uses=(used("p.py", 10, 12), used("d/q.py", 0, 1, "unique")))
+NEEDS_NONE = replace(TASK, task_id="r/1", uses=(used("p.py", 10, 12),))
 BENCHMARK = Benchmark(
     name="hand",
     fingerprint="0" * 12,
@@ -100,13 +99,12 @@ def test_gold_is_what_the_prompt_does_not_show():
 
 
 @pytest.mark.parametrize(
-    ("gold", "count"), [("uses:resolved", 2), ("uses:imported", 3), ("uses", 4), ("uses:unique", 5)]
+    ("gold", "count"), [("uses:resolved", 2), ("uses:imported", 3), ("uses", 4), ("uses:distinctive", 4)]
 )
 def test_a_gold_takes_the_tiers_up_to_one(gold, count):
     chosen = select(BENCHMARK, Protocol.parse(f"uses+gold={gold}" if gold != "uses" else "uses"))
     assert len(chosen.tasks[0].uses) == count
-    # With the last tier the second task needs something too.
-    assert chosen.unscored == (gold != "uses:unique")
+    assert chosen.unscored == 1
 
 
 def test_lines_that_the_prompt_shows_cost_nothing_and_do_not_count():

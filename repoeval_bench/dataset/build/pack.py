@@ -38,7 +38,7 @@ from repoeval_bench.dataset.uses.table import dump_uses
 RULES_VERSION = 1
 """Of the rules by which files and tasks are taken; another one gives other packs."""
 
-Resolve = Literal["names", "jedi", "no"]
+Resolve = Literal["names", "no"]
 """How the definitions that tasks use are found; see `BuildRequest`."""
 
 
@@ -49,8 +49,8 @@ class BuildRequest:
     `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks of one level.
     `languages` are those that are wanted, none for all. `name` is the pack's, made of the sources' where empty.
     `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
-    (`names`), in Python by jedi first (`jedi`, slow; needs the extra `build`), or not at all (`no`). `scip` are SCIP
-    index files, the first of the first source and so on, which are asked before (extra `build` too).
+    (`names`), or not at all (`no`). `scip` are SCIP index files, the first of the first source and so on, which are
+    asked before (extra `build`).
     """
 
     sources: tuple[str, ...]
@@ -85,8 +85,6 @@ class BuildRequest:
             raise UsageError(all_mistakes(wrong))
         if self.scip:
             require("--scip", "google.protobuf")
-        if self.resolve == "jedi" and "python" in (self.languages or LANGUAGES):
-            require("--resolve jedi", "jedi")
 
 
 def build_pack(
@@ -213,8 +211,7 @@ class _Building:
             return {}
         levels = {level: tasks for level, tasks in drawn.items() if tasks}
         indexes = {name: self._indexes.get(name) for name in self._repositories}
-        jedi = self._request.resolve == "jedi"
-        return resolve_levels(levels, self._folder / TREE, indexes, self._notify, jedi=jedi)
+        return resolve_levels(levels, self._folder / TREE, indexes, self._notify)
 
     def _manifest(self, levels: dict[str, PackLevel]) -> PackFile:
         sources = [each.source for each in self._repositories.values()]

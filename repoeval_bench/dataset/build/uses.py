@@ -14,7 +14,6 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.uses import TIERS, Tier
 from repoeval_bench.dataset.pack import PackUses
 from repoeval_bench.dataset.trees import read_tree
@@ -56,21 +55,6 @@ class TaskUses:
             self.unread.append(task.task_id)
 
 
-def resolve_tasks(
-    tasks: Iterable[Task],
-    files: Iterable[SourceFile],
-    *,
-    jedi: bool = True,
-    environment: str | None = None,
-    scip: Path | None = None,
-) -> TaskUses:
-    """What tasks of one repository use of its files; see `Resolver`."""
-    found = TaskUses()
-    with Resolver(files, jedi=jedi, environment=environment, scip=scip) as resolver:
-        found.add(tasks, resolver)
-    return found
-
-
 MOST_CODE = 20_000_000
 """Bytes of a repository's files above which its names are not resolved: all of them are held in memory for it."""
 
@@ -83,8 +67,6 @@ def resolve_levels(
     tree: Path,
     repositories: Mapping[str, Path | None],
     notify: Callable[[str], None],
-    *,
-    jedi: bool,
 ) -> dict[str, TaskUses]:
     """Level -> what its tasks use of the repositories in the folder `tree`, some of which have a SCIP index.
 
@@ -104,8 +86,7 @@ def resolve_levels(
                 continue
             files = read_tree(tree / repo, repo, ENDINGS).files
             before = _resolved(found)
-            asked = jedi and any(file.path.endswith(".py") for file in files)
-            with Resolver(files, jedi=asked, scip=index) as resolver:
+            with Resolver(files, scip=index) as resolver:
                 for level, tasks in levels.items():
                     for task in tasks:
                         if task.repo == repo:

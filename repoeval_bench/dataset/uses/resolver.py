@@ -1,6 +1,6 @@
 """Which definitions of a repository some lines of it use, and how sure each is.
 
-A name is asked of jedi or a SCIP index first, then by scope, imports and light types, then by the name alone.
+A name is looked up in a SCIP index first, then by scope, imports and light types, then by a compound name alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -18,7 +19,6 @@ from repoeval_bench.core.uses import TIERS, Definition, Tier, UsedDefinition
 from repoeval_bench.dataset.uses.by_name import ByName
 from repoeval_bench.dataset.uses.common_names import COMMON
 from repoeval_bench.dataset.uses.definitions import Definitions
-from repoeval_bench.dataset.uses.jedi_names import JediNames
 from repoeval_bench.dataset.uses.python_modules import Modules, is_python
 from repoeval_bench.dataset.uses.python_names import Found, names_in
 from repoeval_bench.dataset.uses.scip import ScipNames
@@ -42,28 +42,32 @@ class Resolution:
     without: Mapping[str, int] = field(default_factory=dict)
 
 
+class Analysis(Protocol):
+    """What knows definitions without reading names."""
+
+    def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
+        """The definitions that the name at a place (0-based) of a file means; none where it knows none."""
+
+
 class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
-    `jedi` needs the extra `build`; `environment` is the folder of a virtual environment that jedi may look into. `scip`
-    is an index file of these files in any language, asked first.
+    `scip` is an index file of these files in any language, asked first. `analyses` are asked before names are read, in
+    their order: each has `resolve(path, line, column, hole)`, which gives some of `definitions`.
     """
 
     def __init__(
         self,
         files: Iterable[SourceFile],
         *,
-        jedi: bool = True,
-        environment: str | None = None,
         scip: Path | None = None,
     ) -> None:
         super().__init__()
         kept = tuple(files)
         self._modules = Modules(kept)
         self._others = ByName(kept)
-        self._definitions = Definitions(self._modules, self._others)
-        self._scip = ScipNames(scip, kept, self._definitions) if scip else None
-        self._jedi = self.enter_context(JediNames(kept, self._definitions, environment)) if jedi else None
+        self.definitions = Definitions(self._modules, self._others)
+        self.analyses: list[Analysis] = [ScipNames(scip, kept, self.definitions)] if scip else []
 
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
         """The definitions that these lines of a file use; None where the file cannot be read.
@@ -76,7 +80,7 @@ class Resolver(ExitStack):
             names = self._others.names_in(path, lines) if self._others.family(path) else None
         if names is None:
             return None
-        around = self._definitions.around(path, lines)
+        around = self.definitions.around(path, lines)
         tiers: dict[Definition, Tier] = {}
         resolved: Counter[Tier] = Counter()
         without: Counter[str] = Counter()
@@ -92,19 +96,19 @@ class Resolver(ExitStack):
         return Resolution(used=used, names=len(names), resolved=resolved, without=without)
 
     def _ask(self, path: str, name: Found, hole: LineSpan) -> Iterator[tuple[Definition, Tier]]:
-        for analysis in (self._scip, self._jedi if is_python(path) else None):
-            if analysis and (found := analysis.resolve(path, name.line, name.column, hole)):
+        for analysis in self.analyses:
+            if found := analysis.resolve(path, name.line, name.column, hole):
                 yield from ((each, "resolved") for each in found)
                 return
         yield from ((each, "imported") for each in name.definitions)
         if name.reason in ("dynamic", "unresolved"):
-            only = [each for each in self._definitions.named(name.name, path) if not self._inside(each, path, hole)]
+            only = [each for each in self.definitions.named(name.name, path) if not self._inside(each, path, hole)]
             if len(only) == 1 and only[0].kind in name.kinds:
                 common = name.name in COMMON.get(self._others.family(path) or "python", ())
                 # What a declaration file tells the users of a script is often another thing of that name.
                 told = only[0].file.endswith(".d.ts") and not path.endswith((".ts", ".tsx"))
-                sure = is_compound(name.name) and not common and not told
-                yield only[0], "distinctive" if sure else "unique"
+                if is_compound(name.name) and not common and not told:
+                    yield only[0], "distinctive"
 
     @staticmethod
     def _inside(definition: Definition, path: str, hole: LineSpan) -> bool:

@@ -126,24 +126,6 @@ def test_protocol_uses_works_on_a_pack(tmp_path):
     assert [(each.definition.file, each.definition.name) for each in task.uses] == [("code/prices.py", "rate_of")]
 
 
-def test_jedi_finds_what_names_find(code, tmp_path):
-    pytest.importorskip("jedi")
-    pack = build(tmp_path / "jedi", code, languages=("python",), resolve="jedi")
-    tasks = {task.function_name: task.uses for task in load_benchmark(pack.root, home=tmp_path).tasks}
-    assert [(each.definition.name, each.tier) for each in tasks["undocumented"]] == [
-        ("Ledger", "resolved"),
-        ("Ledger.record_payment", "resolved"),
-        ("settle_debts", "resolved"),
-    ]
-
-
-def test_without_jedi_the_extra_is_named_and_nothing_is_built(code, tmp_path, monkeypatch):
-    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=f"--resolve jedi needs jedi; run {re.escape(install_command('build'))}"):
-        build(tmp_path / "p", code, resolve="jedi")
-    assert not list(tmp_path.iterdir())
-
-
 def write_index(path, *documents):
     """A SCIP index by the field numbers of scip.proto: (path, (line, start, end), symbol, whether defined here)."""
 
@@ -342,8 +324,8 @@ def test_a_source_without_tasks_is_one_sentence_and_leaves_nothing(tmp_path, mak
 
 def test_what_is_asked_wrongly_is_said_at_once(tmp_path):
     with pytest.raises(UsageError) as raised:
-        build(tmp_path / "p", "x", "x", languages=("pyton",), tasks=0, resolve="jedy")
-    for part in ("did you mean 'jedi'", "unknown language 'pyton'", "named twice", "0 tasks"):
+        build(tmp_path / "p", "x", "x", languages=("pyton",), tasks=0, resolve="nams")
+    for part in ("did you mean 'names'", "unknown language 'pyton'", "named twice", "0 tasks"):
         assert part in str(raised.value)
 
 

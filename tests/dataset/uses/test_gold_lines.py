@@ -96,7 +96,7 @@ def test_the_line_of_the_name_is_gold(case, times):
     marked = lines_of(case, times)
     code = "".join(f"{line[1:]}\n" for line in marked) + TASKS[case.rpartition(".")[2]]
     hole = next(at for at, line in enumerate(code.splitlines()) if "HOLE" in line)
-    with Resolver([SourceFile("r", case, code)], jedi=False) as resolver:
+    with Resolver([SourceFile("r", case, code)]) as resolver:
         found = resolver.uses(case, LineSpan(hole, hole + 1))
     gold = next(each.definition.lines for each in found.used if each.definition.name.endswith("far"))
     name = next(at for at, line in enumerate(marked) if line[0] == ">")

@@ -76,7 +76,7 @@ def test_of_what_is_tried_and_done_instead_the_first_in_the_file_is_meant(first)
     module = f"try:\n    import nothing\n    {first}\nexcept ImportError:\n    def fast(): return 2\n"
     module += "else:\n    def fast(): return 3\n"
     files = [SourceFile("r", "a.py", module), SourceFile("r", "task.py", "from a import fast\nfast\n")]
-    with Resolver(files, jedi=False) as resolver:
+    with Resolver(files) as resolver:
         (found,) = resolver.uses("task.py", LineSpan(1, 2)).used
     assert found.definition.lines == LineSpan(2, 3)
 
@@ -110,7 +110,7 @@ def test_a_name_that_a_star_import_does_not_give_is_that_of_the_next():
         "pkg/n.py": "def helper(): return 2\n",
     }
     sources = {**files, "task.py": "from pkg import helper\nhelper\n"}
-    with Resolver([SourceFile("r", *each) for each in sources.items()], jedi=False) as resolver:
+    with Resolver([SourceFile("r", *each) for each in sources.items()]) as resolver:
         (found,) = resolver.uses("task.py", LineSpan(1, 2)).used
     assert found.definition.file == "r/pkg/n.py"
 
@@ -156,7 +156,7 @@ def unmangled(name):
 def used(files, text, first):
     """The definitions that the lines of a task from `first` on use, told by name with certainty."""
     sources = [SourceFile("r", *each) for each in {**files, "task.py": text}.items()]
-    with Resolver(sources, jedi=False) as resolver:
+    with Resolver(sources) as resolver:
         found = resolver.uses("task.py", LineSpan(first, text.count("\n")))
     assert found is not None
     return {each.definition.name for each in found.used if each.tier == "imported"}

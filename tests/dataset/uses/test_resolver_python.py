@@ -1,8 +1,5 @@
 """A hand-made repository: what each name of some lines means is written beside it."""
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
-
 import pytest
 
 from repoeval_bench.core.source import SourceFile
@@ -101,24 +98,17 @@ else:
 }
 
 
-def uses(body, head="", *, jedi, before="def written(a, item: Item, basket: Basket):\n", **more):
+def uses(body, head="", *, before="def written(a, item: Item, basket: Basket):\n", **more):
     """name -> tier of what the indented body uses, and the reasons of the others."""
     head += "from shop.core import Item, Basket, Special\nfrom shop import core\n"
     text = head + before + "".join(f"    {line}\n" for line in body.split("\n"))
     start = len((head + before).splitlines())
     files = {**FILES, **more, "shop/task.py": text}
     sources = [SourceFile("repo", path, content) for path, content in files.items()]
-    with Resolver(sources, jedi=jedi) as resolver:
+    with Resolver(sources) as resolver:
         found = resolver.uses("shop/task.py", LineSpan(start, len(text.splitlines())))
     assert found is not None
     return found
-
-
-@pytest.fixture(params=[False, True], ids=["by name", "jedi"])
-def jedi(request):
-    if request.param:
-        pytest.importorskip("jedi")
-    return request.param
 
 
 CASES = {
@@ -166,13 +156,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_lines_use(case, jedi):
+def test_what_lines_use(case):
     body, head, expected = CASES[case]
-    found = uses(body, head, jedi=jedi)
+    found = uses(body, head)
     names = {
         each.definition.file.removeprefix("repo/shop/").removesuffix(".py") + "." + each.definition.name
         for each in found.used
-        if each.tier != "unique"
     }
     assert names == expected
 
@@ -181,10 +170,8 @@ def lines_of(found):
     return {each.definition.name: (each.definition.lines.start + 1, each.definition.lines.end) for each in found.used}
 
 
-def test_gold_lines_are_header_and_docstring_or_the_statement(jedi):
-    found = lines_of(
-        uses("item.colour; item.stock; core.rate; core.exchange_rate(1); item.price.plus; core.LIMIT", jedi=jedi)
-    )
+def test_gold_lines_are_header_and_docstring_or_the_statement():
+    found = lines_of(uses("item.colour; item.stock; core.rate; core.exchange_rate(1); item.price.plus; core.LIMIT"))
     # Decorators, signature and docstring; of a class-level name its statement; the first of several sites.
     assert found["rate"] == (11, 18)
     assert found["Price.plus"] == (4, 7)
@@ -193,22 +180,22 @@ def test_gold_lines_are_header_and_docstring_or_the_statement(jedi):
     assert found["LIMIT"] == (10, 10)
 
 
-def test_at_most_twelve_lines_that_are_not_blank_are_gold(jedi):
+def test_at_most_twelve_lines_that_are_not_blank_are_gold():
     doc = "def long():\n    '''One.\n\n" + "".join(f"    line {n}\n" for n in range(20)) + "    '''\n"
-    found = uses("long()", "from shop.long import long\n", jedi=jedi, **{"shop/long.py": doc})
+    found = uses("long()", "from shop.long import long\n", **{"shop/long.py": doc})
     assert lines_of(found)["long"] == (1, 13)
 
 
 def test_a_star_import_leaves_private_names_out():
-    assert not [each for each in uses("_hidden", "from shop.core import *\n", jedi=False).used if each.tier != "unique"]
+    assert not uses("_hidden", "from shop.core import *\n").used
 
 
-def test_what_is_written_and_what_it_defines_are_left_out(jedi):
+def test_what_is_written_and_what_it_defines_are_left_out():
     body = "def inner(): return written(1)\nreturn inner()"
-    assert not uses(body, jedi=jedi).used
+    assert not uses(body).used
     # A site in the hole is none; the other site of the attribute is.
     before = "class Own(Item):\n  def other(self):\n    self.depth = 1\n  def written(self):\n"
-    found = uses("self.depth = 2\nself.height = 3\nself.colour = 'x'\nself.written()", before=before, jedi=jedi)
+    found = uses("self.depth = 2\nself.height = 3\nself.colour = 'x'\nself.written()", before=before)
     assert {each.definition.name for each in found.used} == {"Own.depth", "Item.colour"}
 
 
@@ -264,7 +251,7 @@ OWN_CASES = {
 def test_what_the_classes_around_a_hole_have(case):
     body, expected = OWN_CASES[case]
     body = "".join(f"    {line}\n" for line in body.splitlines())
-    found = uses(body, before=OWN, jedi=False)
+    found = uses(body, before=OWN)
     assert {each.definition.name for each in found.used if each.tier == "imported"} == expected
 
 
@@ -325,23 +312,17 @@ HELD_CASES = {
 @pytest.mark.parametrize("case", HELD_CASES)
 def test_what_is_held_by_a_value(case):
     body, expected = HELD_CASES[case]
-    found = uses(body, "from shop.held import *\n", jedi=False, **HELD)
+    found = uses(body, "from shop.held import *\n", **HELD)
     assert {each.definition.name for each in found.used if each.tier == "imported"} == expected
 
 
-def test_the_class_around_the_hole_is_a_definition_for_jedi_too():
-    pytest.importorskip("jedi")
-    found = uses("    isinstance(other, Own)", before=OWN, jedi=True)
-    assert [(each.definition.name, each.tier) for each in found.used] == [("Own", "resolved")]
-
-
 @pytest.mark.parametrize("end", ["\f", "\x1c", "\u2028", "\x85"])
-def test_line_ends_that_python_does_not_count_move_nothing(end, jedi):
+def test_line_ends_that_python_does_not_count_move_nothing(end):
     module = f"\f\nLIMIT = 1\n\f\nNOTE = '''a{end}b'''  # {end}\n\fdef far():\n    return 'é{end}', LIMIT\n"
     head = f"from shop.odd import far\nimport shop.odd\n# {end}\n"
-    found = uses(f"x = '{end}'; far()\nshop.odd.LIMIT", head, jedi=jedi, **{"shop/odd.py": module})
+    found = uses(f"x = '{end}'; far()\nshop.odd.LIMIT", head, **{"shop/odd.py": module})
     lines = module.splitlines()
-    kept = {each.definition.name: each.definition.lines for each in found.used if each.tier != "unique"}
+    kept = {each.definition.name: each.definition.lines for each in found.used}
     assert {name: [lines[at] for at in where] for name, where in kept.items()} == {
         "LIMIT": ["LIMIT = 1"],
         "far": ["def far():"],
@@ -351,7 +332,7 @@ def test_line_ends_that_python_does_not_count_move_nothing(end, jedi):
 @pytest.mark.parametrize("text", ["\f", "x = 1\f", "\fx = 1\r\ry = x\r\n", '"""\u2028"""\rx = (1,\f\n2)', "x\x85"])
 def test_any_file_with_such_line_ends_is_read(text):
     file = SourceFile("repo", "a.py", text)
-    with Resolver([file], jedi=False) as resolver:
+    with Resolver([file]) as resolver:
         found = resolver.uses("a.py", LineSpan(0, file.n_lines))
     assert found is None or found.names == text.count("x") + text.count("y")
 
@@ -368,7 +349,7 @@ DEEP = {
 def test_deep_code_is_read_or_counted_as_unread(case):
     text = f"from shop.core import Item\nfrom shop import core\n{DEEP[case]}\n"
     sources = [SourceFile("repo", path, content) for path, content in {**FILES, "shop/task.py": text}.items()]
-    with Resolver(sources, jedi=False) as resolver:
+    with Resolver(sources) as resolver:
         found = resolver.uses("shop/task.py", LineSpan(2, text.count("\n")))
     assert found is None or "Item" in {each.definition.name for each in found.used}
     assert found or case == "annotation"
@@ -377,64 +358,28 @@ def test_deep_code_is_read_or_counted_as_unread(case):
 def test_a_hierarchy_of_diamonds_is_looked_through_once():
     classes = "class L0: deep = 1\nclass R0: pass\n"
     classes += "".join(f"class L{n}(L{n - 1}, R{n - 1}): pass\nclass R{n}(L{n - 1}): pass\n" for n in range(1, 60))
-    found = uses("L59().deep", "from shop.diamonds import L59\n", jedi=False, **{"shop/diamonds.py": classes})
+    found = uses("L59().deep", "from shop.diamonds import L59\n", **{"shop/diamonds.py": classes})
     assert {each.definition.name for each in found.used} == {"L59", "L0.deep"}
 
 
-def test_of_what_conditions_import_jedi_takes_the_same_in_each_process():
-    """It went by addresses in memory: a base class of eight modules was another one each time."""
-    pytest.importorskip("jedi")
-    parts = [f"m{n}" for n in range(8)]
-    choice = "import os\nif os.x:\n    pass\n" + "".join(
-        f"elif os.name == {part!r}:\n    from {part} import Port\n" for part in parts
-    )
-    task = "import port\nclass Own(port.Port):\n    def written(self): self.send()\n"
-    sources = [SourceFile("r", "port.py", choice), SourceFile("r", "task.py", task)]
-    sources += [SourceFile("r", f"{part}.py", "class Port:\n    def send(self): return 1\n") for part in parts]
-    seen = set()
-    for seed in range(3):
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-            seen.add(pool.submit(resolved_by_jedi, sources, seed).result())
-    assert len(seen) == 1
-
-
-def resolved_by_jedi(sources, seed):
-    """The files of what the third line of the task uses; `seed` moves what is in memory."""
-    moved = [bytearray(1 << n) for n in range(10 + seed)]
-    with Resolver(sources, jedi=True) as resolver:
-        found = resolver.uses("task.py", LineSpan(2, 3))
-    assert moved
-    return tuple(each.definition.file for each in found.used)
-
-
-def test_a_stub_is_resolved_by_name_where_jedi_is_asked():
-    pytest.importorskip("jedi")
-    sources = [SourceFile("repo", "a.pyi", "class A: ...\nx: A\n"), SourceFile("repo", "a.py", "x = 1\n")]
-    with Resolver(sources, jedi=True) as resolver:
-        found = resolver.uses("a.pyi", LineSpan(1, 2))
-    assert [(each.definition.name, each.tier) for each in found.used] == [("A", "imported")]
-
-
 def test_names_without_a_definition_are_counted_by_reason():
-    found = uses("np.a\nlen\na.whatever\nmissing_name", "import numpy as np\n", jedi=False)
+    found = uses("np.a\nlen\na.whatever\nmissing_name", "import numpy as np\n")
     assert not found.used
     assert found.without == {"third party": 2, "builtin": 1, "dynamic": 1, "unresolved": 1}
     assert found.names == 6
 
 
 def test_a_tier_says_how_a_name_was_resolved():
-    found = uses("a.discounted_total()\na.late()\nitem.colour", jedi=False)
+    found = uses("a.discounted_total()\na.late()\nitem.colour")
     assert {each.definition.name: each.tier for each in found.used} == {
         "Basket.discounted_total": "distinctive",
-        "Special.late": "unique",
         "Item.colour": "imported",
     }
-    assert [each.tier for each in uses("item.colour", jedi=True).used] == ["resolved"]
 
 
 def test_files_that_are_no_python_3_are_not_read():
     sources = [SourceFile("repo", "a.py", "print 'x'\n"), SourceFile("repo", "b.py", "from a import x\nx\n")]
-    with Resolver(sources, jedi=False) as resolver:
+    with Resolver(sources) as resolver:
         assert resolver.uses("a.py", LineSpan(0, 1)) is None
         assert not resolver.uses("b.py", LineSpan(1, 2)).used
 
@@ -463,7 +408,7 @@ SHADOWS = {
 def test_names_that_are_bound_again_lead_nowhere_and_those_given_on_to_the_end(code):
     head = "from pkg import shown, build\nfrom pkg.a import hidden\nfrom pkg.b import Box, Alias\n"
     files = TANGLED | {"task.py": f"{head}def written(x, of: Alias):\n    {code}\n"}
-    with Resolver([SourceFile("r", *each) for each in files.items()], jedi=False) as resolver:
+    with Resolver([SourceFile("r", *each) for each in files.items()]) as resolver:
         found = resolver.uses("task.py", LineSpan(4, 5)).used
     assert {each.definition.name for each in found} == set(SHADOWS[code].split())
     assert "r/other/a.py" not in {each.definition.file for each in found}

@@ -92,9 +92,9 @@ GO = {
 
 def used(files, path, first, last):
     sources = [SourceFile("r", name, content) for name, content in files.items()]
-    with Resolver(sources, jedi=False) as resolver:
+    with Resolver(sources) as resolver:
         found = resolver.uses(path, LineSpan(first, last))
-    return {each.definition.name for each in found.used if each.tier != "unique"}
+    return {each.definition.name for each in found.used}
 
 
 @pytest.mark.parametrize("case", GO)
@@ -299,7 +299,7 @@ OTHERS = [
 
 def lines_of(files, path, first, last):
     sources = [SourceFile("r", name, content) for name, content in files.items()]
-    with Resolver(sources, jedi=False) as resolver:
+    with Resolver(sources) as resolver:
         found = resolver.uses(path, LineSpan(first, last)).used
     return {(each.definition.name, each.definition.lines.start) for each in found}
 
@@ -400,9 +400,9 @@ def test_what_was_asked_before_changes_nothing():
     text = f"package shop\n\nfunc written(x0 *Item) {{\n{steps}\tx12.depth\n}}\n"
     sources = [SourceFile("r", name, content) for name, content in {"shop.go": GO_SHOP, "task.go": text}.items()]
     alone, before = LineSpan(15, 16), LineSpan(3, 15)
-    with Resolver(sources, jedi=False) as resolver:
+    with Resolver(sources) as resolver:
         first = resolver.uses("task.go", alone)
-    with Resolver(sources, jedi=False) as resolver:
+    with Resolver(sources) as resolver:
         assert resolver.uses("task.go", before).used
         assert resolver.uses("task.go", alone) == first
 

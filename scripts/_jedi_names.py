@@ -1,6 +1,6 @@
-"""Names resolved by jedi, in a copy of the repository's files in a temporary folder.
+"""Names resolved by jedi, in a copy of the repository's files in a temporary folder: a reference for the resolver.
 
-jedi reads code and runs none of it. It sees these files alone: no environment of the user, unless one is named.
+jedi reads code and runs none of it. It sees these files alone.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from repoeval_bench.core.extras import require
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import Definition
+from repoeval_bench.dataset.build.uses import TaskUses
+from repoeval_bench.dataset.uses.resolver import Resolver
 
 if TYPE_CHECKING:
+    from repoeval_bench.core.benchmark import Task
     from repoeval_bench.dataset.uses.definitions import Definitions
 
 
@@ -57,10 +59,9 @@ def _keep_order() -> None:
 
 
 class JediNames(ExitStack):
-    """Use as a context: the copy lives as long. `environment` is the folder of a virtual environment to look into."""
+    """Use as a context: the copy lives as long."""
 
-    def __init__(self, files: Iterable[SourceFile], definitions: Definitions, environment: str | None = None) -> None:
-        require("resolving names", "jedi")
+    def __init__(self, files: Iterable[SourceFile], definitions: Definitions) -> None:
         import jedi
 
         super().__init__()
@@ -75,12 +76,8 @@ class JediNames(ExitStack):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.text.encode("utf-8", "surrogatepass"))
         roots = [str(self._root), *(str(self._root / each) for each in ("src", "lib") if (self._root / each).is_dir())]
-        if environment is None:
-            self._inside = jedi.InterpreterEnvironment()
-            self._project = jedi.Project(self._root, sys_path=roots, smart_sys_path=False)
-        else:
-            self._inside = jedi.create_environment(environment, safe=False)
-            self._project = jedi.Project(self._root, added_sys_path=roots, smart_sys_path=False)
+        self._inside = jedi.InterpreterEnvironment()
+        self._project = jedi.Project(self._root, sys_path=roots, smart_sys_path=False)
 
     def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
         """The definitions that the name at a place (0-based) means; none where jedi finds none in these files."""
@@ -109,3 +106,15 @@ class JediNames(ExitStack):
             if definition is not None:
                 found[definition] = None
         return tuple(found)
+
+
+def resolve_tasks(
+    tasks: Iterable[Task], files: Iterable[SourceFile], *, jedi: bool = True, scip: Path | None = None
+) -> TaskUses:
+    """What tasks of one repository use of its files, asking a SCIP index and jedi before the resolver by name."""
+    found, kept = TaskUses(), tuple(files)
+    with Resolver(kept, scip=scip) as resolver:
+        if jedi:
+            resolver.analyses.append(resolver.enter_context(JediNames(kept, resolver.definitions)))
+        found.add(tasks, resolver)
+    return found
