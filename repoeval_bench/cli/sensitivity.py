@@ -32,7 +32,7 @@ from repoeval_bench.runs.store import check_writable
 
 
 @click.command("sensitivity")
-@request_options(GridRequest, only=GridRequest.options().keys() - {"placebo"})
+@request_options(GridRequest)
 @click.option("--output", "-o", type=OUTPUT_JSON, help="Write the cells there as JSON.")
 @cells_folder
 @home_option

@@ -50,9 +50,9 @@ class Request(BaseModel):
 
     @classmethod
     def options(cls) -> dict[str, Option]:
-        """Field -> its option, in the order in which help lists them."""
+        """Field -> its option, in the order in which help lists them; a field without one is set in Python alone."""
         extras = {name: cast("dict[str, Any]", field.json_schema_extra) for name, field in cls.model_fields.items()}
-        return {name: extra["option"] for name, extra in extras.items()}
+        return {name: extra["option"] for name, extra in extras.items() if extra}
 
     @classmethod
     def of_data(cls) -> frozenset[str]:

@@ -216,9 +216,8 @@ class GridRequest(DataRequest):
         ("ndcg@10", "line_recall_auc"), "Measures of the grid; repeat it.", also="-m", spelled="--measure"
     )
     match: bool = option(default=True, meaning="Compare at matched realised sizes too.", spelled="--match/--no-match")
-    placebo: int = option(
-        10, "Line offsets at which the fixed baseline is started for the placebo band; 0 for none.", "N"
-    )
+    placebo: int = 10
+    """Line offsets at which the fixed baseline is started for the placebo band; 0 for none. Python alone sets it."""
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
     precision: str = option("auto", _PRECISION, "NAME")
     device: str = option("cpu", _DEVICE, "NAME")
