@@ -19,6 +19,7 @@ from repoeval_bench.dataset.uses.python_names import Found
 from repoeval_bench.dataset.uses.script_places import ScriptPlaces
 from repoeval_bench.dataset.uses.static_bindings import binding
 from repoeval_bench.dataset.uses.static_nodes import OWN, called_with
+from repoeval_bench.dataset.uses.steps import Steps
 from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, is_bound, is_macro, receiver_of, text_of
 from repoeval_bench.dataset.uses.visible_names import STANDARD, VisibleNames
 
@@ -68,13 +69,14 @@ class _Use:
 class ByName(VisibleNames):
     """The names in the files of a repository that are in one of the families."""
 
-    def __init__(self, files: Iterable[SourceFile]) -> None:
-        super().__init__(files)
+    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
+        super().__init__(files, steps)
         self._types = ScriptPlaces(self._trees)
 
     def names_in(self, path: str, lines: LineSpan) -> list[Found] | None:
         """Every name on these lines in order; None where the file's grammar is not installed."""
         self._static.begin()
+        self._trees.begin()
         uses = self._uses(path, lines)
         if uses is None:
             return None

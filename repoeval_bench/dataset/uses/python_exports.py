@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from repoeval_bench.dataset.uses.python_scopes import operands
+
 
 @dataclass(frozen=True, slots=True)
 class Exports:
@@ -45,8 +47,9 @@ def _parts(tree: ast.Module) -> Iterator[list[str] | None]:
 
 def _listed(value: ast.expr) -> Iterator[list[str] | None]:
     match value:
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            yield from (*_listed(left), *_listed(right))
+        case ast.BinOp(op=ast.Add()):
+            for each in operands(value, ast.Add):
+                yield from _listed(each)
         case ast.List(elts=parts) | ast.Tuple(elts=parts):
             words = [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
             yield words

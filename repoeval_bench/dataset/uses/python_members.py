@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Package, Target
@@ -13,16 +12,19 @@ from repoeval_bench.dataset.uses.python_values import Class, Instance, Items, Ro
 
 
 class Members:
-    """The attributes of values; `infer` gives the types of an expression in a scope."""
+    """The attributes of values; `infer` gives the types of an expression in a scope, `cut` hears of what it goes without."""
 
     def __init__(
         self,
         modules: Modules,
         infer: Callable[[ast.expr, Scope], tuple[Type, ...]],
         hole: tuple[str, LineSpan] | None,
+        cut: Callable[[], None],
     ) -> None:
-        self._modules, self._infer, self._hole = modules, infer, hole
+        self._modules, self._infer, self._hole, self._cut = modules, infer, hole, cut
+        self._ordering: set[Scope] = set()
         self._orders: dict[Scope, list[Scope | Outside]] = {}
+        self._named: dict[Scope, list[Scope | Outside]] = {}
 
     def of(self, of: Type, name: str) -> Target | None:
         """What an attribute of a value denotes; None where its type says nothing."""
@@ -41,6 +43,7 @@ class Members:
         outside: Outside | None = None
         in_hole: Name | None = None
         for each in order[1:] if isinstance(of, Instance) and of.above else order:
+            self._modules.steps.take()
             if isinstance(each, Outside):
                 outside = outside or each
             elif sites := (*each.names.get(name, ()), *(site for _, site in each.members.get(name, ()))):
@@ -77,13 +80,42 @@ class Members:
         """A class and what it inherits from, in the order in which names are looked up."""
         if scope not in self._orders:
             self._orders[scope] = [scope]  # what a class that inherits from itself has more is not known
-            # Depth first, of what is met twice the last: the order of Python for all but odd hierarchies.
-            every = chain([scope], *(self.bases(of) if isinstance(of, Scope) else [of] for of in self._above(scope)))
-            self._orders[scope] = list(dict.fromkeys(reversed([*every])))[::-1]
+            self._ordering.add(scope)
+            self._orders[scope] = self._order(scope)
+            self._ordering.discard(scope)
+        elif scope in self._ordering:
+            self._cut()
         return self._orders[scope]
 
-    def _above(self, scope: Scope) -> Iterator[Scope | Outside]:
+    def _order(self, scope: Scope) -> list[Scope | Outside]:
+        """Depth first, of what is met twice the last: the order of Python for all but odd hierarchies.
+
+        So it is found from its end, each class once, and by a stack: a hierarchy may be deeper than Python's.
+        """
+        last: dict[Scope | Outside, None] = {}
+        opened = {scope}
+        stack = [(scope, iter(self._above(scope)[::-1]))]
+        while stack:
+            of, above = stack[-1]
+            self._modules.steps.take()
+            base = next(above, None)
+            if base is None:
+                stack.pop()
+                last.setdefault(of)
+            elif isinstance(base, Outside) or base in opened:  # a class that inherits from itself comes last
+                last.setdefault(base)
+            else:
+                opened.add(base)
+                stack.append((base, iter(self._above(base)[::-1])))
+        return [*last][::-1]
+
+    def _above(self, scope: Scope) -> list[Scope | Outside]:
         """What a class names as its bases."""
+        if scope not in self._named:
+            self._named[scope] = [*self._bases_of(scope)]
+        return self._named[scope]
+
+    def _bases_of(self, scope: Scope) -> Iterator[Scope | Outside]:
         node = scope.node
         if not isinstance(node, ast.ClassDef) or scope.parent is None:
             return

@@ -15,6 +15,7 @@ from typing import Literal
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.uses.python_exports import Exports, exports
 from repoeval_bench.dataset.uses.python_scopes import Imported, Module, Scope
+from repoeval_bench.dataset.uses.steps import Steps
 
 Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
 """Why a name leads to no definition: Python's own, another package's, known at run time alone, or not found."""
@@ -46,6 +47,11 @@ Target = Name | Package | Outside
 
 BUILTINS = frozenset(dir(builtins))
 
+_FARTHEST = 64
+"""Imports one behind another that are followed; nobody gives a name on so often."""
+_Tried = dict[tuple[Package, str], Target | None]
+"""What a module has under a name, as far as it is known; None where it is being asked for, or has nothing."""
+
 
 def is_python(path: str) -> bool:
     """Whether a file is Python, by its name."""
@@ -55,7 +61,8 @@ def is_python(path: str) -> bool:
 class Modules:
     """The modules of one repository, read from its files on first use."""
 
-    def __init__(self, files: Iterable[SourceFile]) -> None:
+    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
+        self.steps = steps
         self._files = {file.path: file for file in files if is_python(file.path)}
         self._modules: dict[str, Module | None] = {}
         self._exports: dict[Module, Exports] = {}
@@ -85,34 +92,35 @@ class Modules:
 
     def follow(self, found: Imported, scope: Scope) -> Target:
         """What an import in a scope names in the end."""
-        return self._follow(found, scope, frozenset())
+        return self._follow(found, scope, {}, 0)
 
     def attribute(self, package: Package, name: str) -> Target | None:
         """What a module has under a name: its own, what it imports, or a module in its folder; None where nothing."""
-        return self._attribute(package, name, frozenset())
+        return self._attribute(package, name, {}, 0)
 
     def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
         """What a name means in a scope, by Python's rule; each once where it is imported in several ways."""
         around: Scope | None = scope
         while around is not None:
             # A class's names are not seen from its methods.
-            if (around is scope or around.kind != "class") and (found := self._in_scope(name, around, frozenset())):
+            if (around is scope or around.kind != "class") and (found := self._in_scope(name, around, {}, 0)):
                 return found
             around = around.parent
         return (Outside("builtin" if name in BUILTINS or name.startswith("__") else "unresolved"),)
 
-    def _in_scope(self, name: str, scope: Scope, seen: frozenset[object]) -> tuple[Target, ...]:
+    def _in_scope(self, name: str, scope: Scope, tried: _Tried, depth: int) -> tuple[Target, ...]:
+        self.steps.take()
         sites = scope.names.get(name, ())
-        found = [self._follow(site.imported, scope, seen) for site in sites if site.imported]
+        found = [self._follow(site.imported, scope, tried, depth) for site in sites if site.imported]
         if any(not site.imported for site in sites):
             found.append(Name(scope, name))
         inside = [each for each in dict.fromkeys(found) if not isinstance(each, Outside)]
         if found:
             return tuple(inside or found[:1])
         for star in scope.stars:
-            target = self._follow(star, scope, seen)
+            target = self._follow(star, scope, tried, depth)
             if isinstance(target, Package) and self._gives(target, name):
-                reached = self._attribute(target, name, seen)
+                reached = self._attribute(target, name, tried, depth)
                 if reached is not None:
                     return (reached,)
         return ()
@@ -126,12 +134,17 @@ class Modules:
             self._exports[module] = exports(module.tree)
         return name in self._exports[module]
 
-    def _attribute(self, package: Package, name: str, seen: frozenset[object]) -> Target | None:
-        if (package, name) in seen:
+    def _attribute(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
+        if depth > _FARTHEST:
             return None
-        seen |= {(package, name)}
+        if (package, name) not in tried:  # many ways may lead to one module
+            tried[package, name] = None
+            tried[package, name] = self._looked_up(package, name, tried, depth + 1)
+        return tried[package, name]
+
+    def _looked_up(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
         module = self.module(package)
-        if module is not None and (found := self._in_scope(name, module.top, seen)):
+        if module is not None and (found := self._in_scope(name, module.top, tried, depth)):
             inner = Package(f"{package.path}/{name}".lstrip("/"))
             # `from . import name` in the package itself names the module.
             return inner if isinstance(found[0], Outside) and self._exists(inner) else found[0]
@@ -142,11 +155,11 @@ class Modules:
             return Outside("dynamic")
         return None
 
-    def _follow(self, found: Imported, scope: Scope, seen: frozenset[object]) -> Target:
+    def _follow(self, found: Imported, scope: Scope, tried: _Tried, depth: int) -> Target:
         package = self.find(found.module, found.level, scope.module.file.path)
         if isinstance(package, Outside) or found.name in (None, "*"):
             return package
-        return self._attribute(package, found.name or "", seen) or Outside("unresolved")
+        return self._attribute(package, found.name or "", tried, depth) or Outside("unresolved")
 
     def find(self, module: str, level: int, importer: str) -> Package | Outside:
         """The module that an import statement names, seen from the file `importer`."""

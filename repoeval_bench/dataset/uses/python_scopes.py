@@ -238,6 +238,17 @@ def is_overload(node: ast.AST | None) -> bool:
     return isinstance(node, Function) and any(last_word(each) == "overload" for each in node.decorator_list)
 
 
+def operands(node: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]:
+    """What an operator joins, from left to right: a row of them is nested as deeply as it is long."""
+    ahead = [node]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, ast.BinOp) and isinstance(part.op, operator):
+            ahead += [part.right, part.left]
+        else:
+            yield part
+
+
 def last_word(node: ast.expr) -> str:
     """The name behind the last dot; empty where there is none."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

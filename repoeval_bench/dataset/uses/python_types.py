@@ -13,7 +13,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.python_bindings import decorators, own_name
 from repoeval_bench.dataset.uses.python_members import Members
 from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Package, Target
-from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Scope, last_word
+from repoeval_bench.dataset.uses.python_scopes import Bound, Function, Scope, last_word, operands
 from repoeval_bench.dataset.uses.python_values import (
     GIVES_ITEM,
     GIVES_ITEMS,
@@ -33,6 +33,7 @@ from repoeval_bench.dataset.uses.python_values import (
 
 _DEPTH = 12
 """Steps from one expression to the next; what lies farther is not known."""
+_TOO_FAR = "farther"
 
 
 class Types:
@@ -40,9 +41,11 @@ class Types:
 
     def __init__(self, modules: Modules, hole: tuple[str, LineSpan] | None = None) -> None:
         self._modules = modules
-        self._members = Members(modules, self.infer, hole)
+        self._members = Members(modules, self.infer, hole, lambda: self._cut.add(_TOO_FAR))
         self._known: dict[tuple[ast.AST, Scope], tuple[Type, ...]] = {}
+        self._unknown: dict[tuple[ast.AST, Scope], tuple[int, frozenset[object] | None]] = {}
         self._busy: set[object] = set()
+        self._cut: set[object] = set()
 
     def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
         """What a name means in a scope."""
@@ -62,17 +65,41 @@ class Types:
         key = (node, scope)
         if key in self._known:
             return self._known[key]
-        if key in self._busy or len(self._busy) > _DEPTH:
+        if self._asked(key) or self._is_unknown(key):
             return ()
+        self._modules.steps.take()
+        around, self._cut = self._cut, set()
         self._busy.add(key)
         try:
             found = tuple(dict.fromkeys(self._infer(node, scope)))
         finally:
             self._busy.discard(key)
-        # What was cut short by the depth is not remembered as unknown.
-        if found or not self._busy:
+            cut = frozenset(each for each in self._cut if each is _TOO_FAR or each in self._busy)
+            self._cut = around | cut
+        if found or not self._busy or not cut:
             self._known[key] = found
+        else:
+            self._unknown[key] = len(self._busy), cut
         return found
+
+    def _is_unknown(self, key: tuple[ast.AST, Scope]) -> bool:
+        """Whether nothing can be known of an expression here: it is too far, or it was cut short as it would be again."""
+        if len(self._busy) > _DEPTH:
+            self._cut.add(_TOO_FAR)
+            return True
+        depth, cut = self._unknown.get(key, (0, None))
+        if cut is None or not all(
+            each in self._busy or (each is _TOO_FAR and depth <= len(self._busy)) for each in cut
+        ):
+            return False
+        self._cut |= cut
+        return True
+
+    def _asked(self, key: object) -> bool:
+        """Whether something is being worked out already: what asks for it then goes without."""
+        if key in self._busy:
+            self._cut.add(key)
+        return key in self._busy
 
     def _infer(self, node: ast.expr, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
         match node:
@@ -133,13 +160,14 @@ class Types:
         if isinstance(target, Package | Outside):
             yield target
             return
-        if target in self._busy:
+        if self._asked(target):
             return
         self._busy.add(target)
         try:
             scope, name = target.scope, target.name
             members = [site for _, site in scope.members.get(name, ())]
             sites = [each for each in (*scope.names.get(name, ()), *members) if each.imported is None]
+            self._modules.steps.take(len(sites))
             if scope.kind == "class":
                 yield from self._of_member(sites, scope, name, on)
             else:
@@ -249,7 +277,7 @@ class Types:
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """What a function gives: by its annotation, else by what it returns or yields."""
         node = scope.node
-        if not isinstance(node, Function) or (scope, "returns") in self._busy:
+        if not isinstance(node, Function) or self._asked((scope, "returns")):
             return
         self._busy.add((scope, "returns"))
         try:
@@ -314,6 +342,7 @@ class Types:
 
     def annotated(self, node: ast.expr, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
         """The types of values that an annotation allows; `on` is what `Self` means."""
+        self._modules.steps.take()
         match node:
             case ast.Constant(value=str() as text):
                 try:
@@ -322,7 +351,8 @@ class Types:
                     return
                 yield from self.annotated(inner, scope, on)
             case ast.BinOp(op=ast.BitOr()):
-                yield from (*self.annotated(node.left, scope, on), *self.annotated(node.right, scope, on))
+                for each in operands(node, ast.BitOr):
+                    yield from self.annotated(each, scope, on)
             case ast.Tuple():
                 for each in node.elts:
                     yield from self.annotated(each, scope, on)
@@ -358,7 +388,7 @@ class Types:
                 yield Instance(each.scope)
             elif isinstance(each, Outside):
                 yield each
-        if isinstance(target, Name) and target not in self._busy:
+        if isinstance(target, Name) and not self._asked(target):
             # An alias of a type, or a type variable with its bound.
             self._busy.add(target)
             for site in target.scope.names.get(target.name, ()):

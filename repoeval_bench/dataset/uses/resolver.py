@@ -22,6 +22,7 @@ from repoeval_bench.dataset.uses.definitions import Definitions
 from repoeval_bench.dataset.uses.python_modules import Modules, is_python
 from repoeval_bench.dataset.uses.python_names import Found, names_in
 from repoeval_bench.dataset.uses.scip import ScipNames
+from repoeval_bench.dataset.uses.steps import Steps, TooManySteps
 
 _SHORTEST = 6
 _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
@@ -64,16 +65,24 @@ class Resolver(ExitStack):
     ) -> None:
         super().__init__()
         kept = tuple(files)
-        self._modules = Modules(kept)
-        self._others = ByName(kept)
+        self.steps = Steps()
+        self._modules = Modules(kept, self.steps)
+        self._others = ByName(kept, self.steps)
         self.definitions = Definitions(self._modules, self._others)
         self.analyses: list[Analysis] = [ScipNames(scip, kept, self.definitions)] if scip else []
 
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
-        """The definitions that these lines of a file use; None where the file cannot be read.
+        """The definitions that these lines of a file use; None where the file cannot be read in so many steps.
 
         Left out are the functions around the lines, which are being written, and what is defined in them.
         """
+        self.steps.begin()
+        try:
+            return self._uses(path, lines)
+        except TooManySteps:
+            return None
+
+    def _uses(self, path: str, lines: LineSpan) -> Resolution | None:
         if is_python(path):
             names = names_in(self._modules, path, lines)
         else:

@@ -26,6 +26,7 @@ class ScriptPlaces(ScriptTypes):
         Empty where the type of what it is looked up in is not known.
         """
         self.known.clear()
+        self._depth = 0
         owners = self._owners(path, node)
         if owners is None:
             return [(where, _name_of(each)) for where, each in self.trees.bound(path, node, text_of(node))]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definition_rules import is_required
@@ -11,6 +11,7 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.dataset.uses.imports import EVERY, Imports
+from repoeval_bench.dataset.uses.steps import Steps
 from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -56,9 +57,13 @@ def children(node: Node | None, kind: str) -> list[Node]:
 class Trees:
     """The trees of a repository's files, parsed when they are asked for."""
 
-    def __init__(self, files: Mapping[str, SourceFile], imports: Imports) -> None:
-        self._files, self._imports = files, imports
+    def __init__(self, files: Mapping[str, SourceFile], imports: Imports, steps: Steps) -> None:
+        self._files, self._imports, self.steps = files, imports, steps
         self._kept: OrderedDict[str, Parsed] = OrderedDict()
+        self._parents: dict[Node, Node | None] = {}
+        self._declarations: dict[Node, Mapping[str, Sequence[Node]]] = {}
+        self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
+        self._given: dict[tuple[str, int, str], tuple[int, list[tuple[str, Node]]]] = {}
 
     def of(self, path: str) -> Parsed:
         """The tree of a file."""
@@ -68,16 +73,30 @@ class Trees:
             self._kept[path] = parse(self._files[path], language)
             while len(self._kept) > 1 and sum(len(self._files[each].text) for each in self._kept) > _KEPT:
                 self._kept.popitem(last=False)
+                self._parents.clear()
+                self._declarations.clear()
+                self._assigned.clear()
         self._kept.move_to_end(path)
         return self._kept[path]
+
+    def begin(self) -> None:
+        """Forget what modules give: how far that leads depends on what was asked before."""
+        self._given.clear()
+
+    def parent(self, node: Node) -> Node | None:
+        """The node around one, looked for once: each search begins at the root of the tree."""
+        if node not in self._parents:
+            self._parents[node] = node.parent
+        return self._parents[node]
 
     def bound(self, path: str, node: Node, name: str) -> list[tuple[str, Node]]:
         """(file, node) of what binds a name that is used at a node: nearest first, imports followed to the end."""
         at: Node | None = node
         while at is not None:
+            self.steps.take()
             if found := [*self._bound_in(at, name)]:
                 return [(path, each) for each in found]
-            at = at.parent
+            at = self.parent(at)
         return self._imported(path, name)
 
     def _bound_in(self, node: Node, name: str) -> Iterator[Node]:
@@ -94,8 +113,17 @@ class Trees:
         elif node.type in _BLOCKS or node.type == "for_statement":
             yield from self._declared(node, name)
 
-    def _declared(self, block: Node, name: str) -> Iterator[Node]:
+    def _declared(self, block: Node, name: str) -> Sequence[Node]:
         """What the statements of a block declare under a name."""
+        if block not in self._declarations:
+            found: dict[str, list[Node]] = defaultdict(list)
+            for named, node in self._declared_in(block):
+                found[text_of(named)].append(node)
+            self._declarations[block] = found
+        return self._declarations[block].get(name, ())
+
+    def _declared_in(self, block: Node) -> Iterator[tuple[Node | None, Node]]:
+        """(name, what it is declared by) of each name that the statements of a block declare."""
         for statement in block.named_children:
             node: Node | None = statement
             while node is not None and node.type in _WRAPPERS:
@@ -109,9 +137,9 @@ class Trees:
                     if is_required(child(each, "value")):  # an import
                         continue
                     bound = child(each, "name")
-                    yield from ((each if found == bound else found) for found in _names(bound) if _is(found, name))
-            elif node.type not in ("assignment_expression", "call_expression") and _is(child(node, "name"), name):
-                yield node
+                    yield from ((found, each if found == bound else found) for found in _names(bound))
+            elif node.type not in ("assignment_expression", "call_expression"):
+                yield child(node, "name"), node
 
     def _imported(self, path: str, name: str) -> list[tuple[str, Node]]:
         for each in self._imports.of(path, "javascript"):
@@ -125,6 +153,14 @@ class Trees:
 
     def exported(self, path: str, module: Node, name: str, depth: int = 0) -> list[tuple[str, Node]]:
         """(file, node) of what a module or a namespace in it gives under a name."""
+        key = path, module.start_byte, name
+        if self._given.get(key, (depth + 1, []))[0] > depth:  # many ways may lead to one module
+            self.steps.take()
+            self._given[key] = depth, []
+            self._given[key] = depth, self._exported(path, module, name, depth)
+        return self._given[key][1]
+
+    def _exported(self, path: str, module: Node, name: str, depth: int) -> list[tuple[str, Node]]:
         block = module if module.type == "program" else child(module, "body")
         if block is None or depth > _DEEPEST:
             return []
@@ -133,7 +169,7 @@ class Trees:
         given = self._required(block, name) if module.type == "program" else None
         if given is not None:
             return self._value(path, given)
-        if declared := [*self._declared(block, name)]:
+        if declared := self._declared(block, name):
             return [(path, each) for each in declared]
         for statement in children(block, "export_statement"):
             for clause in children(statement, "export_clause") if child(statement, "source") is None else ():
@@ -170,12 +206,9 @@ class Trees:
     def _required(self, block: Node, name: str = "") -> Node | None:
         """What a CommonJS module gives: all of it, or what is under a name."""
         found: Node | None = None
-        for statement in children(block, "expression_statement"):
-            assigned = statement.named_children[0] if statement.named_children else None
-            left, right = child(assigned, "left"), child(assigned, "right")
-            if assigned is None or assigned.type != "assignment_expression" or right is None:
-                continue
-            target = text_of(left)
+        if block not in self._assigned:
+            self._assigned[block] = [*_exports(block)]
+        for target, right in self._assigned[block]:
             if target == "module.exports":
                 if not name:
                     found = right
@@ -199,14 +232,15 @@ class Trees:
 
     def narrowed(self, node: Node, name: str) -> Node | None:
         """The class that a name is an instance of at a node, by the nearest condition around it that says so."""
-        at, parent = node, node.parent
+        at, parent = node, self.parent(node)
         while parent is not None and parent.type not in FUNCTIONS:
+            self.steps.take()
             condition = child(parent, "condition")
             if condition is not None and at in (child(parent, "consequence"), child(parent, "body")):
                 test = condition.named_children[0] if condition.type == "parenthesized_expression" else condition
                 if _is(child(test, "left"), name) and _is(child(test, "operator"), "instanceof"):
                     return child(test, "right")
-            at, parent = parent, parent.parent
+            at, parent = parent, self.parent(parent)
         return None
 
     def parameters(self, function: Node) -> list[Node]:
@@ -231,6 +265,17 @@ class Trees:
                 yield from node.named_children[:1]
             elif node.type not in FUNCTIONS and not node.type.startswith("class"):
                 stack += reversed(node.named_children)
+
+
+def _exports(block: Node) -> Iterator[tuple[str, Node]]:
+    """(target, value) of each statement of a CommonJS module that gives something."""
+    for statement in children(block, "expression_statement"):
+        assigned = statement.named_children[0] if statement.named_children else None
+        right = child(assigned, "right")
+        if assigned is not None and assigned.type == "assignment_expression" and right is not None:
+            target = text_of(child(assigned, "left"))
+            if target.startswith(("exports.", "module.exports")):
+                yield target, right
 
 
 def _is(node: Node | None, name: str) -> bool:

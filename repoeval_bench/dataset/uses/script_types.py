@@ -129,6 +129,7 @@ class ScriptTypes(ABC):
         if key not in self.known:
             if len(self.known) > _STEPS or self._depth > _DEPTH:
                 return []
+            self.trees.steps.take()
             self.known[key] = []
             self._depth += 1
             self.known[key] = [*dict.fromkeys(find())]
@@ -272,7 +273,7 @@ class ScriptTypes(ABC):
             if (declared := self.trees.own(node)) is not None:
                 yield from self.of(path, declared)
                 return
-            node = node.parent
+            node = self.trees.parent(node)
 
     def _bases(self, of: Type) -> Iterator[Type]:
         for clause in children(of.node, "index_signature") if of.node.type == "object_type" else ():
@@ -295,11 +296,17 @@ class ScriptTypes(ABC):
                 else:  # in JavaScript the base is alone
                     yield from self.of(of.path, clause)
 
-    def members(self, of: Type, name: str, seen: frozenset[tuple[str, int]] = frozenset()) -> Iterator[Type]:
+    def members(self, of: Type, name: str) -> Iterator[Type]:
         """The members of that name: nodes of what declares them. Those of a class hide its bases'."""
-        key = of.path, of.node.id
-        if key in seen or len(seen) > _DEPTH:
+        yield from self._members(of, name, frozenset(), {})
+
+    def _members(self, of: Type, name: str, below: frozenset[Node], tried: dict[Hashable, int]) -> Iterator[Type]:
+        """The same, `below` being what it is a base of; `tried`: how high up each was met so far."""
+        key = of, tuple(of.names.items())
+        if of.node in below or len(below) > _DEPTH or tried.get(key, len(below) + 1) <= len(below):
             return
+        tried[key] = len(below)
+        self.trees.steps.take()
         if of.node.type in _MODULES:
             for path, node in self.trees.exported(of.path, of.node, name):
                 yield Type(path, node)
@@ -310,7 +317,7 @@ class ScriptTypes(ABC):
             yield Type(of.path, each, of.names)
         if not found:
             for base in self._bases(of):
-                yield from self.members(base, name, seen | {key})
+                yield from self._members(base, name, below | {of.node}, tried)
 
     def looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
         """The members of that name. What a namespace has is hidden by no base of the class that it is merged with."""

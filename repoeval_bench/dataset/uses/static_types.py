@@ -74,6 +74,7 @@ class StaticTypes:
     def __init__(self, trees: Trees, names: VisibleNames) -> None:
         self._trees, self._names = trees, names
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
+        self._literals: dict[tuple[str, int], Value | None] = {}
         self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
         self._depth = 0
 
@@ -83,6 +84,8 @@ class StaticTypes:
         Trees are kept as long as a value of them is.
         """
         self._known.clear()
+        self._literals.clear()
+        self._depth = 0
         if len(self._nodes) > _KEPT:
             self._nodes.clear()
 
@@ -138,8 +141,17 @@ class StaticTypes:
         return _NOTHING if any(each.kind != "class" for _, each in found) else None
 
     def _literal(self, path: str, body: Node | None) -> Value | None:
-        """The type of the literal of Go that these braces are of."""
-        of = body.parent if body is not None else None
+        """The type of the literal of Go that these braces are of, worked out once: each asks for what is around it."""
+        if body is None:
+            return None
+        key = path, body.start_byte
+        if key not in self._literals:
+            self._names.steps.take()
+            self._literals[key] = self._of_literal(path, body)
+        return self._literals[key]
+
+    def _of_literal(self, path: str, body: Node) -> Value | None:
+        of = body.parent
         if of is None:
             return None
         if of.type == "composite_literal":
@@ -160,6 +172,7 @@ class StaticTypes:
             return None
         key = path, node.start_byte, node.end_byte, node.kind_id
         if key not in self._known:
+            self._names.steps.take()
             self._known[key] = None  # what asks for itself is not known
             self._depth += 1
             self._known[key] = self._of(path, node)
@@ -353,6 +366,18 @@ class StaticTypes:
 
     def members(self, of: Value, name: str) -> Members:
         """The members of that name of what a value is; None where its type is from outside."""
+        return self._members(of, name, {})
+
+    def _members(self, of: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
+        """The same; a type that was `tried` is asked no more: of many typedefs, one another's names, each is met once."""
+        key = of.path, text_of(of.node)
+        if key not in tried:
+            self._names.steps.take()
+            tried[key] = ()  # what is another name of itself has none
+            tried[key] = self._members_of(of, name, tried)
+        return tried[key]
+
+    def _members_of(self, of: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
         node = bare_type(of.node) if of.node is not None else None
         if node is None:
             return None
@@ -362,7 +387,7 @@ class StaticTypes:
             return None
         if text_of(node) == "Self":
             inner = self._around(of.path, node)
-            return self.members(inner, name) if inner is not None else ()
+            return self._members(inner, name, tried) if inner is not None else ()
         if not (steps := steps_of(node)):
             return ()
         classes, reason = self._names.types(of.path, steps)
@@ -374,12 +399,12 @@ class StaticTypes:
             if spec is not None and spec.type in _ALIASES:
                 written = child(spec, "type")
                 self._depth += 1
-                meant = self.members(Value(path, written), name) if written is not None else ()
+                meant = self._members(Value(path, written), name, tried) if written is not None else ()
                 self._depth -= 1
                 if meant:
                     return meant
         if self._names.members(of.path, classes, "operator->") and (given := arguments_of(node)):  # another's pointer
-            return self.members(Value(of.path, given[0]), name)
+            return self._members(Value(of.path, given[0]), name, tried)
         return None if reason == "third party" or (not classes and of.path.endswith(".go")) else ()
 
     def _embedded_as(self, of: Value | None, name: str) -> Value | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from repoeval_bench.dataset.uses.imports import EVERY, Import, Imports
 from repoeval_bench.dataset.uses.script_trees import Trees
 from repoeval_bench.dataset.uses.static_nodes import may_take, parameters_of
 from repoeval_bench.dataset.uses.static_types import StaticTypes
+from repoeval_bench.dataset.uses.steps import Steps
 
 if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition as Parsed
@@ -28,10 +30,11 @@ _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 class VisibleNames(FileDefinitions):
     """What a file sees under a name, and what a class has under one."""
 
-    def __init__(self, files: Iterable[SourceFile]) -> None:
+    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         super().__init__(files)
+        self.steps = steps
         self._imports = Imports(self._files)
-        self._trees = Trees(self._files, self._imports)
+        self._trees = Trees(self._files, self._imports, steps)
         self._static = StaticTypes(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
@@ -54,7 +57,7 @@ class VisibleNames(FileDefinitions):
             return [(path, each) for each in top], None
         if outside:
             return (), "third party"
-        for files in self._visible(path, family):
+        for files in self._visible(path, family) if family != "csharp" else (self._tops.get(name, ()),):
             if found := self._in_files(files, name, name, family, 0):
                 return found, None
         return (), "unresolved"
@@ -62,16 +65,32 @@ class VisibleNames(FileDefinitions):
     def _visible(self, path: str, family: str) -> Sequence[Sequence[str]]:
         """The files whose definitions are seen without naming them, nearest first."""
         if path not in self._seen:
-            # Beside a file, or in its repository, there may be files of other languages.
+            # Beside a file there may be files of other languages.
             reached = ([file for file in files if self.family(file) == family] for files in self._reached(path, family))
-            self._seen[path] = tuple(reached)
+            with self.steps.apart():
+                self._seen[path] = tuple(reached)
         return self._seen[path]
+
+    @cached_property
+    def _tops(self) -> Mapping[str, Sequence[str]]:
+        """The files of C# by the names at their tops: each file sees all of them."""
+        return self._by_names(lambda path: self._named_in(path).top)
+
+    @cached_property
+    def _wholes(self) -> Mapping[str, Sequence[str]]:
+        """The files of C# by the qualified names in them."""
+        return self._by_names(lambda path: self._named_in(path).whole)
+
+    def _by_names(self, names_of: Callable[[str], Iterable[str]]) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in self._files:
+            for name in names_of(path) if self.family(path) == "csharp" else ():
+                found[name].append(path)
+        return found
 
     def _reached(self, path: str, family: str) -> Iterator[Sequence[str]]:
         if family in ("go", "java"):
             yield self._imports.beside(path)
-        if family == "csharp":
-            yield list(self._files)
         seen = {path}
         reach = [path]
         # What is included or imported whole; in C also through what that includes.
@@ -90,11 +109,25 @@ class VisibleNames(FileDefinitions):
             yield reach
 
     def _in_files(
-        self, files: Sequence[str], original: str, name: str, family: str, depth: int
+        self,
+        files: Sequence[str],
+        original: str,
+        name: str,
+        family: str,
+        depth: int,
+        tried: dict[tuple[str, str], int] | None = None,
     ) -> list[tuple[str, Parsed]]:
-        """What files define under a name at their top, or give on from others."""
+        """What files define under a name at their top, or give on from others.
+
+        `tried`: how deep each was asked so far, as many ways may lead to one file.
+        """
         found = []
+        tried = {} if tried is None else tried
+        self.steps.take(len(files))
         for path in files:
+            if tried.get((path, original), depth + 1) <= depth:
+                continue
+            tried[path, original] = depth
             top = self._named_in(path).top
             if original == "default":
                 found += [(path, e) for each in top.values() for e in each if self._is_default(path, e)]
@@ -106,18 +139,20 @@ class VisibleNames(FileDefinitions):
                 given_on = each.exported or each.original == EVERY
                 if given_on and each.original is not None and each.name in (original, EVERY):
                     if each.original == EVERY:
-                        found += self._in_files(each.files, original, name, family, depth + 1)
+                        found += self._in_files(each.files, original, name, family, depth + 1, tried)
                     else:
-                        found += self._given(each, name, family, depth + 1)
+                        found += self._given(each, name, family, depth + 1, tried)
         return found
 
-    def _given(self, of: Import, name: str, family: str, depth: int) -> list[tuple[str, Parsed]]:
+    def _given(
+        self, of: Import, name: str, family: str, depth: int, tried: dict[tuple[str, str], int] | None = None
+    ) -> list[tuple[str, Parsed]]:
         """What is imported by its name: in Java it may be a member, in Rust a variant, as in `use Shape::Round`."""
         original = of.original or ""
         if family == "java" and "." in original:
             held, _, own = original.rpartition(".")
             return next(filter(None, (self._members(path, held, own, family) for path in of.files)), [])
-        found = self._in_files(of.files, original, name, family, depth)
+        found = self._in_files(of.files, original, name, family, depth, tried)
         if found or family != "rust":
             return found
         every = ((path, each) for path in of.files for each in self.defined(path))
@@ -217,8 +252,9 @@ class VisibleNames(FileDefinitions):
             if family == "csharp" and (kept := [each for each in at if may_take(each[1].signature, arguments)]):
                 return kept
             # A part of a class of C# may have the method, and another part its base.
-            parts = self._seen_from(path, family) if family == "csharp" else [path]
-            bases = [base for part in parts for base in self._bases(part, method.qualified.rpartition(".")[0], family)]
+            of = method.qualified.rpartition(".")[0]
+            parts = self._seen_from(path, family, of) if family == "csharp" else [path]
+            bases = [base for part in parts for base in self._bases(part, of, family)]
             at = next(filter(None, (self._members(file, of, method.name, family) for file, of in bases)), [])
         return found
 
@@ -246,18 +282,19 @@ class VisibleNames(FileDefinitions):
 
         A constructor is none: its name is that of the class.
         """
-        tried = set()
+        tried: dict[tuple[str, str], int] = {}
         ahead = [(path, qualified, 0)]
         while ahead:
-            if (step := ahead.pop()) in tried:  # bases of bases lead to the same again and again
+            path, qualified, depth = ahead.pop()
+            if tried.get((path, qualified), depth + 1) <= depth:  # bases of bases lead to the same again and again
                 continue
-            tried.add(step)
-            path, qualified, depth = step
+            tried[path, qualified] = depth
             if name == qualified.rpartition(".")[2] and family in IMPLICIT:
                 continue
             wanted = f"{qualified}.{name}"
-            files = self._seen_from(path, family)
             # A class farther away may be another of its name.
+            files = self._seen_from(path, family, wanted)
+            self.steps.take(len(files))
             held = ((file, self._named_in(file).whole.get(wanted, ())) for file in files)
             found = next(([(file, each) for each in members] for file, members in held if members), [])
             if family == "c" and found and all(each.declaration for _, each in found):
@@ -270,31 +307,38 @@ class VisibleNames(FileDefinitions):
             if found:
                 return [each for each in found if not self._is_of_trait(*each)] or found
             if depth <= 3:
+                files = self._seen_from(path, family, qualified)
                 above = [(at, of, depth + 1) for file in files for at, of in self._bases(file, qualified, family)]
                 ahead += reversed(above)
         return []
 
-    def _seen_from(self, path: str, family: str) -> Collection[str]:
-        """A file and those whose names it sees, the nearest first."""
+    def _seen_from(self, path: str, family: str, qualified: str) -> Collection[str]:
+        """A file and those whose names it sees, the nearest first; of C#, where it sees all, those with this name."""
+        if family == "csharp":
+            return dict.fromkeys([path, *self._wholes.get(qualified, ())])
         return dict.fromkeys([path, *(each for found in self._visible(path, family) for each in found)])
 
     def _bases(self, file: str, qualified: str, family: str) -> Sequence[tuple[str, str]]:
         """(file, qualified name) of the classes that a class of a file names in its header behind its own name."""
         if (file, qualified) not in self._above:
-            words = [
-                word
-                for each in self._named_in(file).whole.get(qualified, ())
-                if each.kind == "class"
-                for word in _BASE.findall(_without_arguments(each.signature.partition(each.name)[2]))
-            ]
-            named = [found for word in words for found in self.bare(file, LineSpan(0, 0), word)[0]]
-            if family == "go":
-                structs = (each for each in self._named_in(file).whole.get(qualified, ()) if each.kind == "class")
-                inside = (steps for each in structs for steps in self._static.embedded(file, each))
-                named = [found for steps in inside for found in self.types(file, steps)[0]]
-            above = ((at, of.qualified) for at, of in named if of.kind == "class" and of.qualified != qualified)
-            self._above[file, qualified] = tuple(dict.fromkeys(above))
+            with self.steps.apart():
+                self._above[file, qualified] = self._read_bases(file, qualified, family)
         return self._above[file, qualified]
+
+    def _read_bases(self, file: str, qualified: str, family: str) -> Sequence[tuple[str, str]]:
+        words = [
+            word
+            for each in self._named_in(file).whole.get(qualified, ())
+            if each.kind == "class"
+            for word in _BASE.findall(_without_arguments(each.signature.partition(each.name)[2]))
+        ]
+        named = [found for word in words for found in self.bare(file, LineSpan(0, 0), word)[0]]
+        if family == "go":
+            structs = (each for each in self._named_in(file).whole.get(qualified, ()) if each.kind == "class")
+            inside = (steps for each in structs for steps in self._static.embedded(file, each))
+            named = [found for steps in inside for found in self.types(file, steps)[0]]
+        above = ((at, of.qualified) for at, of in named if of.kind == "class" and of.qualified != qualified)
+        return tuple(dict.fromkeys(above))
 
 
 def _without_arguments(text: str) -> str:

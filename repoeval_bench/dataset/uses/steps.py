@@ -1,0 +1,45 @@
+"""The steps that resolving the names of a task takes, counted alike on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MOST = 2_000_000
+"""Steps that a task may take. The most that one of the shipped packs takes is about a tenth, and so many end in
+seconds; what takes more is most likely made by a tool."""
+
+
+class TooManySteps(Exception):
+    """A task takes more steps than it may."""
+
+
+class Steps:
+    """Counts what is looked at: a type, a file or a syntax node that is asked about a name is one step.
+
+    `taken` are those of the task at hand, and `total` all.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self.taken = self.total = 0
+
+    def begin(self) -> None:
+        """Begin another task."""
+        self.taken = 0
+
+    def take(self, count: int = 1) -> None:
+        """Count steps; TooManySteps beyond the most."""
+        self.taken += count
+        self.total += count
+        if self.taken > self.most:
+            raise TooManySteps
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Count what is remembered for all tasks on its own, so that a task's steps depend on no other task."""
+        before, self.taken = self.taken, 0
+        try:
+            yield
+        finally:
+            self.taken = before
