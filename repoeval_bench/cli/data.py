@@ -190,6 +190,8 @@ def _levels(content: PackFile) -> Table:
 
 def _names(content: PackFile) -> Table:
     """How the names in the tasks' lines resolved, by tier, and why others did not."""
+    from repoeval_bench.dataset.uses.steps import DEEPEST, MOST
+
     rows = [
         (
             *(level, each.uses.tasks, each.uses.names),
@@ -203,8 +205,9 @@ def _names(content: PackFile) -> Table:
     numbers = figures("tasks that use definitions", "names", number="")
     here = ".".join(platform.python_version_tuple()[:2])
     note = (
-        f"unread: in files that cannot be parsed (Python is parsed by Python {here}, newer syntax by a newer one), or "
-        "in repositories too large for their names to be resolved"
+        f"unread: in files that cannot be parsed (Python is parsed by Python {here}, newer syntax by a newer one), "
+        f"in repositories too large for their names to be resolved, or in code that takes more than {MOST:,} steps or "
+        f"is nested more than {DEEPEST:,} deep"
     )
     return make_table(
         ["level", *numbers, "resolved", "without a definition", *figures("unread", number="")],

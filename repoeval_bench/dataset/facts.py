@@ -18,7 +18,7 @@ FACTS = {
     "has_docstring": "whether that function has a docstring",
     "is_method": "whether that function is directly in a class",
 }
-"""Facts of a task; None where the file is not valid Python 3 or the task is not in a function."""
+"""Facts of a task; None where the file is not valid Python 3 for this parser, or the task is not in a function."""
 
 
 def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
@@ -61,24 +61,27 @@ def _functions(text: str) -> tuple[_Function, ...]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the files' own invalid escapes
             tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # Python 2, or not Python: nothing is known then, as FACTS says
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # nothing is known then, as FACTS says
         return ()
-    return tuple(_functions_below(tree, 0, in_class=False))
+    return tuple(_functions_in(tree))
 
 
-def _functions_below(node: ast.AST, depth: int, *, in_class: bool) -> Iterator[_Function]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            documented = ast.get_docstring(child, clean=False) is not None
+def _functions_in(tree: ast.Module) -> Iterator[_Function]:
+    """The functions of a file, by a stack: a chain of `elif` is nested as deeply as it is long."""
+    ahead: list[tuple[ast.AST, int, bool]] = [(tree, 0, False)]
+    while ahead:
+        node, depth, in_class = ahead.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield _Function(
-                first=child.lineno,
-                last=child.end_lineno or child.lineno,
+                first=node.lineno,
+                last=node.end_lineno or node.lineno,
                 depth=depth,
-                has_docstring=documented,
+                has_docstring=ast.get_docstring(node, clean=False) is not None,
                 is_method=in_class,
             )
-            yield from _functions_below(child, depth + 1, in_class=False)
-        elif isinstance(child, ast.ClassDef):
-            yield from _functions_below(child, depth + 1, in_class=True)
-        elif not isinstance(child, ast.expr):  # no expression holds a definition
-            yield from _functions_below(child, depth, in_class=in_class)
+        is_class = isinstance(node, ast.ClassDef)
+        opened = depth + isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        # What is directly in a class is a method, also in an `if` there. No expression holds a definition.
+        inner = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+        method = is_class or (in_class and opened == depth)
+        ahead += [(child, opened, method) for child in reversed(inner)]

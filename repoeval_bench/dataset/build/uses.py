@@ -15,9 +15,11 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.uses import TIERS, Tier
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import PackUses
 from repoeval_bench.dataset.trees import read_tree
 from repoeval_bench.dataset.uses.resolver import Resolver
+from repoeval_bench.dataset.uses.steps import DEEPEST, MOST
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.uses.table import Uses
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 class TaskUses:
     """What tasks use, and how many of their names resolved by which tier, or did not for which reason, of all.
 
-    `unread` are the tasks whose file no resolver can read; they use nothing here.
+    `unread` are the tasks whose file no resolver can read, or not in so many steps; they use nothing here.
     """
 
     uses: Uses = field(default_factory=dict)
@@ -85,13 +87,18 @@ def resolve_levels(
                     found[level].pass_over(task for task in tasks if task.repo == repo)
                 continue
             files = read_tree(tree / repo, repo, ENDINGS).files
-            before = _resolved(found)
+            before, unread = _resolved(found), _unread(found)
             with Resolver(files, scip=index) as resolver:
                 for level, tasks in levels.items():
                     for task in tasks:
                         if task.repo == repo:
                             found[level].add([task], resolver)
                             bar.update()
+            if more := _unread(found) - unread:
+                notify(
+                    f"note: {count(more, 'task')} of {repo} left unread, so they use nothing under protocol uses: the "
+                    f"file cannot be parsed, is nested more than {DEEPEST:,} deep, or takes more than {MOST:,} steps"
+                )
             del resolver
             gc.collect()  # what a resolver knows of a repository refers to itself, and the next one needs the memory
             if (
@@ -107,6 +114,10 @@ def resolve_levels(
 
 def _resolved(found: Mapping[str, TaskUses]) -> int:
     return sum(each.resolved["resolved"] for each in found.values())
+
+
+def _unread(found: Mapping[str, TaskUses]) -> int:
+    return sum(len(each.unread) for each in found.values())
 
 
 def _bytes_of(folder: Path) -> int:

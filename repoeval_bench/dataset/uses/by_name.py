@@ -17,9 +17,8 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import KINDS, Definition, Kind
 from repoeval_bench.dataset.uses.python_names import Found
 from repoeval_bench.dataset.uses.script_places import ScriptPlaces
-from repoeval_bench.dataset.uses.static_bindings import binding
 from repoeval_bench.dataset.uses.static_nodes import OWN, called_with
-from repoeval_bench.dataset.uses.steps import Steps
+from repoeval_bench.dataset.uses.steps import DEEPEST, Steps, TooManyStepsError
 from repoeval_bench.dataset.uses.tree_names import IDENTIFIERS, is_bound, is_macro, receiver_of, text_of
 from repoeval_bench.dataset.uses.visible_names import STANDARD, VisibleNames
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.core.languages import Language
     from repoeval_bench.dataset.uses.python_modules import Reason
     from repoeval_bench.dataset.uses.static_types import Members
 
@@ -66,12 +66,17 @@ class _Use:
     arguments: int | None
 
 
+def _query(language: Language) -> str:
+    return "[" + " ".join(f"({kind})" for kind in IDENTIFIERS[language.name]) + "] @name"
+
+
 class ByName(VisibleNames):
     """The names in the files of a repository that are in one of the families."""
 
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         super().__init__(files, steps)
         self._types = ScriptPlaces(self._trees)
+        self._locals: dict[tuple[str, LineSpan], frozenset[str] | None] = {}
 
     def names_in(self, path: str, lines: LineSpan) -> list[Found] | None:
         """Every name on these lines in order; None where the file's grammar is not installed."""
@@ -92,17 +97,16 @@ class ByName(VisibleNames):
             if each.kind in ("function", "method") and each.lines.overlaps(lines)
         ]
         wanted = LineSpan(min([lines.start, *(e.start for e in around)]), max([lines.end, *(e.end for e in around)]))
-        query = "[" + " ".join(f"({kind})" for kind in IDENTIFIERS[language.name]) + "] @name"
+        query = _query(language)
         found: list[_Use] = []
         local = {each.name for each in self.defined(path) if lines.contains(each.lines) and lines != each.lines}
         file = self._files[path]
         try:
             parsed = self._trees.of(path)
-            for match in parsed.matches(query, wanted):
+            local |= self._bound_on(path, wanted)
+            for match in parsed.matches(query, lines):
                 (node,) = match["name"]
                 at = parsed.span(node)
-                if not receiver_of(node) and is_bound(node):
-                    local.add(parsed.text(node))
                 if at.start in lines:
                     line = file.chars_of(at)
                     column = parsed.chars(node).start - line.start
@@ -110,6 +114,20 @@ class ByName(VisibleNames):
         except GrammarError:
             return None
         return found, frozenset(local)
+
+    def _bound_on(self, path: str, lines: LineSpan) -> frozenset[str]:
+        """The names that are bound on some lines: of a function, which many tasks are in, they are read once."""
+        if (path, lines) not in self._locals:
+            parsed = self._trees.of(path)
+            found: frozenset[str] | None = None
+            if not parsed.is_deeper(DEEPEST, lines):
+                names = (match["name"][0] for match in parsed.matches(_query(self._language[path]), lines))
+                found = frozenset(parsed.text(each) for each in names if not receiver_of(each) and is_bound(each))
+            self._locals[path, lines] = found
+        bound = self._locals[path, lines]
+        if bound is None:
+            raise TooManyStepsError
+        return bound
 
     def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int], *, typed: bool) -> _Use:
         receiver = text_of(receiver_of(node))
@@ -129,9 +147,18 @@ class ByName(VisibleNames):
             inside=inside,
             members=members,
             kind=node.type,
-            elsewhere=not scripted and _is_elsewhere(node, self.family(path) or ""),
+            elsewhere=not scripted and self._is_elsewhere(node, self.family(path) or ""),
             arguments=None if scripted else called_with(node),
         )
+
+    def _is_elsewhere(self, node: Node, family: str) -> bool:
+        """Whether a name is that of a type of C or C++, or called before a local has it: in Java no local is called."""
+        if family == "java" and called_with(node) is not None:
+            return True
+        called = node.parent is not None and node.parent.child_by_field_name("function") == node
+        if not called:
+            return (family, node.type) == ("c", "type_identifier")
+        return self._static.bindings.of(node, text_of(node)) is None
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
         """What a name means by its type, other than what is defined on the lines; none where it may be several.
@@ -221,11 +248,3 @@ class ByName(VisibleNames):
             return members, None
         _, reason = self.bare(path, LineSpan(0, 0), steps[-1])
         return (), reason if reason == "third party" else "dynamic"
-
-
-def _is_elsewhere(node: Node, family: str) -> bool:
-    """Whether a name is that of a type of C or C++, or called before a local has it: in Java no local is called."""
-    if family == "java" and called_with(node) is not None:
-        return True
-    called = node.parent is not None and node.parent.child_by_field_name("function") == node
-    return binding(node, text_of(node)) is None if called else (family, node.type) == ("c", "type_identifier")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.python_modules import Modules, Name, Outside, Package, Target
-from repoeval_bench.dataset.uses.python_scopes import Bound, Scope
 from repoeval_bench.dataset.uses.python_values import Class, Instance, Items, Routine, Type
+
+if TYPE_CHECKING:
+    from repoeval_bench.dataset.uses.python_scopes import Bound, Scope
 
 
 class Members:
-    """The attributes of values; `infer` gives the types of an expression in a scope, `cut` hears of what it goes without."""
+    """The attributes of values; `infer` gives the types of an expression in a scope, `cut` hears what goes without."""
 
     def __init__(
         self,

@@ -10,12 +10,14 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.uses.python_exports import Exports, exports
 from repoeval_bench.dataset.uses.python_scopes import Imported, Module, Scope
-from repoeval_bench.dataset.uses.steps import Steps
+
+if TYPE_CHECKING:
+    from repoeval_bench.dataset.uses.steps import Steps
 
 Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
 """Why a name leads to no definition: Python's own, another package's, known at run time alone, or not found."""

@@ -83,7 +83,7 @@ class Types:
         return found
 
     def _is_unknown(self, key: tuple[ast.AST, Scope]) -> bool:
-        """Whether nothing can be known of an expression here: it is too far, or it was cut short as it would be again."""
+        """Whether an expression is too far to be known, or was cut short before as it would be again."""
         if len(self._busy) > _DEPTH:
             self._cut.add(_TOO_FAR)
             return True

@@ -22,7 +22,7 @@ from repoeval_bench.dataset.uses.definitions import Definitions
 from repoeval_bench.dataset.uses.python_modules import Modules, is_python
 from repoeval_bench.dataset.uses.python_names import Found, names_in
 from repoeval_bench.dataset.uses.scip import ScipNames
-from repoeval_bench.dataset.uses.steps import Steps, TooManySteps
+from repoeval_bench.dataset.uses.steps import Steps, TooManyStepsError
 
 _SHORTEST = 6
 _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
@@ -79,7 +79,7 @@ class Resolver(ExitStack):
         self.steps.begin()
         try:
             return self._uses(path, lines)
-        except TooManySteps:
+        except TooManyStepsError:
             return None
 
     def _uses(self, path: str, lines: LineSpan) -> Resolution | None:

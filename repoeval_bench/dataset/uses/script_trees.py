@@ -11,11 +11,12 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.dataset.uses.imports import EVERY, Imports
-from repoeval_bench.dataset.uses.steps import Steps
 from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from repoeval_bench.dataset.uses.steps import Steps
 
 FUNCTIONS = frozenset(
     {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
-from repoeval_bench.dataset.uses.script_trees import child
+from repoeval_bench.dataset.uses.script_trees import Trees, child
 from repoeval_bench.dataset.uses.tree_names import text_of
 
 if TYPE_CHECKING:
@@ -45,25 +48,48 @@ class Bound:
     steps: tuple[Step, ...] = ()
 
 
-def binding(node: Node, name: str) -> Bound | None:
-    """The nearest binding of a name above a node in its function; None where it is not a local one."""
-    at, parent = node, node.parent
-    for _ in range(_HIGHEST):
-        if parent is None or parent.parent is None:  # what is outermost is a definition
-            break
-        if parent.type == "type_case" and (found := _case(parent, name)):
-            return found
-        if parent.type in _AROUND and at != child(parent, "value", "right"):
-            for each in _bound(parent):
-                if text_of(each.name) == name:
-                    return each
-        for before in reversed(parent.named_children):
-            if before.end_byte <= node.start_byte:
-                found = next((each for each in _within(before) if text_of(each.name) == name), None)
-                if found is not None:
-                    return found
-        at, parent = parent, parent.parent
-    return None
+class Bindings:
+    """The bindings in syntax trees; what a node binds is read once."""
+
+    def __init__(self, trees: Trees) -> None:
+        self._trees = trees
+        self._inside: dict[Node, Mapping[str, list[tuple[int, Bound]]]] = {}
+
+    def begin(self) -> None:
+        """Forget what nodes bind: they hold their trees."""
+        self._inside.clear()
+
+    def of(self, node: Node, name: str) -> Bound | None:
+        """The nearest binding of a name above a node in its function; None where it is not a local one."""
+        at, parent = node, self._trees.parent(node)
+        for _ in range(_HIGHEST):
+            around = self._trees.parent(parent) if parent is not None else None
+            if parent is None or around is None:  # what is outermost is a definition
+                break
+            self._trees.steps.take()
+            if parent.type == "type_case" and (found := _case(parent, name)):
+                return found
+            if parent.type in _AROUND and at != child(parent, "value", "right"):
+                for each in _bound(parent):
+                    if text_of(each.name) == name:
+                        return each
+            every = self._in(parent).get(name, ())
+            if before := bisect_right(every, node.start_byte, key=itemgetter(0)):
+                return every[before - 1][1]
+            at, parent = parent, around
+        return None
+
+    def _in(self, parent: Node) -> Mapping[str, list[tuple[int, Bound]]]:
+        """Name -> (where it ends, binding) of the children of a node that bind one, in order."""
+        if parent not in self._inside:
+            found: dict[str, list[tuple[int, Bound]]] = defaultdict(list)
+            for each in parent.named_children:
+                # Of what one child binds twice, the last counts.
+                bound = [(text_of(part.name), (each.end_byte, part)) for part in _within(each)]
+                for name, last in dict(reversed(bound)).items():
+                    found[name].append(last)
+            self._inside[parent] = found
+        return self._inside[parent]
 
 
 def _within(node: Node) -> Iterator[Bound]:

@@ -15,7 +15,7 @@ from repoeval_bench.core.definitions import Definition as Parsed
 from repoeval_bench.core.definitions import defining_nodes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.uses.script_trees import Trees, child
-from repoeval_bench.dataset.uses.static_bindings import Step, binding
+from repoeval_bench.dataset.uses.static_bindings import Bindings, Step
 from repoeval_bench.dataset.uses.static_library import INSIDE, KEEPS, ONE, OPENS, POINTERS
 from repoeval_bench.dataset.uses.static_nodes import (
     CALLS,
@@ -73,6 +73,7 @@ class StaticTypes:
 
     def __init__(self, trees: Trees, names: VisibleNames) -> None:
         self._trees, self._names = trees, names
+        self.bindings = Bindings(trees)
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
         self._literals: dict[tuple[str, int], Value | None] = {}
         self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
@@ -85,6 +86,7 @@ class StaticTypes:
         """
         self._known.clear()
         self._literals.clear()
+        self.bindings.begin()
         self._depth = 0
         if len(self._nodes) > _KEPT:
             self._nodes.clear()
@@ -214,7 +216,7 @@ class StaticTypes:
 
     def _of_name(self, path: str, node: Node) -> Value | None:
         name = text_of(node)
-        bound = binding(node, name)
+        bound = self.bindings.of(node, name)
         if bound is None:
             line = self._trees.of(path).span(node).start
             found, reason = self._names.bare(path, LineSpan(line, line + 1), name)
@@ -229,7 +231,7 @@ class StaticTypes:
         steps = text_of(owner).replace("::", ".").split(".") if owner is not None else []
         if name.type in GENERIC:
             name = next((each for each in name.named_children if each.type in _NAMES), name)
-        if steps and all(map(str.isidentifier, steps)) and binding(node, steps[0]) is None:
+        if steps and all(map(str.isidentifier, steps)) and self.bindings.of(node, steps[0]) is None:
             found, reason = self._names.of_module(path, steps, text_of(name))
             if found or reason == "third party":
                 return self._first(found) if found else _OUTSIDE
@@ -369,7 +371,7 @@ class StaticTypes:
         return self._members(of, name, {})
 
     def _members(self, of: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
-        """The same; a type that was `tried` is asked no more: of many typedefs, one another's names, each is met once."""
+        """The same; a type that was `tried` is not asked again: typedefs may be names of one another."""
         key = of.path, text_of(of.node)
         if key not in tried:
             self._names.steps.take()

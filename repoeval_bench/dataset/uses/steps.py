@@ -9,8 +9,12 @@ MOST = 2_000_000
 """Steps that a task may take. The most that one of the shipped packs takes is about a tenth, and so many end in
 seconds; what takes more is most likely made by a tool."""
 
+DEEPEST = 2_000
+"""Syntax nodes in each other up to which a task's names are looked at: each step up a tree begins at its root, so deep
+code takes the square of its depth. Nobody writes so by hand, and Python's own parser gives up not far from there."""
 
-class TooManySteps(Exception):
+
+class TooManyStepsError(Exception):
     """A task takes more steps than it may."""
 
 
@@ -29,11 +33,11 @@ class Steps:
         self.taken = 0
 
     def take(self, count: int = 1) -> None:
-        """Count steps; TooManySteps beyond the most."""
+        """Count steps; TooManyStepsError beyond the most."""
         self.taken += count
         self.total += count
         if self.taken > self.most:
-            raise TooManySteps
+            raise TooManyStepsError
 
     @contextmanager
     def apart(self) -> Iterator[None]:

@@ -15,11 +15,11 @@ from repoeval_bench.dataset.uses.imports import EVERY, Import, Imports
 from repoeval_bench.dataset.uses.script_trees import Trees
 from repoeval_bench.dataset.uses.static_nodes import may_take, parameters_of
 from repoeval_bench.dataset.uses.static_types import StaticTypes
-from repoeval_bench.dataset.uses.steps import Steps
 
 if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition as Parsed
     from repoeval_bench.dataset.uses.python_modules import Reason
+    from repoeval_bench.dataset.uses.steps import Steps
 
 STANDARD = {"c": ("std",), "rust": ("std", "core", "alloc")}
 """Family -> what its standard library is called where a name is looked up in it."""
