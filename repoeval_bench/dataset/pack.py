@@ -49,8 +49,8 @@ class PackUses(BaseModel):
     """What resolving a level's names gave.
 
     tasks: how many use a definition; unread: how many are in a file that cannot be read, or not in so many steps.
-    names: all in tasks' lines. resolved: tier -> names; without: reason -> names that lead to no definition. The others are
-    locals and the like.
+    names: all in tasks' lines. resolved: tier -> names; without: reason -> names that lead to no definition. The others
+    are locals and the like.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
