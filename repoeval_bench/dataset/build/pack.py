@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -262,11 +263,17 @@ class _Building:
         return tasks
 
     def _file(self, repo: str, path: str) -> SourceFile:
-        return SourceFile(repo, path, decode((self._folder / TREE / repo / path).read_bytes()))
+        return _read(self._folder / TREE, repo, path)
 
     def _write(self, root: Path, name: str, path: str, raw: bytes) -> None:
         write_plain(root / path, raw)
         self._hashes.append(f"{hashlib.sha256(raw).hexdigest()}  {name}\n")
+
+
+@lru_cache(maxsize=64)
+def _read(tree: Path, repo: str, path: str) -> SourceFile:
+    """A file of a pack in the making; many candidates are in one, and a long file is not read for each of them."""
+    return SourceFile(repo, path, decode((tree / repo / path).read_bytes()))
 
 
 def _version(package: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MOST = 2_000_000
-"""Steps that a task may take. The most that one of the shipped packs takes is about a tenth, and so many end in
-seconds; what takes more is most likely made by a tool."""
+MOST = 200_000
+"""Steps that a task may take. Tasks of published packages take up to some thousand, and so many more end in about a
+second."""
 
 DEEPEST = 2_000
 """Syntax nodes in each other up to which a task's names are looked at: each step up a tree begins at its root, so deep
