@@ -231,26 +231,26 @@ def scores_nothing(measure: str, means: Iterable[float]) -> bool:
 
 
 class Comparisons(list[Comparison]):
-    """A list of comparisons in which a measure's name finds the one of that measure."""
+    """A list of comparisons in which a measure's name finds those of that measure, one for each pair of runs."""
 
     @overload
-    def __getitem__(self, key: SupportsIndex | str) -> Comparison: ...
+    def __getitem__(self, key: SupportsIndex) -> Comparison: ...
     @overload
-    def __getitem__(self, key: slice) -> list[Comparison]: ...
-    def __getitem__(self, key: SupportsIndex | str | slice) -> Comparison | list[Comparison]:
-        """By position; or by a measure, of which a UsageError says that it is missing or of several pairs."""
+    def __getitem__(self, key: slice | str) -> Comparisons: ...
+    def __getitem__(self, key: SupportsIndex | slice | str) -> Comparison | Comparisons:
+        """By position; or all of a measure, in their order: a UsageError where it is missing."""
+        if isinstance(key, slice):
+            return Comparisons(super().__getitem__(key))
         if not isinstance(key, str):
             return super().__getitem__(key)
         known = {each.measure for each in self}
-        wanted = key if key in known else str(Measure.parse(key))
-        found = [each for each in self if each.measure == wanted]
-        if not found:
-            raise UsageError(f"{wanted} is not among the compared measures; they are {', '.join(sorted(known))}")
-        if len(found) > 1:
-            raise UsageError(
-                f"{wanted} was compared for {len(found)} pairs of runs; compare one pair, or go through all"
-            )
-        return found[0]
+        measure = key if key in known else str(Measure.parse(key))
+        if measure not in known:
+            raise UsageError(f"{measure} is not among the compared measures; they are {', '.join(sorted(known))}")
+        return Comparisons(each for each in self if each.measure == measure)
+
+    def __str__(self) -> str:
+        return "\n".join(map(repr, self))
 
     def _repr_html_(self) -> str:
         rows = [

@@ -202,7 +202,10 @@ def _placed(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> dict[s
 
 
 def _label(spec: str, size: int | None) -> str:
-    return chunker_name(spec, sized=True) if size is None else f"{chunker_name(spec)} at {size:,}"
+    """The chunker at the baseline's size that its chunks are of; alone where it has no option for a size."""
+    if size is None or chunker_size(spec) is None:
+        return chunker_name(spec, sized=True)
+    return f"{chunker_name(spec)} at {size:,}"
 
 
 def _with_id(run: RunView) -> str:

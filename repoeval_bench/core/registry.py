@@ -6,7 +6,8 @@ imported when they are made.
 
 What a part from outside offers:
 
-- chunker: `chunk(file)` gives the `Chunk`s of a `SourceFile`, made with `Chunk.cut`, in order of their start.
+- chunker: `chunk(file)`, or a call with the file, gives the `Chunk`s of a `SourceFile`, made with `Chunk.cut`, in order
+  of their start.
 - embedder: `encode(texts, role)` gives an array (n, dim); `identity` is a mapping of all that decides a vector
   (model, version, options), as the cache keeps vectors by it.
 - retriever: `search(queries, k, exclude)` gives a `Run` with a ranking for each query.
@@ -48,7 +49,8 @@ class Kind:
     `gives` are the parameters that are not options. `offers` are the attributes that a part from outside must have;
     `data` is the class of a part that is not made but is there. `wrapper` completes a part from outside: it is called
     with the part and its `Chosen`. A function with the parameter `called_with` is a part itself, and its further
-    parameters are options; any other callable makes one.
+    parameters are options; any other callable makes one, which may be called in turn. `shown` is how what it offers is
+    written, for who wrote something else.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Kind:
     data: str = ""
     wrapper: str = ""
     called_with: str = ""
+    shown: str = ""
 
     @property
     def plural(self) -> str:
@@ -78,6 +81,7 @@ KINDS: Mapping[str, Kind] = {
             table="repoeval_bench.chunkers.registry:CHUNKERS",
             offers=("chunk",),
             called_with="file",
+            shown="chunk(self, file), or __call__(self, file), which gives a list of Chunk",
             wrapper="repoeval_bench.chunkers._adapters:NamedChunker",
         ),
         Kind(
@@ -85,6 +89,7 @@ KINDS: Mapping[str, Kind] = {
             table="repoeval_bench.embedding.registry:EMBEDDERS",
             gives=("spec", "folder", "notify"),
             offers=("encode", "identity"),
+            shown="encode(self, texts, role), which gives an array (n, dim), and a mapping `identity`",
             wrapper="repoeval_bench.embedding.plug_in:PlugInEncoder",
         ),
         Kind(
@@ -92,12 +97,14 @@ KINDS: Mapping[str, Kind] = {
             table="repoeval_bench.retrieval.registry:RETRIEVERS",
             gives=("chunks", "own", "embedder", "ideal", "scorer"),
             offers=("search",),
+            shown="search(self, queries, k, exclude), which gives a Run",
             wrapper="repoeval_bench.retrieval.plug_in:PlugInRetriever",
         ),
         Kind(
             name="reranker",
             table="repoeval_bench.retrieval.registry:RERANKERS",
             offers=("score",),
+            shown="score(self, query, texts), which gives a number for each text",
             wrapper="repoeval_bench.retrieval.plug_in:PlugInScorer",
         ),
         Kind(
@@ -199,8 +206,10 @@ class Chosen:
             else:
                 made = factory(**asked, **self.options)
         missing = [name for name in kind.offers if not hasattr(made, name)]
+        if missing and kind.called_with and callable(made):
+            made, missing = SimpleNamespace(**dict.fromkeys(kind.offers, made)), []
         if missing:
-            raise SpecError(f"{self.spec} has no {missing[0]}; see docs/plug-ins.md for what {_a(kind.name)} offers")
+            raise SpecError(f"{self.spec} has no {missing[0]}; {_a(kind.name)} has {kind.shown} (docs/plug-ins.md)")
         return load(kind.wrapper)(made, self)
 
 

@@ -256,6 +256,22 @@ def test_without_a_baseline_every_pair_is_compared(tmp_path):
     assert found[5].micro.treatment == runs[2].metrics.micro["hit@5"]
 
 
+@pytest.mark.parametrize("n_runs", [2, 3, 4])
+def test_a_measures_name_finds_one_comparison_for_each_pair(tmp_path, n_runs):
+    """Whatever the number of runs, in the order of the pairs; printed, a line each."""
+    runs = [
+        write_run(tmp_path / str(i), {name: rng(i).uniform(0, 1, 20).tolist() for name in ("ndcg@10", "mrr")})
+        for i in range(n_runs)
+    ]
+    compared = compare(runs)
+    of_mrr = compared["MRR"]
+    assert len(of_mrr) == n_runs * (n_runs - 1) // 2
+    assert of_mrr == [each for each in compared if each.measure == "mrr"]
+    assert str(of_mrr).splitlines() == list(map(repr, of_mrr))
+    assert len(compare(runs, runs[0])["mrr"]) == n_runs - 1
+    assert "<table>" in of_mrr[:1]._repr_html_()
+
+
 def test_a_ceiling_is_compared_and_not_tested(tmp_path):
     """Its difference and interval are given without a p or a verdict, and the others' p is adjusted without it."""
     base = rng().uniform(0.3, 0.6, 120)

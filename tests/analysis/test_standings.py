@@ -253,3 +253,13 @@ def test_two_runs_at_one_size_keep_their_own_names(results):
     (agreed,) = agreements([body, context])
     assert (agreed.n_rows, agreed.n_compared) == (3, 1)
     assert agreed.changed == {"ast:max_nws=700": ("better", "worse")}
+
+
+@pytest.mark.parametrize("spec", ["exec:node cut.js", "exec:node cut.js --size 900", "functions", "py:mine:halves"])
+def test_a_chunker_without_a_size_is_called_by_its_name_alone(results, spec):
+    """It is compared with the baseline of its mean size all the same."""
+    made(results, spec, 0.31, 450)
+    (body,) = standings(leaderboard(results, apart=True).boards)
+    (place,) = [place for place in body.placed.values() if place.spec == spec]
+    assert (place.label, place.size) == (spec, 500)
+    assert place.run_id in body.against

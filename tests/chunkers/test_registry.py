@@ -127,6 +127,27 @@ def test_a_class_by_name_is_built_with_typed_options_and_its_spec_is_ours(plug_i
     assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:5], SOURCE.text[5:]]
 
 
+@pytest.mark.parametrize("options", ["", ":at=5"])
+def test_a_class_whose_objects_are_called_is_a_chunker(tmp_path, monkeypatch, options: str) -> None:
+    """And so is what a function makes, if that is called."""
+    (tmp_path / "called.py").write_text(
+        "from repoeval_bench.core.source import Chunk\n"
+        "from repoeval_bench.core.spans import CharSpan\n\n"
+        "class Halves:\n"
+        "    def __init__(self, at: int = 2):\n        self.at = at\n"
+        "    def __call__(self, file):\n"
+        "        ends = (0, self.at), (self.at, len(file.text))\n"
+        "        return [Chunk.cut(file, CharSpan(*each)) for each in ends]\n\n"
+        "def halving(at: int = 2):\n    return Halves(at).__call__\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    at = 5 if options else 2
+    for name in ("Halves", "halving"):
+        chunker = make_chunker(f"py:called:{name}{options}")
+        assert chunker.spec == f"py:called:{name}:at={at}"
+        assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:at], SOURCE.text[at:]]
+
+
 @pytest.mark.parametrize("name", ["Strings", "Backwards", "Liar", "Broken"])
 def test_a_plug_in_that_breaks_the_contract_stops_with_the_file_and_its_name(plug_in: str, name: str) -> None:
     with pytest.raises(ChunkError) as caught:

@@ -166,10 +166,10 @@ text = "a text"
 @pytest.mark.parametrize(
     ("kind", "name", "message"),
     [
-        ("chunker", "Nothing", "has no chunk; see docs/plug-ins.md for what a chunker offers"),
-        ("embedder", "Nothing", "has no encode; see docs/plug-ins.md for what an embedder offers"),
-        ("retriever", "Nothing", "has no search"),
-        ("reranker", "Nothing", "has no score"),
+        ("chunker", "Nothing", "has no chunk; a chunker has chunk(self, file), or __call__(self, file), "),
+        ("embedder", "Nothing", "has no encode; an embedder has encode(self, texts, role), "),
+        ("retriever", "Nothing", "has no search; a retriever has search(self, queries, k, exclude), "),
+        ("reranker", "Nothing", "has no score; a reranker has score(self, query, texts), "),
         ("protocol", "text", "is a str; a protocol is a repoeval_bench.protocols.protocol.Protocol"),
         ("measure", "text", "is a str; a measure is a repoeval_bench.metrics.definition.Definition"),
         ("chunker", "text", "is a str; name a class"),

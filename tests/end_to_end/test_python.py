@@ -83,8 +83,8 @@ def test_runs_are_named_by_object_id_chunker_or_path(made):
     for names in ([f"py:{__name__}:halves", "ast"], [str(runs[0].folder), runs[1].run_id], [runs[0].folder, runs[1]]):
         assert compare(names, out=out) == found
     assert choose(["ast", runs[0].run_id], out=out) == choose([runs[1], runs[0]])
-    assert found["nDCG@10"] is next(each for each in found if each.measure == "ndcg@10")
-    assert found["area lineR"].measure == "line_recall_auc"
+    assert found["nDCG@10"] == [next(each for each in found if each.measure == "ndcg@10")]
+    assert [each.measure for each in found["area lineR"]] == ["line_recall_auc"]
     assert found[0].primary
     with pytest.raises(UsageError, match="is not among the compared measures"):
         found["rbp"]

@@ -106,7 +106,7 @@ def test_the_forest_is_on_the_side_of_0_on_which_compare_is(tmp_path):
         write_run(tmp_path / name, {"mrr": values.tolist()}, files=files)
         for name, values in (("a", np.full(len(files), 0.5)), ("b", 0.5 + differences))
     ]
-    said = compare(made)["mrr"]
+    (said,) = compare(made)["mrr"]
     assert said.ci[0] < 0
     text = forest_figure(*made, "mrr", names=("a", "b"), look=looks(made)[1]).description
     assert f"micro mean: {said.difference:+.4f} [{said.ci[0]:+.4f}, {said.ci[1]:+.4f}]" in text
