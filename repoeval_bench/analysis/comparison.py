@@ -62,7 +62,7 @@ def compare(
     its scores too. `equivalence` is the margin within which two means count as equal, above 0 and below 1; without one,
     equality is never claimed. `seed` is that of every draw. Runs of different protocols, data or queries,
     fewer than two runs and measures that they do not share are a UsageError. A run is an object, or a folder, id or
-    chunker that names one in `out`. Of the result, `["ndcg@10"]` are the comparisons of that measure, one for each pair.
+    chunker that names one in `out`. Of the result, `["ndcg@10"]` are that measure's comparisons, one for each pair.
     """
     check_margin(equivalence)
     if isinstance(runs, str | Path | RunView):

@@ -136,14 +136,22 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or offer the nearest one; an empty word is refused, which would mean the current folder."""
+        """Find the command, or offer the nearest one.
+
+        Refused are an empty word, which would mean the current folder, and a second value of an option that has one.
+        """
         for before, word in zip(["", *args], args, strict=False):
             if not word or (word.startswith("--") and word.endswith("=")):
                 place = f"after {before}" if not word else f"of {word}"
                 raise click.UsageError(f"the value {place} is empty, as an unset variable leaves it; give one", ctx)
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise click.UsageError(nearest("command", args[0], COMMANDS), ctx)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            from repoeval_bench.cli.options import refuse_repeated  # `--help` imports no options
+
+            refuse_repeated(command, rest, ctx)
+        return name, command, rest
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -163,7 +164,7 @@ def _option(
     if option.variable:
         made |= {"envvar": option.variable, "show_envvar": True}
     if option.words:
-        made |= {"callback": partial(_words, kind=get_args(kinds[0])[0]), "default": None}
+        made |= {"multiple": True, "callback": partial(_words, kind=get_args(kinds[0])[0])}
     elif several is not None or isinstance(default, tuple):
         made |= {"multiple": True, "default": several or default or ()}
     elif kinds == [bool]:
@@ -177,13 +178,34 @@ def _option(
 
 
 def _words(
-    _context: click.Context, parameter: click.Parameter, value: str | None, *, kind: type[str | int]
+    _context: click.Context, parameter: click.Parameter, values: Sequence[str], *, kind: type[str | int]
 ) -> tuple[str | int, ...] | None:
-    """Words separated by blanks or commas, each of a kind; None where there are none."""
+    """Words separated by blanks or commas, each of a kind, of all values; None where there are none."""
+    text = " ".join(values)
     try:
-        return tuple(map(kind, (value or "").replace(",", " ").split())) or None
+        return tuple(map(kind, text.replace(",", " ").split())) or None
     except ValueError:
-        raise UsageError(f"{parameter.opts[0]} {value!r}: give whole numbers, separated by commas") from None
+        raise UsageError(f"{parameter.opts[0]} {text!r}: give whole numbers, separated by commas") from None
+
+
+def refuse_repeated(command: click.Command, words: Sequence[str], context: click.Context) -> None:
+    """A click.UsageError where an option that takes one value is on the command line twice.
+
+    click itself takes the last value without a word. Other mistakes are told when the command is parsed.
+    """
+    inner = click.Context(command, parent=context, info_name=command.name, resilient_parsing=True)
+    try:
+        _, rest, order = command.make_parser(inner).parse_args(list(words))
+    except click.UsageError:
+        return
+    times = Counter(each for each in order if isinstance(each, click.Option))
+    for option, n in times.items():
+        # A flag that is set twice is set; one that can be unset too has two values.
+        if n > 1 and not (option.multiple or option.count or (option.is_flag and not option.secondary_opts)):
+            name = max(option.opts, key=len)
+            raise click.UsageError(f"{name} is given {n} times and takes one value; leave all but one out", inner)
+    if isinstance(command, click.Group) and rest and (further := command.get_command(inner, rest[0])):
+        refuse_repeated(further, rest[1:], inner)
 
 
 def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> None:

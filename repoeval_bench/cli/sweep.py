@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
+def _sizes(values: Sequence[str], further: Sequence[str]) -> tuple[int, ...]:
     """Whole numbers above 0, separated by blanks or commas; the ones behind the first need no quotes."""
-    if first is None:
+    if not values:
         if further:
             raise UsageError(f"{further[0]!r} does not belong to an option; sizes are given as --sizes 500 1000 1500")
         return ()
-    words = " ".join((first, *further)).replace(",", " ").split()
+    words = " ".join((*values, *further)).replace(",", " ").split()
     wrong = [word for word in words if not is_whole(word) or int(word) < 1]
     if wrong or not words:
         no_size = f"{wrong[0]!r} is not a size; give" if wrong else "give"
-        raise UsageError(f"--sizes {first!r}: {no_size} whole numbers, such as --sizes 500 1000 1500")
+        raise UsageError(f"--sizes {' '.join(values)!r}: {no_size} whole numbers, such as --sizes 500 1000 1500")
     return tuple(map(int, words))
 
 
@@ -50,6 +50,7 @@ def _sizes(first: str | None, further: Sequence[str]) -> tuple[int, ...]:
 @click.option(
     "--sizes",
     "size",
+    multiple=True,
     metavar="N …",
     help="Nominal sizes for each chunker's own size option; without it, k is swept.",
 )
@@ -62,7 +63,7 @@ def sweep_command(
     home: Path | None,
     execution: ExecutionRequest,
     as_json: bool,
-    size: str | None,
+    size: tuple[str, ...],
     sizes: tuple[str, ...],
     commands: bool,
     **asked: Any,
@@ -80,7 +81,7 @@ def sweep_command(
     nominal: tuple[int, ...] = ()
     with problems.about("sizes"):
         nominal = _sizes(size, sizes)
-    if size is None and not asked["measures"]:
+    if not size and not asked["measures"]:
         asked["measures"] = K_MEASURES
     requests = at_sizes(requests_of(chunker, asked), nominal, problems)
     if commands:

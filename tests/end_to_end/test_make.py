@@ -91,7 +91,7 @@ def test_every_field_of_a_request_has_a_variable(checkout, target, models):
 def test_a_value_arrives_as_it_was_typed(checkout):
     """Blanks, quotes and commas; those of an option that is repeated are separated by blanks."""
     _, read = called(checkout, "eval", "CHUNKER=ast py:it's:C", "OUT=a,b", "SOURCE=a b", "REPOS=x y")
-    assert read == {"chunker": ["ast", "py:it's:C"], "out": "a,b", "source": "a b", "repos": "x y"}
+    assert read == {"chunker": ["ast", "py:it's:C"], "out": "a,b", "source": "a b", "repos": ["x", "y"]}
 
 
 def test_coderag_is_given_no_chunker_unless_one_is_asked_for(checkout):
