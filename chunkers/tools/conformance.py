@@ -16,7 +16,7 @@ from itertools import pairwise, zip_longest
 
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES, generated
 from repoeval_bench.chunkers.tools.smallest import smallest
-from repoeval_bench.core.errors import BenchError, LanguageError
+from repoeval_bench.core.errors import BenchError, ChunkError, LanguageError, others_errors_as
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.spans import CharSpan
@@ -170,11 +170,11 @@ def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...], tuple
     fails_on: list[str] = []
     for language, (path, text) in SAMPLES.items():
         try:
-            chunker.chunk(SourceFile("suite", path, text))
+            _cut(chunker, SourceFile("suite", path, text))
         except LanguageError:
             not_cut.append(language)
             continue
-        except Exception:  # noqa: BLE001 - reported with the other inputs
+        except BenchError:  # reported with the other inputs
             fails_on.append(language)
         files += [SourceFile("suite", path, text), SourceFile("suite", path, text[: len(text) // 2])]
     return files, tuple(not_cut), tuple(fails_on)
@@ -203,17 +203,26 @@ def broken_promises(chunker: Chunker, file: SourceFile) -> dict[str, str]:
 def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[Chunk]]:
     """The promises that the file tries, each with how it is broken ("" if it is not), and the chunks, if any."""
     try:
-        chunks = list(chunker.chunk(file))
-    except Exception as error:  # noqa: BLE001 - any exception of a chunker is reported here
-        message = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
-        return {"no failure": message}, ()
-    strangers = [chunk for chunk in chunks if type(chunk) is not Chunk]
-    if strangers:
-        what = f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"
-        return {"no failure": "", "chunks": what}, ()
-    found = {promise: look(chunker, file, chunks) for promise, look in _LOOKS.items()}
+        chunks = _cut(chunker, file)
+    except BenchError as error:
+        return {"no failure": str(error)}, ()
+    try:
+        with others_errors_as(ChunkError):  # what is returned may be anything
+            strangers = [chunk for chunk in chunks if type(chunk) is not Chunk]
+            if strangers:
+                what = f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"
+                return {"no failure": "", "chunks": what}, ()
+            found = {promise: look(chunker, file, chunks) for promise, look in _LOOKS.items()}
+    except ChunkError as error:
+        return {"no failure": "", "chunks": f"returned chunks that cannot be read ({error})"}, ()
     tried = {promise: detail for promise, detail in found.items() if detail is not None}
     return {"no failure": "", "chunks": "", **tried}, chunks
+
+
+def _cut(chunker: Chunker, file: SourceFile) -> list[Chunk]:
+    """Return the chunks as they come; whatever the chunker raises, an exit too, is an error of ours."""
+    with others_errors_as(ChunkError):
+        return list(chunker.chunk(file))
 
 
 # Each of these says how a promise is broken, "" where it is kept, None where the file and its chunks cannot break it.
@@ -338,8 +347,8 @@ def _spec_problem(chunker: Chunker) -> str:
 def _chunks_or_none(chunker: Chunker, file: SourceFile) -> Sequence[Chunk] | None:
     """The chunks, or None for a failure, which `broken_promises` reports."""
     try:
-        return [chunk for chunk in chunker.chunk(file) if isinstance(chunk, Chunk)]
-    except Exception:  # noqa: BLE001 - reported by broken_promises
+        return [chunk for chunk in _cut(chunker, file) if isinstance(chunk, Chunk)]
+    except BenchError:  # reported by broken_promises
         return None
 
 

@@ -121,6 +121,61 @@ def test_each_defect_breaks_its_promise(chunker, promise: str) -> None:
     assert "does not conform" in str(report)
 
 
+class PanicException(BaseException):
+    """What a panic of Rust becomes: no Exception."""
+
+
+class SpeechlessError(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+class Raises(Based):
+    def __init__(self, error):
+        self.error = error
+
+    def spoil(self, file, chunks):
+        raise self.error
+
+
+class ReturnsOdd(Based):
+    def __init__(self, **odd):
+        self.odd = odd
+
+    def spoil(self, file, chunks):
+        return [replace(chunk, **self.odd) for chunk in chunks]
+
+
+class Unprintable:
+    def __repr__(self):
+        raise ValueError("no words")
+
+
+class ReturnsUnprintable(Based):
+    def spoil(self, file, chunks):
+        return [Unprintable()]
+
+
+@pytest.mark.parametrize(
+    ("chunker", "promise"),
+    [
+        (Raises(SystemExit(0)), "no failure"),
+        (Raises(PanicException("index out of bounds")), "no failure"),
+        (Raises(RecursionError()), "no failure"),
+        (Raises(MemoryError()), "no failure"),
+        (Raises(SpeechlessError()), "no failure"),
+        (ReturnsOdd(chars=None), "chunks"),
+        (ReturnsOdd(text=None), "chunks"),
+        (ReturnsOdd(lines=7), "chunks"),
+        (ReturnsUnprintable(), "chunks"),
+    ],
+)
+def test_whatever_is_raised_or_returned_breaks_a_promise(chunker, promise: str) -> None:
+    """It ends neither the suite, nor with what was seen so far as if that were all."""
+    assert promise in broken_promises(chunker, SourceFile("suite", "case.py", "a = 1\n"))
+    assert promise in {each.promise for each in check_chunker(chunker, examples=0).findings if each.n_broken}
+
+
 def test_the_input_that_is_shown_is_small() -> None:
     report = check_chunker(FailsOnTabs(), examples=3)
     (finding,) = [finding for finding in report.findings if finding.n_broken]
