@@ -9,11 +9,13 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.recommendation import Recommendation, check_recommendation, recommend
+from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
 from repoeval_bench.cli.output import OUTPUT_HTML, page_of, write_and_say
 from repoeval_bench.core.errors import NoDataError, ResultError
+from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
@@ -81,6 +83,7 @@ def recommend_command(
             found = recommend(benchmark, **fields, **places, notify=say)
         if found.answers:
             _show(found, request.model_copy(update={"source": source}), report, out, as_json=as_json)
+    say(f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs")
     # Where jobs failed, that has been told by now.
     if found.n_failed:
         raise ResultError("\n  ".join([f"{count(found.n_failed, 'run')} failed; left out:", *found.left_out]))

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -81,9 +81,8 @@ def _sweep(path: Path) -> None:
         return
     import fcntl
 
-    shape = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}")
     with os.scandir(path.parent) as entries:
-        left = [Path(entry) for entry in entries if shape.fullmatch(entry.name) and not entry.is_symlink()]
+        left = [Path(entry) for entry in entries if is_temporary(entry.name, {path.name}) and not entry.is_symlink()]
     for each in left:
         with suppress(OSError):
             if time.time() - each.stat().st_mtime < _JUST_MADE:
@@ -95,6 +94,14 @@ def _sweep(path: Path) -> None:
             finally:
                 os.close(handle)
 
+
+def is_temporary(name: str, of: Collection[str]) -> bool:
+    """Whether a file or folder of this name is the temporary one of one of these."""
+    shape = _TEMPORARY.fullmatch(name)
+    return shape is not None and shape[1] in of
+
+
+_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{8}")
 
 _JUST_MADE = 60.0
 """Seconds in which a temporary file may exist before its process holds it."""
@@ -176,6 +183,15 @@ def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
+
+
+def bytes_in(folder: Path) -> int:
+    """How many bytes the files below a folder have; of what vanishes meanwhile, none."""
+    found = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            found += path.lstat().st_size if path.is_file() else 0
+    return found
 
 
 def sha256_file(path: Path) -> str:

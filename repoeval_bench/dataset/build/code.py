@@ -130,7 +130,7 @@ class CodeFile:
     language: Language | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Gathered:
     """What was found in a source so far: files of code and lines by language, and what was left out by reason.
 
