@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from support.embedding_server import Server
 
+# What the user's shell says of colours, widths, languages and bytecode moves what is printed. Tests begin without it,
+# and so do the processes that they start.
+for _name in (
+    *("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLORTERM"),
+    *("COLUMNS", "LINES", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "PYTHONIOENCODING", "PYTHONDONTWRITEBYTECODE"),
+):
+    os.environ.pop(_name, None)
+os.environ["LC_ALL"] = "C.UTF-8"
 # As the command line does: thousands of tests and their modules would be searched for garbage again and again.
 gc.set_threshold(200_000, 20, 100)
 # A slow machine is not a fault of the code: `make bench` shows times, and tests never assert them.

@@ -1,0 +1,39 @@
+"""The tests of the command line hold whatever the user's shell says of colours, widths, language and bytecode."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+OF_THE_COMMAND_LINE = (
+    "tests/cli/test_commands.py",
+    "tests/cli/test_echo.py",
+    "tests/cli/test_explain.py",
+    "tests/cli/test_listing.py",
+    "tests/end_to_end/test_answer.py",
+    "tests/end_to_end/test_compare_cli.py",
+    "tests/end_to_end/test_interrupted.py",
+    "tests/report/test_tables_printed.py",
+)
+"""Where text is printed plainly, as a table, on a terminal, and to a reader that goes away."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("colour", ["NO_COLOR", "FORCE_COLOR"])
+def test_the_user_s_environment_moves_no_test(colour):
+    others = {"COLUMNS": "40", "LANG": "C", "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "REPOEVAL_"))}
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow and not network and not full_data"]
+    done = subprocess.run(
+        [*command, *OF_THE_COMMAND_LINE],
+        cwd=ROOT,
+        env=kept | others | {colour: "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert " failed" not in done.stdout
