@@ -8,10 +8,9 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 import zlib
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
@@ -24,73 +23,88 @@ def write_atomic(path: Path, data: str | bytes | Iterable[str | bytes]) -> None:
 
     What is written may come in pieces.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            _hold(handle)
-            stream.writelines(_encoded(data))
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with _temporary(path, _new_file) as temporary:
+        try:
+            with temporary.open("wb") as stream:
+                stream.writelines(_encoded(data))
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 @contextmanager
 def folder_beside(path: Path) -> Iterator[Path]:
     """A new folder in which what is to be at `path` is made; rename it, or it is removed at the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path)
-    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
-        with _held(folder):
+    with _temporary(path, tempfile.mkdtemp) as folder:
+        try:
             yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    if sys.platform == "win32":  # folders cannot be opened
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
+def _temporary(path: Path, make: Callable[[str, str, Path], str]) -> Iterator[Path]:
+    """A new file or folder beside `path` that no other process removes while this one lives and is in the block."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path.parent)
+    with ExitStack() as held:
+        while True:
+            temporary = Path(make(_ENDING, f".{path.name}.", path.parent))
+            if _holds(temporary, held):
+                break
+        yield temporary
+
+
+def _new_file(suffix: str, prefix: str, folder: Path) -> str:
+    handle, name = tempfile.mkstemp(suffix, prefix, folder)
+    os.close(handle)
+    return name
+
+
+def _holds(path: Path, held: ExitStack) -> bool:
+    """Lock a temporary file or folder; False where another process removed it before that."""
+    if sys.platform == "win32":  # folders cannot be opened, and nothing is swept
+        return True
+    import fcntl
+
     try:
-        _hold(handle)
-        yield
-    finally:
-        os.close(handle)
+        handle = os.open(path, os.O_RDONLY)
+        held.callback(os.close, handle)
+        with suppress(OSError):  # a file system without locks: nothing is swept there either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
-def _hold(handle: int) -> None:
-    """Mark a temporary file or folder as in use for as long as this process lives and has it open."""
+def sweep(folder: Path) -> None:
+    """Remove from a folder, and from those directly in it, what processes that were killed left half-made.
+
+    What a process still writes is locked by it. A folder that is not there, or cannot be read, is passed over.
+    """
+    _sweep(folder)
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                _sweep(Path(entry))
+
+
+def _sweep(folder: Path) -> None:
     if sys.platform == "win32":
         return
     import fcntl
 
-    with suppress(OSError):  # a file system without locks: nothing is swept there either
-        fcntl.flock(handle, fcntl.LOCK_EX)
-
-
-def _sweep(path: Path) -> None:
-    """Remove temporary files and folders for this path that a process left when it was killed."""
-    if sys.platform == "win32":
-        return
-    import fcntl
-
-    with os.scandir(path.parent) as entries:
-        left = [Path(entry) for entry in entries if is_temporary(entry.name, {path.name}) and not entry.is_symlink()]
-    for each in left:
+    left: list[Path] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        left = [Path(entry) for entry in entries if _TEMPORARY.fullmatch(entry.name) and not entry.is_symlink()]
+    for path in left:
         with suppress(OSError):
-            if time.time() - each.stat().st_mtime < _JUST_MADE:
-                continue
-            handle = os.open(each, os.O_RDONLY)
+            handle = os.open(path, os.O_RDONLY)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an OSError where another process has it
-                shutil.rmtree(each) if each.is_dir() else each.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
             finally:
                 os.close(handle)
 
@@ -101,10 +115,9 @@ def is_temporary(name: str, of: Collection[str]) -> bool:
     return shape is not None and shape[1] in of
 
 
-_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{8}")
-
-_JUST_MADE = 60.0
-"""Seconds in which a temporary file may exist before its process holds it."""
+_ENDING = ".part"
+_TEMPORARY = re.compile(r"\.(.+)\.[a-z0-9_]{8}\.part")
+"""The names of temporary files and folders, which nobody else gives."""
 
 
 def write_named(path: Path, data: str | bytes | Iterable[str | bytes], instead: str = "another file") -> None:

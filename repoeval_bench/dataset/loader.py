@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.files import sweep
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index, repoeval
 from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced
@@ -58,7 +59,9 @@ def load_benchmark(
         repoeval.check_repositories(repos or (), benchmark.files)
         benchmark = replace(benchmark, **asked)
         return with_questions(benchmark, Path(questions)) if questions else benchmark
-    obtained = obtain(str(source), chosen, data_home(home))
+    kept = data_home(home)
+    sweep(kept)
+    obtained = obtain(str(source), chosen, kept)
     installed = obtained.installed
     tasks = installed.read_tasks()
     if obtained.fetched or obtained.notes or len(tasks) < installed.whole_size(tasks)[0]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.files import check_writable as check_place
-from repoeval_bench.core.files import packed, readable, sha256_text, write_atomic
+from repoeval_bench.core.files import packed, readable, sha256_text, sweep, write_atomic
 from repoeval_bench.core.spec import Spec, short_hash
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs import records
@@ -151,9 +151,11 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
 def check_writable(results: Path) -> None:
     """Fail before hours of work, not after: a UsageError unless files can be made in `results`.
 
-    Where that is the cache of a store, a StoreError unless objects can be put there.
+    Where that is the cache of a store, a StoreError unless objects can be put there. What commands that were killed
+    left there is removed.
     """
     check_place(results, "another results folder with --out", folder=True)
+    sweep(results)
     if store := Results.at(results).store:
         store.check_writable()
 

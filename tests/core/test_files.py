@@ -5,12 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from repoeval_bench.core.files import check_writable, folder_beside, sha256_file, sha256_unchanged, write_atomic
+from repoeval_bench.core.files import check_writable, folder_beside, sha256_file, sha256_unchanged, sweep, write_atomic
+from support.command import bench
 
 HALF_WAY = """
 import sys, time
@@ -43,12 +46,6 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def grow_old(folder):
-    """As if what is there were of yesterday."""
-    for path in folder.iterdir():
-        os.utime(path, (time.time() - 86_400,) * 2)
-
-
 def write_both(folder):
     write_atomic(folder / "a.json", "whole")
     with folder_beside(folder / "made") as made:
@@ -57,32 +54,48 @@ def write_both(folder):
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path, writer):
-    """kill -9 gives no chance to clean up: the next write of the same file, and of the same folder, does it."""
+    """kill -9 gives no chance to clean up: the next write beside it does it, at once, whatever it writes."""
     assert len(names(tmp_path)) == 2
     writer.send_signal(signal.SIGKILL)
     writer.wait()
-    grow_old(tmp_path)
-    (tmp_path / ".a.json.note").write_text("of somebody else")
-    (tmp_path / ".a.jsonl.abcd1234").write_text("of another file")
-    grow_old(tmp_path)
-    write_both(tmp_path)
-    assert names(tmp_path) == [".a.json.note", ".a.jsonl.abcd1234", "a.json", "made"]
-    assert (tmp_path / "a.json").read_text() == "whole"
+    (tmp_path / ".a.json.settings").write_text("of somebody else")
+    write_atomic(tmp_path / "b.json", "whole")
+    assert names(tmp_path) == [".a.json.settings", "b.json"]
+
+
+def test_what_is_left_in_the_folders_of_a_folder_is_removed_too(tmp_path, writer):
+    """Of a process that is gone, never of one that runs."""
+    before = names(tmp_path)
+    sweep(tmp_path.parent)
+    assert names(tmp_path) == before
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    sweep(tmp_path.parent)
+    assert names(tmp_path) == []
+    sweep(tmp_path / "nowhere")
+
+
+def test_what_another_process_removed_before_it_was_held_is_made_again(tmp_path, monkeypatch):
+    """Between making a file and holding it there is a moment, in which a process that sweeps may come."""
+    made = []
+
+    def new_file(*arguments):
+        made.append(tempfile.mkstemp(*arguments))
+        if len(made) == 1:
+            Path(made[0][1]).unlink()
+        return made[-1]
+
+    monkeypatch.setattr("repoeval_bench.core.files.tempfile", SimpleNamespace(mkstemp=new_file))
+    write_atomic(tmp_path / "a.json", "whole")
+    assert len(made) == 2
+    assert names(tmp_path) == ["a.json"]
 
 
 def test_what_a_running_process_holds_is_kept(tmp_path, writer):
-    """However old it is, and however many write the same file."""
+    """However many write the same file."""
     before = names(tmp_path)
-    grow_old(tmp_path)
     write_both(tmp_path)
     assert set(before) < set(names(tmp_path))
-
-
-def test_what_was_just_made_is_kept(tmp_path):
-    """Between making a file and holding it there is a moment."""
-    (tmp_path / ".a.json.abcd1234").write_text("x")
-    write_both(tmp_path)
-    assert names(tmp_path) == [".a.json.abcd1234", "a.json", "made"]
 
 
 def test_a_failure_leaves_nothing(tmp_path):
@@ -115,3 +128,21 @@ def test_a_hash_of_a_large_file_is_of_what_the_file_holds_now(tmp_path):
         path.write_bytes(b"two")
     os.utime(path, ns=(stamp, stamp))
     assert sha256_unchanged(path) == sha256_file(path) == hashlib.sha256(b"two").hexdigest()
+
+
+def test_the_next_command_removes_it_from_a_finished_run_and_from_the_home(tmp_path, mirror):
+    """Where nothing is written again: a stored run is taken as it is, and so is what the home holds."""
+    words = ("eval", "-c", "fixed", "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "results")
+    assert bench(*words, home=tmp_path / "home").code == 0
+    (manifest,) = (tmp_path / "results").glob("*/manifest.json")
+    places = (manifest.parent, tmp_path / "home" / "models")
+    before = names(manifest.parent)
+    for place in places:
+        place.mkdir(exist_ok=True)
+        command = [sys.executable, "-c", HALF_WAY, str(place)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(signal.SIGKILL)
+        assert len([name for name in names(place) if name.endswith(".part")]) == 2
+    assert bench(*words, home=tmp_path / "home").code == 0
+    assert [names(place) for place in places] == [before, []]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.files import folder_beside
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
@@ -291,16 +292,13 @@ def benchmark_of(source: str, folder: Path, *, notify: Callable[[str], None] = l
     """
     if is_benchmark(source):
         return source
-    with os_errors_as(DatasetError, f"{folder} cannot be written", "name another folder with --out"):
-        folder.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
-    try:
+    with ExitStack() as stack:
+        with os_errors_as(DatasetError, f"{folder} cannot be written", "name another folder with --out"):
+            work = stack.enter_context(folder_beside(folder / "pack"))
         built = build_pack(BuildRequest(sources=(source,)), work / "pack", notify=notify)
         target = folder / f"{slug(built.content.name, 32)}-{_fingerprint(built)}"
         if not target.is_dir():
             built.root.rename(target)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return str(target)
 
 
