@@ -84,9 +84,14 @@ class Answer:
         return self.arms[candidate.run_id]
 
     @property
+    def few(self) -> bool:
+        """Whether there are so few queries that not even a leader is named."""
+        return self.n_queries < FEWEST_TASKS
+
+    @property
     def enough(self) -> bool:
         """Whether there is enough data to show anything."""
-        return self.n_queries >= FEWEST_TASKS and self.choice.best.probability is not None
+        return not self.few and self.choice.best.probability is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -103,7 +108,10 @@ class Recommendation:
     runs: tuple[Path, ...]
 
     def __repr__(self) -> str:
-        said = [f"{each.protocol} by {each.retriever}: {each.best.label}" for each in self.answers]
+        said = [
+            f"{each.protocol} by {each.retriever}: {'too few queries' if each.few else each.best.label}"
+            for each in self.answers
+        ]
         return f"<Recommendation {'; '.join(said) or 'without an answer'}>"
 
     def _repr_html_(self) -> str:
@@ -112,7 +120,15 @@ class Recommendation:
         for answer in self.answers:
             asked, behind = f"{answer.protocol} by {answer.retriever}", answer.behind
             for place, each in enumerate(answer.choice.candidates):
-                said = "best" if place == 0 else "behind" if each in behind else "not told apart"
+                said = (
+                    "too few queries"
+                    if answer.few
+                    else "best"
+                    if place == 0
+                    else "behind"
+                    if each in behind
+                    else "not told apart"
+                )
                 rows.append((asked, answer.arm(each).label, answer.choice.measure, f"{each.mean:.4f}", said))
         names = ("asked", "chunker", "measure", "mean", "against the best")
         return html_table(f"{repr(self)[1:-1]} ({self.data})", names, rows)
@@ -145,7 +161,13 @@ def recommend(
     if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
     request = RecommendRequest.of(asked)
-    settings = request.requests(request.protocols or suitable(benchmark))
+    protocols = request.protocols or suitable(benchmark)
+    if not request.protocols and protocols[0] not in ("uses", "questions"):
+        notify(
+            f"note: fewer than {FEWEST_TASKS} tasks use a definition that is not shown, so protocol "
+            f"{protocols[0]} decides"
+        )
+    settings = request.requests(protocols)
     problems = Problems()
     check_recommendation(request, home, problems, settings)
     problems.check()

@@ -14,9 +14,10 @@ from repoeval_bench.cli.console import print_json, print_lines, print_paragraph,
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
 from repoeval_bench.cli.output import OUTPUT_HTML, page_of, write_and_say
-from repoeval_bench.core.errors import NoDataError, ResultError
+from repoeval_bench.core.errors import DatasetError, ResultError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
+from repoeval_bench.dataset.build.code import is_test
 from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
@@ -67,13 +68,16 @@ def recommend_command(
     source = benchmark_of(request.source, out / PACKS, notify=say)
     pack = Pack.at(source)
     if pack and not pack.content.levels[DEFAULT.level].tasks:
-        raise NoDataError(
+        raise DatasetError(
             f"{request.source} has no function that can be a task, so chunkers cannot be compared on it; name more code"
         )
     # A worker may be in another folder.
     elsewhere_too = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": elsewhere_too}
     benchmark = load_benchmark(**data, home=home, notify=say)
+    files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
+    if files and all(map(is_test, files)):
+        say(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     jobs: dict[str, Any] = {"out": out, "without": frozenset(), "sample": request.tasks}
     with runs_on(execution, home=home, notify=say, told=page_of(execution), **jobs) as as_jobs:

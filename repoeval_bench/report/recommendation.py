@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 def answer_sentences(answer: Answer) -> list[str]:
     """Which chunker and size; how sure that is, its gain and its cost; then what more data it would take."""
-    choice, found = answer.choice, _who(answer)
+    choice = answer.choice
+    asked = f"{count(answer.n_queries, 'query')} in {cluster_count(choice.n_clusters, choice.clustered_by)}"
+    if answer.few:
+        more = f"{FEWEST_TASKS} are the least; name more code, or add questions with --queries"
+        return [f"Not enough data: {asked} cannot show which chunker is better; {more}."]
     if choice.found_nothing:
         where = f"under protocol {answer.protocol} by {answer.retriever}"
         return [found_nothing(choice.measure, choice.over, where)]
+    found = _who(answer)
     if not answer.enough:
-        asked = f"{count(answer.n_queries, 'query')} in {cluster_count(choice.n_clusters, choice.clustered_by)}"
         found = f"Not enough data: {asked} cannot show which chunker is better. {found}"
     missing = missing_data(choice, nearest_shown=choice.candidates[1] in answer.behind)
     return [
@@ -107,6 +111,7 @@ def recommendation_table(found: Recommendation) -> Table:
         f"{answer.protocol} by {answer.retriever}: {answer.best.label} has the highest mean"
         f"{', told apart from all others' if len(answer.behind) == len(answer.choice.candidates) - 1 else ''}"
         for answer in found.answers[1:]
+        if not answer.few
     ]
     queries = {answer.protocol: answer.n_queries for answer in reversed(found.answers)}
     notes.append("queries: " + ", ".join(f"{protocol} {n:,}" for protocol, n in reversed(queries.items())))
@@ -127,8 +132,8 @@ def recommendation_record(found: Recommendation) -> dict[str, Any]:
                 "retriever": answer.retriever,
                 "enough_data": answer.enough,
                 "answer": answer_sentences(answer),
-                "best": asdict(answer.best),
-                "gain": comparison_records([answer.gain])[0] if answer.gain else None,
+                "best": None if answer.few else asdict(answer.best),
+                "gain": comparison_records([answer.gain])[0] if answer.gain and not answer.few else None,
                 "queries": answer.n_queries,
                 "arms": {run_id: asdict(arm) for run_id, arm in answer.arms.items()},
                 "choice": choice_record(answer.choice),

@@ -183,6 +183,17 @@ def gather(origin: Origin, languages: Collection[str], found: Gathered) -> Itera
             found.endings[PurePosixPath(entry.path).suffix.lower()] += 1
 
 
+def is_test(path: str) -> bool:
+    """Whether a file is a test by its path, as the test runners of the ten languages find them."""
+    return _TEST.search(path) is not None
+
+
+_TEST = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+$"
+    r"|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|/)[^/]*\wTests?\.(?:java|cs|cpp|cc)$"
+)
+
+
 def no_code(origin: Origin, found: Gathered, languages: Sequence[str]) -> str:
     """The sentence for a source without a file of code."""
     if not origin.paths and not found.left_out:
@@ -191,6 +202,8 @@ def no_code(origin: Origin, found: Gathered, languages: Sequence[str]) -> str:
     endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in found.endings.most_common(5))
     counts = ", ".join(f"{number} {reason}" for reason, number in found.counts.items())
     seen = f" (endings: {endings})" if endings else ""
+    if found.endings[".ipynb"]:
+        seen += "; to read notebooks, make code of them: jupyter nbconvert --to script FOLDER/*.ipynb"
     return f"the source {origin.name} has no code in {wanted} of its own; left out: {counts}{seen}{found.way_out}"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.dataset.build.code import RULES, name_reason, text_reason
+from repoeval_bench.dataset.build.code import RULES, is_test, name_reason, text_reason
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,15 @@ def test_compiled_scripts_say_so_at_their_end():
 def test_every_reason_is_explained():
     for reason in ("hidden", "vendored", "generated", "minified", "not text", "unusable name", "unknown language"):
         assert reason in RULES
+
+
+@pytest.mark.parametrize(
+    "path", ["tests/a.py", "src/test_a.py", "a_test.go", "a.spec.ts", "src/__tests__/a.js", "ATest.java"]
+)
+def test_tests_are_known_by_their_paths(path):
+    assert is_test(path)
+
+
+@pytest.mark.parametrize("path", ["src/a.py", "contest.py", "latest/a.py", "testing.py", "a/inspect.ts", "Latest.java"])
+def test_other_code_is_no_test(path):
+    assert not is_test(path)
