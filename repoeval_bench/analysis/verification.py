@@ -77,7 +77,8 @@ class Verification:
 
     `mean` is the headline mean of the protocol's first measure, or the run's first, as it was computed, `ci` its 95 %
     interval; None where nothing was computed, because the data is other data. `ranking` says whether the ranking was
-    computed too, `reason` why not; two of its scores are the same within `tolerance`. `as_stored` was taken over.
+    computed too, `reason` why not; two of its scores are the same within `tolerance`, and `moved` is how far any two at
+    one place are apart. `as_stored` was taken over.
     """
 
     run_id: str
@@ -90,6 +91,7 @@ class Verification:
     ranking: RankingStatus | None = None
     reason: str = ""
     tolerance: float = 0.0
+    moved: float = 0.0
     as_stored: tuple[str, ...] = ()
 
     @property
@@ -164,6 +166,7 @@ def _compare(run: RunView, again: Replay, benchmark: Benchmark, *, into: Path) -
         ranking=RankingStatus.AS_STORED if again.computed is None else RankingStatus.RECOMPUTED,
         reason=again.reason,
         tolerance=again.tolerance,
+        moved=_moved(again),
         as_stored=(
             *(["the ranking with its scores"] if again.computed is None else []),
             *([] if again.counts_tokens else [_TOKENS_OF_A_MODEL]),
@@ -186,6 +189,12 @@ def _ranking_differences(again: Replay) -> Iterator[Difference]:
         for place in other_places(stored, computed, again.tolerance) if stored else ():
             claimed, ours = (_ranked_at(each, place) for each in (stored, computed))
             yield _difference(RUN, f"{query_id} rank {place + 1} by the request", claimed, ours)
+
+
+def _moved(again: Replay) -> float:
+    """Return the largest difference of two scores at one place of a stored and a computed ranking."""
+    pairs = ((stored, (again.computed or {}).get(query_id, ())) for query_id, stored in again.stored.items())
+    return max((abs(ours - theirs) for both in pairs for (_, ours), (_, theirs) in zip(*both, strict=False)), default=0)
 
 
 def _ranked_at(ranking: Ranking, place: int) -> str | None:

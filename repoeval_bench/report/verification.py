@@ -46,7 +46,8 @@ def _ranking(found: Verification) -> str:
     """Whether the ranking was computed, and what counts as the same, or why it was not."""
     if found.ranking is RankingStatus.AS_STORED:
         return f"ranking {found.ranking}: {found.reason}"
-    return f"ranking {found.ranking}: scores that differ by at most {found.tolerance:.0e} count as the same"
+    apart = f"its scores are at most {found.moved:.0e} apart" if found.moved else "each score is the same"
+    return f"ranking {found.ranking}: {apart} ({found.tolerance:.0e} is allowed)"
 
 
 def verification_table(found: Verification, *, every: bool) -> Table:

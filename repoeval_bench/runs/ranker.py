@@ -34,8 +34,12 @@ HARMLESS = {"minilm", "hash"}
 ROUNDED = 1.01 * 10.0**-DIGITS
 """Tolerance of scores that differ in their last bits: these may be rounded to two neighbours."""
 
-LOOSE = 1e-3
-"""Tolerance of scores that are computed in half precision, or from ranks: ten times what bf16 moves a cosine by."""
+FUSED = 3e-4
+"""Tolerance where vectors decide ranks that are fused, or a model reads pairs: two neighbours that change places move
+a reciprocal rank by 1/61 - 1/62."""
+
+HALF = 1e-3
+"""Tolerance in half precision: ten times what bf16 moves a cosine by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +51,10 @@ class Ranker:
     embedder: CachedEmbedder | None = None
     reason: str = ""
 
-    @property
-    def has_model(self) -> bool:
-        """Whether a model takes part."""
-        return self.retriever.vectors or bool(self.retriever.model)
+
+def has_model(retriever: ChosenRetriever) -> bool:
+    """Whether a model takes part in ranking."""
+    return retriever.vectors or bool(retriever.model)
 
 
 def check_names(stored: RunConfig, protocol: Protocol) -> None:
@@ -134,13 +138,10 @@ def is_of_pack(name: str, edition: str) -> bool:
     return name.startswith(f"pack-{edition}-")
 
 
-def tolerance_of(ranker: Ranker, config: RunConfig) -> float:
-    """Return by how much a score may differ between machines.
-
-    One step of the sort's rounding, if texts are read by no model or in single precision. Half precision is another on
-    another processor, and where ranks are fused or pairs are read, two chunks that change places move scores more.
-    """
-    if not ranker.has_model:
+def tolerance_of(retriever: ChosenRetriever, config: RunConfig) -> float:
+    """Return by how much a score may differ between machines; more than a step of rounding where a model takes part."""
+    if not has_model(retriever):
         return ROUNDED
-    single = config.embedder_identity.get("precision", "fp32") == "fp32"
-    return ROUNDED if single and ranker.retriever.part.row.name == DENSE else LOOSE
+    if config.embedder_identity.get("precision", "fp32") != "fp32":
+        return HALF
+    return ROUNDED if retriever.part.row.name == DENSE else FUSED

@@ -25,7 +25,7 @@ from repoeval_bench.retrieval.scope import pooled, visible
 from repoeval_bench.runs import store
 from repoeval_bench.runs.parts import PACKS, make_parts, silent
 from repoeval_bench.runs.planning import Plan, plan_all, select
-from repoeval_bench.runs.ranker import HARMLESS, check_names, config_of, make_ranker, tolerance_of
+from repoeval_bench.runs.ranker import HARMLESS, check_names, config_of, has_model, make_ranker, tolerance_of
 from repoeval_bench.runs.stages import execute
 from repoeval_bench.runs.view import RunView
 
@@ -194,7 +194,7 @@ def replay(
         try:
             outcome = made()
         except BenchError as error:
-            if not ranker.has_model:
+            if not has_model(ranker.retriever):
                 raise
             reason = str(error)
     computed = outcome.run.rankings if outcome else None
@@ -207,7 +207,7 @@ def replay(
         stored=ranking,
         computed=computed,
         reason=reason,
-        tolerance=tolerance_of(ranker, config),
+        tolerance=tolerance_of(ranker.retriever, config),
         counts_tokens=ranker.embedder is not None or not ranker.retriever.vectors,
     )
 

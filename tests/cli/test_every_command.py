@@ -307,7 +307,7 @@ def test_a_folder_that_is_not_a_finished_run_is_named_with_what_it_lacks(stored,
 @pytest.mark.parametrize("damage", ["cut", "not text"])
 def test_a_run_that_is_broken_is_named_with_its_file(stored, tmp_path, name, read, damage):
     """A file that ends early or is not text: one sentence names it, and nothing is printed."""
-    broken = tmp_path / "broken"
+    broken = tmp_path / "broken" / Path(stored["run"]).name
     shutil.copytree(stored["run"], broken)
     content = (broken / read).read_bytes()
     (broken / read).write_bytes(content[: len(content) // 2] if damage == "cut" else b"\xff\xfe" + content)

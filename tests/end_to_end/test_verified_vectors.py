@@ -5,9 +5,12 @@ import shutil
 
 import pytest
 
-from repoeval_bench.runs.ranker import LOOSE, ROUNDED
+from repoeval_bench.retrieval.choice import choose_retriever
+from repoeval_bench.runs.ranker import FUSED, HALF, ROUNDED, tolerance_of
+from repoeval_bench.runs.records import RunConfig
 from support.command import bench
 from support.embedding_server import KEY
+from support.runs import config
 
 CHUNKER = ("-c", "fixed:max_nws=400")
 
@@ -54,6 +57,7 @@ def test_scores_may_differ_by_one_step_of_rounding(hashed, mirror, home, tmp_pat
     found = json.loads(done.out)
     assert (found["ranking"], found["tolerance"]) == ("recomputed", ROUNDED)
     assert (done.code == 0, found["holds"]) == (holds, holds), found["differences"][:4]
+    assert found["moved"] == pytest.approx(max(moved, 0.0), abs=1e-7) or moved < 0
     if not holds:
         assert {each["file"] for each in found["differences"]} >= {"run.trec"}
         assert any(each["value"].endswith("rank 1 by the request") for each in found["differences"])
@@ -64,7 +68,24 @@ def test_ranks_that_follow_from_vectors_have_a_wider_tolerance(mirror, home, tmp
     words = (*CHUNKER, "--embedder", "hash", "--retriever", retriever, "--source", mirror, "--out", tmp_path)
     assert bench("eval", *words, home=home).code == 0
     found = json.loads(bench("verify", "latest", "--out", tmp_path, "--source", mirror, "--json", home=home).out)
-    assert (found["holds"], found["ranking"], found["tolerance"]) == (True, "recomputed", LOOSE)
+    assert (found["holds"], found["ranking"], found["tolerance"]) == (True, "recomputed", FUSED)
+
+
+@pytest.mark.parametrize(
+    ("retriever", "precision", "tolerance"),
+    [
+        ("bm25", "bf16", ROUNDED),
+        ("dense", "fp32", ROUNDED),
+        ("dense", "bf16", HALF),
+        ("hybrid", "fp32", FUSED),
+        ("hybrid", "fp16", HALF),
+        ("rerank:model", "fp32", FUSED),
+    ],
+)
+def test_what_a_model_computes_in_decides_the_tolerance(retriever, precision, tolerance):
+    """Half precision is another on another processor; where nothing is embedded, no precision is read."""
+    asked = RunConfig.model_validate_json(json.dumps(config(embedder_identity={"precision": precision})))
+    assert tolerance_of(choose_retriever(retriever), asked) == tolerance
 
 
 def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
