@@ -103,10 +103,10 @@ def rank(*, out: Path, output: Path | None, form: str | None, site: Path | None,
 @out_option
 @home_option
 def add(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
-    """Compute the numbers of run folders from elsewhere again, from their rankings, and copy them to the runs of --out.
+    """Compute run folders from elsewhere again, as verify does, and copy them to the runs of --out.
 
     A run that is not what it claims is refused with the values that differ (exit 1). One that cannot be computed again,
-    because it was imported or names code that is not allowed, is added and marked with that.
+    because it was imported or names code that is not allowed, is added as not verified.
     """
     from repoeval_bench.analysis.adding import add_run, check_folders
     from repoeval_bench.report.leaderboard import verification_words

@@ -146,7 +146,7 @@ allow_option = click.option(
     "allowed",
     multiple=True,
     metavar="SPEC",
-    help="Run this code of your own (py:…, exec:…) or ask this server, if the folder names it; repeat it.",
+    help="Run this code of your own (py:…, exec:…), or ask this model or server, if the folder names it; repeat it.",
 )
 
 

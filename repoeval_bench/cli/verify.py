@@ -34,11 +34,11 @@ from repoeval_bench.runs.request import DataRequest
 @json_option
 @details_option
 def verify_command(*, run: str, out: Path, as_json: bool, details: bool, **asked: Any) -> int:
-    """Compute chunks, qrels, measures, means and intervals of RUN again, from its stored ranking and the data.
+    """Compute chunks, qrels, ranking, measures, means and intervals of RUN again, from the data and what was asked.
 
     Exit 0 where all are what the folder says, 1 where a value differs or a file is broken, 2 where it cannot be tried.
-    Nothing in the folder is believed but its ranking and the texts that a model wrote, and no code or server that it
-    names is used without --allow.
+    Nothing in the folder is believed but the texts that a model wrote, and the ranking where its model is not here. No
+    code or server that the folder names is used without --allow.
     """
     found = verify(find_run(run, out), **asked, notify=say)
     if as_json:
