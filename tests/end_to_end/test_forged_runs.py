@@ -116,6 +116,17 @@ def test_a_request_for_what_does_not_exist_is_refused(run, verified, asked, name
 
 
 @pytest.mark.parametrize(
+    ("asked", "code"),
+    [({"retriever": "nonsense:foo=1", "pack": "pypi-40@2026-11"}, 2), ({"pack": "pypi-40@2026-11"}, 1)],
+)
+def test_no_forged_request_is_added_to_a_leaderboard(run, mirror, home, tmp_path, asked, code):
+    """Nothing is copied, and nothing is recorded."""
+    folder, out = asked_otherwise(run, **asked), tmp_path / "ours"
+    one_sentence(bench("leaderboard", "add", folder, "--source", mirror, "--out", out, home=home), code)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
     ("asked", "value"),
     [
         ({"pack": "pypi-40@2026-11"}, "config.pack"),

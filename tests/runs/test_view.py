@@ -153,3 +153,13 @@ def test_a_broken_file_that_no_evaluation_looks_at_names_the_folder_to_delete(ru
     write_text(run.folder / "retrieved.jsonl.gz", "{")
     with pytest.raises(ResultError, match=f"run the evaluation again once {run.folder} is deleted"):
         list(run.log_rows())
+
+
+def test_a_score_above_its_ceiling_is_refused_for_measures_that_have_one(tmp_path):
+    """Nothing passes the ceiling of a built-in measure; of a measure from outside that is not promised."""
+    ceilings = {"micro": {"ndcg@10": 0.4}, "macro": {"ndcg@10": 0.4}}
+    run = write_run(tmp_path / "faked", {"ndcg@10": [0.5] * 4}, ceilings=ceilings)
+    with pytest.raises(ResultError, match=r"means above their ceilings: ndcg@10"):
+        _ = run.scores
+    theirs = {over: {"py:mine:best": 0.4} for over in ("micro", "macro")}
+    assert len(write_run(tmp_path / "theirs", {"py:mine:best": [0.5] * 4}, ceilings=theirs).scores) == 4
