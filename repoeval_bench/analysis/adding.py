@@ -68,10 +68,11 @@ def add_run(
             raise ResultError(f"{_refusal(found)}; nothing was added")
         values = sum(found.compared.values())
         state = VerificationState(status=VerificationStatus.VERIFIED, ranking=found.ranking, reason=found.reason)
+    # First, so that a run from elsewhere is never there without it and taken for one that was made here.
+    results.record(place, state, values=values, sha256=sha256)
     if not place.is_dir():
         results.copy(folder)
     results.put(place)
-    results.record(place, state, values=values, sha256=sha256)
     return RunView(place)
 
 

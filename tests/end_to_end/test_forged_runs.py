@@ -279,8 +279,10 @@ def test_a_key_that_says_two_things_is_refused(run, verified, name, key):
 
 def test_a_folder_holds_one_run_under_its_id_and_nothing_else(run, verified, tmp_path):
     """Another name, another file, a folder, a link, a mark of one's own."""
-    renamed = shutil.copytree(run, tmp_path / "ast-1500_context_bm25-00000000")
+    renamed = shutil.copytree(run, tmp_path / "runs" / "ast-1500_context_bm25-00000000")
     assert "give the folder that name" in verified(renamed)[1]
+    found = json.loads(bench("leaderboard", "--out", renamed.parent, "--format", "json").out)
+    assert "give the folder that name" in found["not_ranked"][renamed.name]
     for name, make in (
         ("notes.txt", lambda path: path.write_text("")),
         ("verified.json", lambda path: path.write_text("{}")),
