@@ -86,7 +86,7 @@ EMBEDDERS = (
         meaning="code terms hashed into buckets: instant, for tests, without any meaning",
         where="repoeval_bench.embedding.hashing:HashEncoder",
         options={
-            "dim": Option(256, "buckets", Whole(1)),
+            "dim": Option(256, "buckets", Whole(1, 65536)),
             "seed": Option(0, "another seed, other buckets", Whole(0)),
         },
     ),
