@@ -213,7 +213,7 @@ _GRACE = 2.0
 
 _SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
 
-_LAST_WORDS = 400
+_LAST_WORDS = 100
 """Characters of standard error that are shown."""
 
 _ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b[^:]*: ")
@@ -344,7 +344,7 @@ def _read_lines(stream: BufferedReader, answers: queue.Queue[bytes | None], over
 def _keep_end(stream: BufferedReader, kept: bytearray) -> None:
     while block := stream.read1(1 << 16):
         kept += block
-        del kept[: -16 * _LAST_WORDS]
+        del kept[: -64 * _LAST_WORDS]
 
 
 def _write_all(stream: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
