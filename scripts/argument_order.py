@@ -18,8 +18,6 @@ from repoeval_bench import compare, find_run
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
 
-TURNED = {"better": "worse", "worse": "better"}
-
 
 def main() -> None:
     """Compare each pair both ways, and print one line for it."""
@@ -34,7 +32,7 @@ def main() -> None:
         both = [(each, other_way[each.measure]) for each in compare([a, b])]
         p = max(abs((one.p_adjusted or 0) - (other.p_adjusted or 0)) for one, other in both)
         ends = max((_apart(one, other) for one, other in both), default=0.0)
-        verdicts = sum(_turned(one.verdict) != other.verdict for one, other in both)
+        verdicts = sum(one.verdict.reversed() != other.verdict for one, other in both)
         print(f"{len(both):5}  {p:12.2g}  {ends:11.2g}  {verdicts:8}  {both[0][0].baseline} | {both[0][0].treatment}")
 
 
@@ -43,12 +41,6 @@ def _apart(one: Comparison, other: Comparison) -> float:
     if one.ci is None or other.ci is None:
         return 0.0 if one.ci is other.ci else float("inf")
     return max(abs(one.ci[0] + other.ci[1]), abs(one.ci[1] + other.ci[0]))
-
-
-def _turned(verdict: str) -> str:
-    """The verdict of the other order: better is worse, and all else the same."""
-    word, *rest = verdict.split(",", 1)
-    return ",".join([TURNED.get(word, word), *rest])
 
 
 if __name__ == "__main__":

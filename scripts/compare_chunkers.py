@@ -27,7 +27,8 @@ def main() -> None:
         if c.measure in MEASURES:
             low, high = c.ci or (float("nan"), float("nan"))
             print(
-                c.treatment.ljust(width) + f"{c.measure:>11} {c.difference:+.4f} [{low:+.4f}, {high:+.4f}] {c.verdict}"
+                c.treatment.ljust(width)
+                + f"{c.measure:>11} {c.difference:+.4f} [{low:+.4f}, {high:+.4f}] {c.verdict.outcome}"
             )
 
 

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from repoeval_bench.analysis.comparable import check_comparable, run_names, shared_measures
+from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.analysis.influence import influence, resting
 from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.records import Comparison, Comparisons, Influence, MeanDifference, NewRepositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable
-from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, FloatArray, flip_signs, near_alpha, near_holm
+from repoeval_bench.analysis.sign_flips import (
+    ALPHA,
+    FEWEST_CLUSTERS,
+    FIRST_FLIPS,
+    BoolArray,
+    FloatArray,
+    flip_pairs,
+    flip_signs,
+    near_alpha,
+    near_holm,
+)
 from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
+from repoeval_bench.analysis.verdicts import PairVerdict, carriers_of, judge
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING, lower_is_better
@@ -28,10 +40,8 @@ from repoeval_bench.runs.view import RunView
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import Headline
 
-_MEANS: tuple[Headline, ...] = ("micro", "macro")
-
-BORDERLINE = (0.04, 0.0625)
-"""A p (Holm) in here is reported as borderline: the last bits of another processor's scores can move it over 0.05."""
+MEANS: tuple[Headline, ...] = ("micro", "macro")
+"""The means that a run is scored by: over queries, and over repositories."""
 
 
 def check_margin(equivalence: float | None) -> None:
@@ -77,7 +87,8 @@ def compare(
     if not chosen:
         raise UsageError("nothing to compare: the runs share no measure")
     metrics = distinct[0].metrics
-    chosen.sort(key=lambda measure: measure != metrics.headline_measure)  # the primary measure comes first
+    primary = headline_measure(distinct)
+    chosen.sort(key=lambda measure: measure != primary)  # it comes first
     joined = together([run.scores for run in distinct])
     scores, tables = joined[0], [each.table(chosen) for each in joined]
     names = run_names(distinct)
@@ -87,7 +98,7 @@ def compare(
             (names[a], names[b]),
             {
                 over: (distinct[a].metrics.over(over)[measure], distinct[b].metrics.over(over)[measure])
-                for over in _MEANS
+                for over in MEANS
             },
         )
         for a, b in pairs
@@ -96,7 +107,7 @@ def compare(
     differences = np.column_stack([tables[b] - tables[a] for a, b in pairs])
     question = _Question(
         headline=metrics.headline,
-        primary=metrics.headline_measure or "",
+        primary=primary,
         margin=equivalence,
         # Every part begins with a generator of its own: leaving one out does not move another's flips.
         rng=lambda: np.random.default_rng(seed),
@@ -104,10 +115,65 @@ def compare(
     return Comparisons(_comparisons(scores, differences, columns, question))
 
 
-def pairs_with(reference: str, comparisons: Iterable[Comparison]) -> list[Comparison]:
-    """The pairs that a run is in, by its name, each as the other run minus this one."""
-    turned = (each.reversed() if each.treatment == reference else each for each in comparisons)
-    return [each for each in turned if each.baseline == reference]
+def leads(
+    table: FloatArray,
+    scores: QueryScores,
+    names: Sequence[str],
+    best: int,
+    *,
+    measure: str,
+    over: Headline,
+    means: Mapping[Headline, Sequence[float]] | None = None,
+    seed: int = SEED,
+) -> Comparisons:
+    """Compare the `best` column with each other one, adjusted over all pairs, and nothing else.
+
+    `table` is float64 (n_queries, n_runs) of one measure, the primary one, its rows the queries of `scores`; `means`
+    are those of the columns, as they are stored. Numbers are those of `compare` for the same pairs.
+    """
+    others = [column for column in range(table.shape[1]) if column != best]
+    pairs = np.array([*combinations(range(table.shape[1]), 2)], dtype=np.int64)
+    family = range(len(pairs))
+    samples = _samples(scores, table)
+    # As in `compare`: of one repository both means are one, which is tested as the mean over queries.
+    known = over in samples
+    p, n_flips = flip_pairs(
+        *samples[over if known else "micro"].files.parts(),
+        pairs,
+        np.random.default_rng(seed),
+        undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, [family] if known else []),
+    )
+    adjusted = holm(p.tolist())
+    mine = [next(i for i in family if set(pairs[i].tolist()) == {best, other}) for other in others]
+    means = means or {each: Sample.of(table, scores.clusters, scores.repos, each).mean().tolist() for each in MEANS}
+    columns = [
+        _Column(measure, (names[best], names[other]), {each: (means[each][best], means[each][other]) for each in MEANS})
+        for other in others
+    ]
+    question = _Question(headline=over, primary=measure, margin=None, rng=lambda: np.random.default_rng(seed))
+    tests = _Tests(len(pairs), [adjusted[i] for i in mine], n_flips[mine])
+    return Comparisons(_comparisons(scores, table[:, others] - table[:, [best]], columns, question, tests))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tests:
+    """The family that columns were tested in: its size, and of each column p (Holm) and how many flips it got."""
+
+    size: int
+    adjusted: Sequence[float]
+    n_flips: NDArray[np.int64]
+
+    def undecided(self) -> Callable[[FloatArray, FloatArray], BoolArray]:
+        """What gives each column as many flips as it got before."""
+        made = FIRST_FLIPS
+
+        def more(_: FloatArray, __: FloatArray) -> BoolArray:
+            nonlocal made
+            open_ = np.asarray(self.n_flips > made)
+            made *= 2
+            return open_
+
+        return more
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +196,23 @@ class _Question:
 
 
 def _comparisons(
-    scores: QueryScores, differences: FloatArray, columns: Sequence[_Column], question: _Question
+    scores: QueryScores,
+    differences: FloatArray,
+    columns: Sequence[_Column],
+    question: _Question,
+    tests: _Tests | None = None,
 ) -> list[Comparison]:
-    """What flips and tests say of each column of differences, (n_queries, n_columns)."""
+    """What flips and tests say of each column of differences, (n_queries, n_columns); of one family that is `tests`."""
     headline, margin = question.headline, question.margin
     families = _families([column.measure for column in columns], question.primary)
-    sizes = {i: len(family) for family in families for i in family}
+    sizes = {i: tests.size if tests else len(family) for family in families for i in family}
     samples = _samples(scores, differences)
-    means = _both_means(samples, columns, question, families, sizes)
-    adjusted: dict[int, float] = {}
-    for family in families:
+    means = _both_means(samples, columns, question, families, sizes, tests)
+    adjusted: dict[int, float] = dict(enumerate(tests.adjusted)) if tests else {}
+    for family in families if tests is None else ():
         adjusted |= dict(zip(family, holm([means[headline][i].p for i in family]), strict=True))
     by_cluster, effective = samples["micro"].files, effective_clusters(samples.get(headline, samples["micro"]).files)
-    tests, effects = beside(by_cluster), effect_sizes(differences)
+    undecisive, effects = beside(by_cluster), effect_sizes(differences)
     # 1 where the treatment of a query is better, -1 where the baseline is.
     moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(each.measure) else 1 for each in columns]
     found = []
@@ -161,8 +231,8 @@ def _comparisons(
                 micro=means["micro"][i],
                 macro=means["macro"][i],
                 p_adjusted=p,
-                t_p=None if p is None else tests[i][0],
-                wilcoxon_p=None if p is None else tests[i][1],
+                t_p=None if p is None else undecisive[i][0],
+                wilcoxon_p=None if p is None else undecisive[i][1],
                 effect_size=effects[i],
                 wins=int((moved[:, i] > 0).sum()),
                 ties=int((moved[:, i] == 0).sum()),
@@ -173,11 +243,11 @@ def _comparisons(
                 effective_clusters=effective,
                 clustered_by=scores.clustered_by,
                 family=sizes.get(i, 0),
-                verdict=_verdict(
+                verdict=_judged(
                     means[headline][i],
                     p,
                     margin,
-                    influences,
+                    ((scores.clustered_by, influences[0]), ("repository", influences[1])),
                     enough=by_cluster.n_clusters >= FEWEST_CLUSTERS
                     and (bool(by_cluster.sums[:, i].any()) or ties_tell(by_cluster.n_clusters, margin)),
                     lower=lower_is_better(column.measure),
@@ -216,12 +286,18 @@ def _both_means(
     question: _Question,
     families: Sequence[Sequence[int]],
     sizes: Mapping[int, int],
+    tests: _Tests | None,
 ) -> dict[Headline, list[MeanDifference]]:
     """What flips say of each column's mean over queries, and of that over repositories."""
+
+    def undecided(over: Headline) -> Callable[[FloatArray, FloatArray], BoolArray]:
+        if tests is not None and (over == question.headline or len(samples) == 1):
+            return tests.undecided()
+        of_mean = families if over == question.headline and tests is None else []
+        return lambda p, error: near_alpha(p, error) | near_holm(p, error, of_mean)
+
     means = {
-        over: _mean_differences(
-            sample, columns, over, families if over == question.headline else [], sizes, rng=question.rng
-        )
+        over: _mean_differences(sample, columns, over, sizes, undecided=undecided(over), rng=question.rng)
         for over, sample in progress(list(samples.items()), desc="flip signs of files", unit="means")
     }
     if "macro" not in means:  # of one repository both means are one
@@ -243,16 +319,14 @@ def _mean_differences(
     samples: _Samples,
     columns: Sequence[_Column],
     over: Headline,
-    families: Sequence[Sequence[int]],
     sizes: Mapping[int, int],
     *,
+    undecided: Callable[[FloatArray, FloatArray], BoolArray],
     rng: Callable[[], np.random.Generator],
 ) -> list[MeanDifference]:
     """What flips say of each column's mean."""
     sample = samples.files
-    flipped = flip_signs(
-        *sample.parts(), rng(), undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, families)
-    )
+    flipped = flip_signs(*sample.parts(), rng(), undecided=undecided)
     mean, files = sample.mean(), bounded(flipped, sample.n_clusters)
     repositories = intervals(samples.repositories, rng())
     detectable = {tests: minimum_detectable(sample, tests=tests) for tests in {1, *sizes.values()}}
@@ -330,25 +404,16 @@ def ties_tell(n_clusters: int, margin: float | None) -> bool:
     return margin is not None and (1 - margin) ** n_clusters < ALPHA
 
 
-def _verdict(
+def _judged(
     mean: MeanDifference,
     p: float | None,
     margin: float | None,
-    influences: tuple[Influence | None, Influence | None],
+    influences: Sequence[tuple[str, Influence | None]],
     *,
     enough: bool,
     lower: bool,
-) -> str:
-    if p is None:
-        return "not tested"
+) -> PairVerdict:
     inside = margin is not None and mean.ci is not None and -margin < mean.ci[0] and mean.ci[1] < margin
-    inside = inside and enough  # of very few clusters not even a point shows that two runs are equal
-    within = f"within {margin:g}" if inside else ""
-    doubt = ", borderline" if BORDERLINE[0] < p < BORDERLINE[1] else ""
-    if p < ALPHA:
-        carried = [each.rests_on for each in influences if each is not None and each.rests_on is not None]
-        if carried:
-            return f"rests on {carried[0]}"
-        word = "better" if (mean.difference > 0) != lower else "worse"
-        return f"{word}, but {within}" if within else word + doubt
-    return f"equal {within}" if within else "no difference shown" + doubt
+    # Of very few clusters not even a point shows that two runs are equal.
+    within = margin if inside and enough else None
+    return judge(mean.difference, p, lower=lower, within=within, carriers=carriers_of(influences))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
+from repoeval_bench.analysis.verdicts import SAME
 from repoeval_bench.metrics import Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 Why = Literal["other chunks", "other order", "other judgements"]
-
-SAME = 1e-12
-"""A difference below this is the rounding error of a sum, not a change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

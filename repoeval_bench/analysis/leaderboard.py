@@ -26,6 +26,7 @@ from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice, Interval
+    from repoeval_bench.analysis.verdicts import PairVerdict
     from repoeval_bench.runs.verified import VerificationState
 
 BESIDE = ("ndcg@10", "recall@10")
@@ -37,9 +38,9 @@ class Entry:
     """One run on its board. `ci` is the score's 95 % interval, `share` the score over its ceiling.
 
     `behind` is its paired difference to the first run with that one's interval, None for the first. `best_in` is the
-    share of resamples in which the run is the best, `alike` whether the test does not tell it from the first, as
-    `choose` has it; None for the only run of a board. `beside` holds the measures of `BESIDE`, `nws` the mean size of a
-    chunk; None where the run does not know. `verification` says of a run from elsewhere what was computed again.
+    share of resamples in which the run is the best, None for the only run of a board. `against_first` is the verdict on
+    it beside the first, None for that one. `beside` holds the measures of `BESIDE`, `nws` the mean size of a chunk;
+    None where the run does not know. `verification` says of a run from elsewhere what was computed again.
     """
 
     rank: int
@@ -52,7 +53,7 @@ class Entry:
     share: float | None
     behind: tuple[float, Interval] | None
     best_in: float | None
-    alike: bool | None
+    against_first: PairVerdict | None
     beside: tuple[float | None, ...]
     nws: float | None
     verification: VerificationState | None
@@ -196,7 +197,7 @@ def _board(runs: Sequence[RunView]) -> Board:
     choice = choose(runs) if len(runs) > 1 else None
     by_id = {run.run_id: run for run in runs}
     ordered = list(runs) if choice is None else [by_id[each.run_id] for each in choice.candidates]
-    alike = set() if choice is None else {each.run_id for each in choice.alike}
+    rivals = {} if choice is None else {each.run.run_id: each for each in choice.verdict.others}
     best, n = ordered[0], len(ordered)
     # All columns share their draws: every run's score, then the difference of each but the first to the first.
     scores, differences = paired_differences(best, ordered[1:], [measure])
@@ -220,7 +221,7 @@ def _board(runs: Sequence[RunView]) -> Board:
                 share=scored.shares_of_ceiling.get(measure),
                 behind=(means[n + at - 1], intervals[n + at - 1]) if at else None,
                 best_in=None if choice is None else choice.candidates[at].probability,
-                alike=None if choice is None else run.run_id in alike,
+                against_first=rivals[run.run_id].verdict.reversed() if run.run_id in rivals else None,
                 beside=tuple(scored.over(over).get(name) for name in BESIDE),
                 nws=scored.chunk_nws.mean if scored.chunk_nws else None,
                 verification=run.verification,

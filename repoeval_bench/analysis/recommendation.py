@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.arms import BASELINE, SIZES, Arm, sample_of, sized
 from repoeval_bench.analysis.choosing import choose
-from repoeval_bench.analysis.comparison import compare, pairs_with
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, UsageError
 from repoeval_bench.core.notebook import html_table
@@ -33,7 +32,8 @@ from repoeval_bench.runs.settings import Setting, evaluate_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from repoeval_bench.analysis.records import Candidate, Choice, Comparison
+    from repoeval_bench.analysis.records import Candidate, Choice
+    from repoeval_bench.analysis.verdicts import Rival, ScoredRun
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Embedder
     from repoeval_bench.runs.jobs import RunJobs
@@ -43,18 +43,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one protocol and retriever say: the choice, the chosen arm, and its lead over each other one.
+    """What one protocol and retriever say: the choice with its verdict, and the arm behind each run.
 
-    `arms` is run id -> arm, `leads` the run id of each arm but the best -> the best minus it, of the comparison of all
-    pairs. `tokens_per_nws` is how many tokens of the rule `code` (docs/packs.md) the code has for each non-whitespace
-    character.
+    `arms` is run id -> arm. `tokens_per_nws` is how many tokens of the rule `code` (docs/packs.md) the code has for
+    each non-whitespace character.
     """
 
     protocol: str
     retriever: str
     choice: Choice
     arms: Mapping[str, Arm]
-    leads: Mapping[str, Comparison]
     n_queries: int
     tokens_per_nws: float
 
@@ -69,29 +67,19 @@ class Answer:
         return self.arms[self.choice.best.run_id]
 
     @property
-    def gain(self) -> Comparison | None:
+    def gain(self) -> Rival | None:
         """The lead over `fixed` of the same size; None where the best is `fixed`, or no such run is there."""
         fixed = (run_id for run_id, arm in self.arms.items() if (arm.name, arm.size) == (BASELINE, self.best.size))
-        return self.leads.get(next(fixed, ""))
+        return self.choice.verdict.rival(next(fixed, ""))
 
-    @property
-    def behind(self) -> list[Candidate]:
-        """The candidates that the best is shown to be better than, the nearest first."""
-        return [each for each in self.choice.candidates[1:] if self.leads[each.run_id].is_shown]
-
-    def arm(self, candidate: Candidate) -> Arm:
-        """The arm of a candidate."""
-        return self.arms[candidate.run_id]
-
-    @property
-    def few(self) -> bool:
-        """Whether there are so few queries that not even a leader is named."""
-        return self.n_queries < FEWEST_TASKS
+    def arm(self, run: Candidate | ScoredRun) -> Arm:
+        """The arm of a run."""
+        return self.arms[run.run_id]
 
     @property
     def enough(self) -> bool:
         """Whether there is enough data to show anything."""
-        return not self.few and self.choice.best.probability is not None
+        return self.n_queries >= FEWEST_TASKS and self.choice.best.probability is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -108,29 +96,18 @@ class Recommendation:
     runs: tuple[Path, ...]
 
     def __repr__(self) -> str:
-        said = [
-            f"{each.protocol} by {each.retriever}: {'too few queries' if each.few else each.best.label}"
-            for each in self.answers
-        ]
+        said = [f"{each.protocol} by {each.retriever}: {each.best.label}" for each in self.answers]
         return f"<Recommendation {'; '.join(said) or 'without an answer'}>"
 
     def _repr_html_(self) -> str:
-        """Every arm of every answer with its mean, and whether the best is told apart from it."""
+        """Every arm of every answer with its mean, and what the test says of it beside the best."""
         rows = []
         for answer in self.answers:
-            asked, behind = f"{answer.protocol} by {answer.retriever}", answer.behind
-            for place, each in enumerate(answer.choice.candidates):
-                said = (
-                    "too few queries"
-                    if answer.few
-                    else "best"
-                    if place == 0
-                    else "behind"
-                    if each in behind
-                    else "not told apart"
-                )
-                rows.append((asked, answer.arm(each).label, answer.choice.measure, f"{each.mean:.4f}", said))
-        names = ("asked", "chunker", "measure", "mean", "against the best")
+            question, verdict = f"{answer.protocol} by {answer.retriever}", answer.choice.verdict
+            outcomes = ["best", *(each.verdict.outcome.reversed() for each in verdict.others)]
+            for run, outcome in zip((verdict.reference, *(each.run for each in verdict.others)), outcomes, strict=True):
+                rows.append((question, answer.arm(run).label, verdict.measure, f"{run.mean:.4f}", outcome))
+        names = ("question", "chunker", "measure", "mean", "against the best")
         return html_table(f"{repr(self)[1:-1]} ({self.data})", names, rows)
 
 
@@ -161,13 +138,7 @@ def recommend(
     if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
     request = RecommendRequest.of(asked)
-    protocols = request.protocols or suitable(benchmark)
-    if not request.protocols and protocols[0] not in ("uses", "questions"):
-        notify(
-            f"note: fewer than {FEWEST_TASKS} tasks use a definition that is not shown, so protocol "
-            f"{protocols[0]} decides"
-        )
-    settings = request.requests(protocols)
+    settings = request.requests(request.protocols or suitable(benchmark))
     problems = Problems()
     check_recommendation(request, home, problems, settings)
     problems.check()
@@ -188,7 +159,7 @@ def recommend(
 
     where: dict[str, Any] = {"out": Results.at(out, home).out, "home": home, "notify": notify, "executor": executor}
     if elsewhere is None:
-        steps = _steps(groups, by_size, late, where)
+        steps = _steps(benchmark, groups, by_size, late, where)
     else:
         steps = _steps_as_jobs(elsewhere, [each for group in groups for each in group], by_size, late)
     failed = _gather(steps, runs, left_out, partial(_tell, notify, len(settings) * sum(map(len, by_size))))
@@ -251,6 +222,7 @@ def _side_by_side(asked: Sequence[Setting], *, alone: bool) -> list[list[Setting
 
 
 def _steps(
+    benchmark: Benchmark,
     groups: Sequence[Sequence[Setting]],
     by_size: Sequence[Sequence[Arm]],
     late: Callable[[], bool],
@@ -262,7 +234,7 @@ def _steps(
     if vectors:
         spec, home, notify = vectors[0].resolved_embedder(), where["home"], where["notify"]
         cache = shared_vectors(Results.at(where["out"]).store, home, notify)
-        embedder = make_embedder(spec, home=home, notify=notify, cache=cache)
+        embedder = make_embedder(spec, home=home, benchmark=benchmark, notify=notify, cache=cache)
     corpora: Corpora = {}
     with progress(desc="chunkers", unit="chunkers", total=len(groups) * sum(map(len, by_size))) as bar:
         for group in groups:
@@ -368,16 +340,11 @@ def answer_of(setting: RunRequest, made: Sequence[tuple[Arm, RunView]], ratio: f
     """What the runs of one setting say, each with its arm; `ratio` is the answer's `tokens_per_nws`."""
     arms = {run.run_id: arm for arm, run in made}
     runs = {run.run_id: run for _, run in made}
-    choice = choose([*runs.values()])
-    # The best is picked by these scores, so its pairs are tested among all pairs, as the verdict on these runs has it.
-    pairs = pairs_with(choice.best.run, compare([*runs.values()], measures=[choice.measure]))
-    leads = {each.treatment: each.reversed() for each in pairs}
     return Answer(
         protocol=setting.protocol,
         retriever=setting.retriever,
-        choice=choice,
+        choice=choose([*runs.values()]),
         arms=arms,
-        leads={each.run_id: leads[each.run] for each in choice.candidates[1:]},
         n_queries=made[0][1].counts.queries,
         tokens_per_nws=ratio,
     )

@@ -1,12 +1,11 @@
-"""What a comparison says: a mean's difference with its interval and test, and the verdict on a pair of runs."""
+"""Records of a comparison and of a choice: differences of means with their intervals and tests, runs to choose from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, Self, SupportsIndex, overload
 
-from repoeval_bench.analysis.sign_flips import ALPHA
+from repoeval_bench.analysis.verdicts import PairVerdict, Result, Verdict
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.metrics import Measure, lower_is_better
@@ -151,7 +150,7 @@ class Comparison:
     effective_clusters: float
     clustered_by: str
     family: int
-    verdict: str
+    verdict: PairVerdict
     margin: float | None = None
     by_file: Influence | None = None
     by_repository: Influence | None = None
@@ -161,34 +160,27 @@ class Comparison:
         ends = "" if self.ci is None else f" [{self.ci[0]:+.4f}, {self.ci[1]:+.4f}]"
         return (
             f"<Comparison {self.measure}: {self.treatment} minus {self.baseline} {self.difference:+.4f}{ends}, "
-            f"{self.verdict}>"
+            f"{self.verdict.outcome}>"
         )
 
     @property
-    def is_shown(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the verdict is that one run is better."""
-        return self.verdict.startswith(("better", "worse"))
-
-    @property
-    def is_equal(self) -> bool:
-        """Whether the verdict is that the means are equal within the margin."""
-        return self.verdict.startswith("equal")
+        return self.verdict.outcome.is_significant
 
     @property
     def favours_treatment(self) -> bool:
-        """Whether the treatment's mean is the better one, shown or not."""
+        """Whether the treatment's mean is the better one, significantly or not."""
         return self.difference != 0 and (self.difference > 0) != lower_is_better(self.measure)
 
     @property
-    def hangs_on_repositories(self) -> bool:
-        """Whether the difference is shown over files, but not with the signs of whole repositories flipped."""
+    def few_repositories(self) -> bool:
+        """Whether the difference is significant over files, but not with whole repositories as the observations."""
         ci = self.mean.ci_repositories
-        return self.is_shown and self.n_repositories > 1 and (ci is None or ci[0] <= 0 <= ci[1])
+        return self.is_significant and self.n_repositories > 1 and (ci is None or ci[0] <= 0 <= ci[1])
 
     def reversed(self) -> Self:
         """The same pair the other way round: baseline - treatment, with the verdict on the former baseline."""
-        word, comma, rest = self.verdict.partition(",")
-        word = {"better": "worse", "worse": "better"}.get(word, word)
         return replace(
             self,
             baseline=self.treatment,
@@ -198,16 +190,11 @@ class Comparison:
             effect_size=None if self.effect_size is None else 0.0 - self.effect_size,
             wins=self.losses,
             losses=self.wins,
-            verdict=word + comma + rest,
+            verdict=self.verdict.reversed(),
             by_file=self.by_file and self.by_file.reversed(),
             by_repository=self.by_repository and self.by_repository.reversed(),
             on_new_repositories=self.on_new_repositories and self.on_new_repositories.reversed(),
         )
-
-    @property
-    def rests_on_one(self) -> bool:
-        """Whether the verdict is that one file or repository carries the difference."""
-        return self.verdict.startswith("rests on")
 
     @property
     def mean(self) -> MeanDifference:
@@ -223,11 +210,6 @@ class Comparison:
     def ci(self) -> Interval:
         """95 % interval of the mean that decides."""
         return self.mean.ci
-
-
-def scores_nothing(measure: str, means: Iterable[float]) -> bool:
-    """Whether no run of these means found anything: each is 0, and more would be better."""
-    return not lower_is_better(measure) and not any(means)
 
 
 class Comparisons(list[Comparison]):
@@ -260,7 +242,7 @@ class Comparisons(list[Comparison]):
                 each.baseline,
                 f"{each.difference:+.4f}",
                 "" if each.ci is None else f"{each.ci[0]:+.4f} to {each.ci[1]:+.4f}",
-                each.verdict,
+                each.verdict.outcome,
             )
             for each in self
         ]
@@ -274,8 +256,8 @@ class Candidate:
     """One of the runs to choose from.
 
     `probability` is the share of resamples of clusters in which its mean is the best; None where the clusters are
-    too few. `p` is the sign-flip test's of the best against it, adjusted by Holm over all others; None for the best.
-    `cost` is what a query that reads ten chunks reads, by the mean size of the run's chunks, in the choice's unit.
+    too few. `cost` is what a query that reads ten chunks reads, by the mean size of the run's chunks, in the choice's
+    unit.
     """
 
     run: str
@@ -283,44 +265,50 @@ class Candidate:
     mean: float
     cost: float | None
     probability: float | None = None
-    p: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Choice:
     """What can be said of k runs by the protocol's headline, best first; runs of one mean are ordered by their cost.
 
-    `cost_unit` is `tokens` where all runs count in one tokenizer, else `nws`; empty where neither is known.
-    `more_clusters` and `more_repositories` estimate how many more like these would show the difference between the
-    first two with 80 % power: 0 where it is shown, None where the two do not differ or the error is unknown. The first
-    is about files of these repositories, the second about new repositories.
+    `verdict` is what the test says of them, over all pairs. `cost_unit` is `tokens` where all runs count in one
+    tokenizer, else `nws`; empty where neither is known. `more_clusters` and `more_repositories` estimate how many more
+    like these would make the lead of the first over the second significant with 80 % power: 0 where it is, None where
+    the two do not differ or the error is unknown. The first is about files of these repositories, the second about new
+    repositories.
     """
 
-    measure: str
-    over: Literal["micro", "macro"]
-    clustered_by: str
-    n_clusters: int
-    n_repositories: int
+    verdict: Verdict
     cost_unit: str
     candidates: tuple[Candidate, ...]
     more_clusters: int | None
     more_repositories: int | None
 
     def __repr__(self) -> str:
-        alike, n = len(self.alike) - 1, len(self.candidates)
+        n, behind = len(self.candidates) - 1, len(self.verdict.behind)
         if self.found_nothing:
-            return f"<Choice of {n} by {self.measure}: no run found anything>"
-        others = f"not told apart from {alike}" if alike else "told apart from all"
-        return f"<Choice of {n} by {self.measure}: {self.best.run} {self.best.mean:.4f}, {others} of {n - 1}>"
+            return f"<Choice of {n + 1} by {self.measure}: no run found anything>"
+        return (
+            f"<Choice of {n + 1} by {self.measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
+            f"{behind} of {n}>"
+        )
 
     def _repr_html_(self) -> str:
-        alike = {each.run_id for each in self.alike}
-        rows = [
-            (each.run, f"{each.mean:.4f}", "not told apart from the best" if each.run_id in alike else "behind")
-            for each in self.candidates[1:]
+        rows = [(self.best.run, f"{self.best.mean:.4f}", "best")]
+        rows += [
+            (each.run.name, f"{each.run.mean:.4f}", each.verdict.outcome.reversed()) for each in self.verdict.others
         ]
-        best = (self.best.run, f"{self.best.mean:.4f}", "best")
-        return html_table(repr(self)[1:-1], ("run", self.measure, "against the best"), [best, *rows])
+        return html_table(repr(self)[1:-1], ("run", self.measure, "against the best"), rows)
+
+    @property
+    def measure(self) -> str:
+        """The measure that decides."""
+        return self.verdict.measure
+
+    @property
+    def over(self) -> Literal["micro", "macro"]:
+        """The mean that decides."""
+        return self.verdict.over
 
     @property
     def best(self) -> Candidate:
@@ -330,10 +318,11 @@ class Choice:
     @property
     def found_nothing(self) -> bool:
         """Whether every run scores 0, so that none is the best."""
-        return scores_nothing(self.measure, [each.mean for each in self.candidates])
+        return self.verdict.result is Result.NOTHING_FOUND
 
     @property
-    def alike(self) -> tuple[Candidate, ...]:
-        """The best run and all that the test does not tell from it, the cheapest first."""
-        found = [each for each in self.candidates if each.p is None or each.p >= ALPHA]
+    def close(self) -> tuple[Candidate, ...]:
+        """The best run and all that it is not significantly better than, the cheapest first."""
+        behind = {each.run.run_id for each in self.verdict.behind}
+        found = [each for each in self.candidates if each.run_id not in behind]
         return tuple(sorted(found, key=lambda each: each.cost or 0.0))

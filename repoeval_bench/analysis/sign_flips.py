@@ -140,6 +140,42 @@ def near_holm(p: FloatArray, error: FloatArray, families: Sequence[Sequence[int]
     return near
 
 
+def flip_pairs(
+    parts: FloatArray,
+    weights: FloatArray,
+    pairs: NDArray[np.int64],
+    rng: np.random.Generator,
+    *,
+    undecided: Callable[[FloatArray, FloatArray], BoolArray] = near_alpha,
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return p of the difference of each pair of columns, and how many flips it got, both (n_pairs,).
+
+    As `flip_signs` has them of the differences themselves, without their intervals: sums are added up once for each
+    column of `parts`, float64 (n_clusters, n_columns), and none is kept. `pairs` are positions, int64 (n_pairs, 2).
+    """
+    sample, exact = _Sample(parts, weights), len(parts) <= EXACT_CLUSTERS
+    differences = np.array([_difference_and_slack(parts, a, b) for a, b in pairs])
+    least = np.abs(differences[:, 0]) - differences[:, 1]
+    hits, n_flips = np.zeros(len(pairs)), np.zeros(len(pairs), dtype=np.int64)
+    open_, made, first = np.arange(len(pairs)), 0, FIRST_FLIPS
+    while open_.size and (made == 0 or (made < MOST_FLIPS and not exact)):
+        more = min(made or first, MOST_FLIPS - made)
+        for packed in _all_flips(len(parts)) if exact else _drawn_flips(rng, more, len(parts)):
+            for sums in sample.flipped(packed):
+                moved = np.abs(sums[:, pairs[open_, 1]] - sums[:, pairs[open_, 0]])
+                hits[open_] += np.count_nonzero(moved >= least[open_], axis=0)
+        made += more
+        n_flips[open_] += 2 ** len(parts) if exact else more
+        p = hits / n_flips
+        open_ = np.flatnonzero(undecided(p, np.sqrt(np.maximum(p * (1 - p), 1 / n_flips) / n_flips)))
+    return hits / n_flips, n_flips
+
+
+def _difference_and_slack(parts: FloatArray, first: int, second: int) -> tuple[float, float]:
+    moved = parts[:, second] - parts[:, first]
+    return float(moved.sum()), _SLACK * float(np.abs(moved).sum())
+
+
 def _all_flips(n: int) -> Iterator[Packed]:
     """Every subset of the clusters."""
     yield np.packbits((np.arange(2**n)[:, None] >> np.arange(n)) & 1, axis=1)
@@ -211,11 +247,11 @@ class _Sample:
 
     def ends(self, flips: Iterator[Packed]) -> tuple[list[FloatArray], list[FloatArray]]:
         """Ends of the interval of means for which each flip is as extreme as the observation: (n_flips,) a column."""
-        blocks = [self._ends(part) for packed in flips for part in self._flipped(packed)]
+        blocks = [self._ends(part) for packed in flips for part in self.flipped(packed)]
         lows, highs = (np.concatenate(each) for each in zip(*blocks, strict=True))
         return [*lows.T], [*highs.T]
 
-    def _flipped(self, packed: Packed) -> Iterator[FloatArray]:
+    def flipped(self, packed: Packed) -> Iterator[FloatArray]:
         """Sums over the clusters under each flip, (n_flips, n_columns + 1), the weights' last, in blocks of flips.
 
         For eight clusters at a time the sums under all 256 flips are made once and then looked up. Blocks are worked

@@ -23,6 +23,7 @@ from repoeval_bench.analysis.comparison import compare, paired_differences
 from repoeval_bench.analysis.records import Candidate, Choice, Comparison, Interval
 from repoeval_bench.analysis.stability import StabilityRow, Updates, updates_of
 from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.analysis.verdicts import Outcome
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
@@ -135,13 +136,13 @@ class Agreement:
     protocols: tuple[str, str]
     n_rows: int
     tau: float | None
-    changed: Mapping[str, tuple[str, str]]
+    changed: Mapping[str, tuple[Outcome, Outcome]]
     n_compared: int
 
     @property
     def turned_round(self) -> int:
         """How many are better under one protocol and worse under the other."""
-        return sum(1 for pair in self.changed.values() if set(pair) == {"better", "worse"})
+        return sum(1 for pair in self.changed.values() if set(pair) == {Outcome.BETTER, Outcome.WORSE})
 
 
 def standings(boards: Sequence[Board], updates: Sequence[StabilityRow] = ()) -> list[Standing]:
@@ -341,7 +342,12 @@ def _languages(board: Board, placed: Mapping[str, Placed]) -> dict[str, Choice |
             for run, mean in zip(board.runs, means, strict=True)
         ]
         found[language] = choice_of(
-            np.column_stack(tables), parts[0], candidates, measure=board.measure, over=board.over
+            np.column_stack(tables),
+            parts[0],
+            candidates,
+            measure=board.measure,
+            over=board.over,
+            protocol=board.protocol,
         )
     return found
 
@@ -354,7 +360,7 @@ def _agreement(a: Standing, b: Standing) -> Agreement:
     columns = [[of_board[run_ids[at]] for run_ids in pairs] for at, of_board in enumerate(scores)]
     tau = float(kendalltau(*columns).statistic) if len(pairs) > 1 else None
     verdicts = {
-        a.placed[ours].label: (_word(a.against[ours][0]), _word(b.against[theirs][0]))
+        a.placed[ours].label: (_settled(a.against[ours][0]), _settled(b.against[theirs][0]))
         for ours, theirs in pairs
         if ours in a.against and theirs in b.against
     }
@@ -382,9 +388,9 @@ def _same(a: Standing, b: Standing) -> list[tuple[str, str]]:
     return [*pairs.items()]
 
 
-def _word(found: Comparison) -> str:
-    """Better, worse, or that no difference is shown, without how near it was."""
-    return found.verdict.partition(",")[0] if found.is_shown else "no difference shown"
+def _settled(found: Comparison) -> Outcome:
+    """Better, worse, or not significant, for whatever reason."""
+    return found.verdict.outcome if found.is_significant else Outcome.NOT_SIGNIFICANT
 
 
 def _tokens_per_nws(run: RunView) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.scores import headline_table, score_tables
-from repoeval_bench.report.verdict import Verdict, verdict
+from repoeval_bench.report.verdict import WordedVerdict, verdict
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import shell_line
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def answer_to(
     runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0
-) -> tuple[list[RunView], Verdict]:
+) -> tuple[list[RunView], WordedVerdict]:
     """The runs, each once, and the verdict on them; `comparisons` are made of all pairs where none are.
 
     `failed` runs belong to them and could not be made.
@@ -52,7 +53,9 @@ def print_answer(
     print_paragraph(found.text)
     echo()
     table = answer_table(different, found, left_out)
-    print_table(table)
+    print_table(replace(table, notes=()))
+    for note in table.notes:
+        print_paragraph(note, indent="  ")
     if table.notes:  # without them the blank line below the rows is the one
         echo()
     report = shell_line(["report", *(() if remembered else (run.run_id for run in different))], out=out)
@@ -73,14 +76,18 @@ def unmade_rows(experiment: Asked) -> list[dict[str, str]]:
     ]
 
 
-def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice) -> None:
-    """The score tables of the runs (an imported one has none), the differences with their notes, and the choice."""
+def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice | None) -> None:
+    """The score tables of the runs (an imported one has none), the differences with their notes, and the choice.
+
+    There is none where the runs were compared with a baseline, which is another question.
+    """
     if not any(run.metrics.imported for run in runs):
         print_scores(runs)
         echo()
     print_tables(comparison_tables(comparisons))
-    echo()
-    print_table(choice_table(choice, comparisons))
+    if choice is not None:
+        echo()
+        print_table(choice_table(choice))
 
 
 def print_scores(runs: Sequence[RunView]) -> None:

@@ -27,7 +27,7 @@ from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.request import ComparisonRequest, ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.records import Choice, Comparison
     from repoeval_bench.runs.view import RunView
 
 
@@ -84,8 +84,7 @@ def compare_command(  # longer than 60 lines: each option has its line
         Results.at(out).fetch(say)
     stored = find_runs(runs, out)
     with ExitStack() as stack:
-        left_out: dict[str, str] = {}
-        failed: dict[str, str] = {}
+        left_out, failed = dict[str, str](), dict[str, str]()
         if chunker:
             where: dict[str, Any] = {"out": out, "home": home, "notify": say, "told": page_of(execution)}
             experiment = stack.enter_context(experiment_on(execution, requests_of(chunker, asked), **where))
@@ -101,26 +100,26 @@ def compare_command(  # longer than 60 lines: each option has its line
             raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
         comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
         remember(stored, out, say)
-        # The baseline may be none of the runs: it is one to choose from all the same.
+        # The baseline may be none of the runs: the answer is about it all the same.
         compared = stored if base is None else [base, *stored]
+        choice = choose(stored, comparisons) if base is None and (as_json or details) else None
         if summary:
             append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), left_out))
         if as_json:
-            _print_json(compared, comparisons, left_out | failed)
+            _print_json(comparisons, choice, left_out | failed)
         elif details:
-            print_comparison(stored, comparisons, choose(compared))
+            print_comparison(stored, comparisons, choice)
             print_lines(left_out_notes(left_out))
         else:
             print_answer(compared, out, comparisons, failed=len(failed), left_out=left_out)
 
 
-def _print_json(compared: Sequence[RunView], comparisons: Sequence[Comparison], unmade: Mapping[str, str]) -> None:
-    from repoeval_bench.analysis.choosing import choose
+def _print_json(comparisons: Sequence[Comparison], choice: Choice | None, unmade: Mapping[str, str]) -> None:
     from repoeval_bench.cli.console import print_json
     from repoeval_bench.report.choosing import choice_record
     from repoeval_bench.report.comparison import comparison_records
 
-    chosen = {"choice": choice_record(choose(compared)), "left_out": unmade}
+    chosen = {"choice": choice and choice_record(choice), "left_out": unmade}
     print_json({"comparisons": comparison_records(comparisons)} | chosen)
 
 

@@ -56,10 +56,13 @@ def print_lines(lines: Iterable[str]) -> None:
         echo("\n".join(folded))
 
 
-def print_paragraph(text: str) -> None:
-    """Print prose that is folded between words, to the terminal's width or to 80 columns."""
+def print_paragraph(text: str, *, indent: str = "") -> None:
+    """Print prose that is folded between words, to the terminal's width or to 80 columns.
+
+    All lines but the first begin with `indent`.
+    """
     width = _console().width if sys.stdout.isatty() else PAGE
-    echo(textwrap.fill(visible(text), width, break_long_words=False, break_on_hyphens=False))
+    echo(textwrap.fill(visible(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
 
 
 def at_terminal() -> bool:

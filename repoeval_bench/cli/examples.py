@@ -9,7 +9,7 @@ recommend ./my-project --queries questions.jsonl --time-limit 10
 eval -c ast -c fixed
 eval -c ast --retriever bm25 --source FOLDER
 eval -c fixed:max_nws=800 --protocol body --embedder st:BAAI/bge-base-en-v1.5
-eval -c py:cutter:halves -m ndcg@10 -m lineR@1500 --details
+eval -c py:cutter:halves -m ndcg@10 -m lines@1500 --details
 eval -c 'exec:node cut.js' --limit 20 --retriever bm25
 run repoeval
 run bench.yaml --out results
@@ -28,7 +28,7 @@ diff @2 latest --limit 50
 segments RUN --by repo --by is_method
 segments ast fixed --facts facts.csv
 diagnose latest --worst 5
-diagnose RUN --measure lineR@1500 --json
+diagnose RUN --measure lines@1500 --json
 gate RUN --config gates.yaml --junit gates.xml
 gate latest --config gates.yaml --baseline fixed
 retrieval RUN --section latency
@@ -56,7 +56,7 @@ leaderboard add FOLDER
 report
 report ast fixed -o report.html
 report latest --sensitivity grid.json
-export ast fixed --format latex -m "area lineR" -m ndcg@10 -o table.tex
+export ast fixed --format latex -m "lines found" -m ndcg@10 -o table.tex
 export latest --format csv -o scores.csv
 export ast fixed --plots plots
 export-beir ast -o beir
@@ -70,7 +70,7 @@ cache prune --max-size 2GB
 list chunkers
 list measures --json
 explain ndcg@10
-explain "area lineR"
+explain "lines found"
 explain linemap
 explain ast
 score run.trec qrels.trec -m ndcg@10

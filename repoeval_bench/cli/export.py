@@ -104,7 +104,7 @@ def _files(
         return {output: stored[0].text(RUN), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
     compared = stored if base is None or base in stored else [base, *stored]
     comparisons = compare(stored, baseline=base, measures=measures) if len(compared) > 1 else []
-    choice = choose(compared) if len(compared) > 1 else None
+    choice = choose(compared, comparisons) if len(compared) > 1 and base is None else None
     if form == "json":
         return {output: json.dumps(_content(stored, comparisons, choice), indent=2, ensure_ascii=False) + "\n"}
     if form == "csv":
@@ -117,12 +117,12 @@ def _files(
 
 
 def _content(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice | None) -> dict[str, Any]:
-    if choice is None:
+    if not comparisons:
         return stored[0].metrics.as_json()
     return {
         "runs": [run.metrics.as_json() for run in stored],
         "comparisons": comparison_records(comparisons),
-        "choice": choice_record(choice),
+        "choice": choice and choice_record(choice),
     }
 
 
@@ -132,9 +132,9 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice
     if imported and not comparisons:
         raise UsageError(f"{imported[0]} was imported, without the sizes that its table prints; take --format csv")
     scores = [] if imported else score_tables(stored)
-    if choice is None:
+    if not comparisons:
         return list(scores)
-    return [*scores, *comparison_tables(comparisons), choice_table(choice, comparisons)]
+    return [*scores, *comparison_tables(comparisons), *([choice_table(choice)] if choice else [])]
 
 
 def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path, sensitivity: Path | None) -> None:

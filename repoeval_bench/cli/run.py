@@ -99,7 +99,8 @@ def run_command(  # longer than 60 lines: each option has its line
             comparisons = _comparisons(asked, setting, found) if asked.compares else []
             unknowing, failed = experiment.left_out_of(setting), experiment.failed_of(setting)
             if as_json:
-                results.append(_record(setting, runs, comparisons) | {"left_out": unknowing | failed})
+                record = _record(setting, runs, comparisons, with_baseline=asked.baseline is not None)
+                results.append(record | {"left_out": unknowing | failed})
             elif asked.compares:
                 _print(
                     setting,
@@ -110,6 +111,7 @@ def run_command(  # longer than 60 lines: each option has its line
                     failed=len(failed),
                     left_out=unknowing,
                     remembered=first,
+                    with_baseline=asked.baseline is not None,
                 )
         if as_json:
             print_json(results)
@@ -135,14 +137,18 @@ def _named(setting: RunRequest) -> dict[str, str]:
     return setting.combination() | {"protocol": setting.resolved_protocol().name}
 
 
-def _record(setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison]) -> dict[str, Any]:
+def _record(
+    setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison], *, with_baseline: bool
+) -> dict[str, Any]:
     record: dict[str, Any] = {
         "pack": setting.pack,
         **_named(setting),
         "runs": [run.metrics.as_json() for run in runs],
         "comparisons": comparison_records(comparisons),
     }
-    return record | ({"choice": choice_record(choose(runs))} if comparisons else {})
+    # Differences to a baseline are another question than which to choose.
+    choice = choose(runs, comparisons) if comparisons and not with_baseline else None
+    return record | ({"choice": choice and choice_record(choice)} if comparisons else {})
 
 
 def _print(
@@ -155,6 +161,7 @@ def _print(
     failed: int,
     left_out: Iterable[str],
     remembered: bool,
+    with_baseline: bool,
 ) -> None:
     if not runs:
         return
@@ -163,7 +170,7 @@ def _print(
         print_answer(runs, out, comparisons, failed=failed, left_out=left_out, remembered=remembered)
     else:
         if comparisons:
-            print_comparison(runs, comparisons, choose(runs))
+            print_comparison(runs, comparisons, None if with_baseline else choose(runs, comparisons))
         else:
             print_scores(runs)
         print_lines(left_out_notes(left_out))

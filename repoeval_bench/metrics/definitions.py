@@ -91,7 +91,7 @@ _at_budget = partial(
 DEFINITIONS = (
     _at_budget(
         name="definition_recall",
-        aliases=("defr",),
+        aliases=("definitions",),
         meaning="Share of the used definitions whose gold lines are all read before the budget of B non-whitespace "
         "characters is spent.",
         formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
@@ -101,7 +101,7 @@ DEFINITIONS = (
     ),
     _at_budget(
         name="definition_recall_auc",
-        aliases=("definition_auc", "area_defr"),
+        aliases=("definition_auc", "definitions_found"),
         meaning="Area under definition_recall as the budget grows to 12000 nws, as a share of the whole.",
         formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
         range="0..1; below 1, for nothing is read at B = 0",

@@ -60,7 +60,7 @@ _at_budget = partial(
 DEFINITIONS = (
     _at_budget(
         name="line_recall",
-        aliases=("liner",),
+        aliases=("lines",),
         meaning="Share of the gold's non-blank lines read before the budget of B non-whitespace characters is spent.",
         formula="|collected and gold| / |gold|, over distinct non-blank lines, chunks read in order of rank",
         range="0..1; its ceiling depends on the chunker and B",
@@ -85,7 +85,7 @@ DEFINITIONS = (
     ),
     _at_budget(
         name="line_rprec",
-        aliases=("linerprec",),
+        aliases=("lines_r_prec",),
         meaning="line_recall at a budget of the gold's own nws: as much is read as the gold has.",
         formula="line_recall@B with B = nws of the gold",
         range="0..1",
@@ -95,7 +95,7 @@ DEFINITIONS = (
     ),
     _at_budget(
         name="line_recall_auc",
-        aliases=("line_auc", "auc_line_recall", "area_liner"),
+        aliases=("line_auc", "auc_line_recall", "lines_found"),
         meaning="Area under line_recall as the budget grows to 12000 nws, as a share of the whole.",
         formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
         range="0..1; below 1, for nothing is read at B = 0",

@@ -144,7 +144,7 @@ def _canonical(text: str) -> str:
 
 
 def with_cutoff(text: str) -> str | None:
-    """`line_recall@1500` for `lineR1500`: what a text means that only lacks the sign before its cutoff."""
+    """`line_recall@1500` for `lines1500`: what a text means that only lacks the sign before its cutoff."""
     name = _plain_name(text)
     pieces = None if known("measure", name) else re.fullmatch(r"(.*[a-z])(\d+)", name)
     row = known("measure", pieces[1]) if pieces else None

@@ -7,17 +7,18 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names
+from repoeval_bench.analysis.verdicts import Outcome
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
 from repoeval_bench.report.scores import headline_ends, losses, shown_measures
-from repoeval_bench.report.table import Cell, Column, Emphasis, Estimate, Row, Table, figures, make_table
+from repoeval_bench.report.table import Column, Emphasis, Estimate, Row, Table, figures, make_table
 from repoeval_bench.report.terminal import folded
-from repoeval_bench.report.text import BETWEEN, heading, short_names
+from repoeval_bench.report.text import BETWEEN, heading, outcome_name, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.report.verdict import Verdict
+    from repoeval_bench.report.verdict import WordedVerdict
     from repoeval_bench.runs.view import RunView
 
 WIDTH = 80
@@ -39,20 +40,21 @@ def left_out_notes(chunkers: Iterable[str]) -> list[str]:
     return [f"left out, not knowing a language of the data: {named}"] if named else []
 
 
-def answer_table(runs: Sequence[RunView], found: Verdict, left_out: Iterable[str] = ()) -> Table:
+def answer_table(runs: Sequence[RunView], found: WordedVerdict, left_out: Iterable[str] = ()) -> Table:
     """Of one run every measure that is printed at all; of several the mean of each and its difference by the verdict.
 
     What was left out, cut or not found is counted in the notes, and the chunkers `left_out` are named.
     """
     title = "\n".join(_title(runs))
-    notes = [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in _lost(run)]
+    notes = list(found.notes)
+    notes += [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in _lost(run)]
     notes += left_out_notes(left_out)
     if len(runs) == 1:
         return _scores(runs[0], title, notes)
     return _differences(runs, found, title, notes)
 
 
-def answer_markdown(runs: Sequence[RunView], found: Verdict, left_out: Iterable[str] = ()) -> str:
+def answer_markdown(runs: Sequence[RunView], found: WordedVerdict, left_out: Iterable[str] = ()) -> str:
     """The verdict and the table as a section in Markdown, to be appended to a GitHub step summary."""
     return f"{markdown_text(found.text)}\n\n{markdown([answer_table(runs, found, left_out)])}\n"
 
@@ -82,14 +84,14 @@ def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:
     return make_table(columns, rows, title=title, notes=notes)
 
 
-def _differences(runs: Sequence[RunView], found: Verdict, title: str, notes: Sequence[str]) -> Table:
+def _differences(runs: Sequence[RunView], found: WordedVerdict, title: str, notes: Sequence[str]) -> Table:
     names, full, over = _names(runs), run_names(runs), runs[0].metrics.headline
     reference = names[found.reference]
-    against = {(each.measure, each.treatment): each for each in found.differences}
-    measures = list(dict.fromkeys(each.measure for each in found.differences))
+    against = {(each.measure, each.treatment): each for each in found.record.differences}
+    measures = list(dict.fromkeys(each.measure for each in found.record.differences))
     measures = [measure for measure in measures if not measure.endswith((CEILING, SHARE))] or measures
     if len(measures) > _FEW:
-        measures = [measure for measure in measures if measure in (found.measure, BESIDE)]
+        measures = [measure for measure in measures if measure in (found.record.measure, BESIDE)]
     rows = []
     for measure in measures:
         means = [run.metrics.over(over)[measure] for run in runs]
@@ -98,8 +100,6 @@ def _differences(runs: Sequence[RunView], found: Verdict, title: str, notes: Seq
         for at, i in enumerate(order):
             each = against.get((measure, full[i]))
             rows.append(Row(_row(heading(measure) if at == 0 else "", names[i], means[i], each), _emphasis(each)))
-    if any(row.emphasis == "" and not _holds_zero(row.cells[3]) for row in rows):
-        notes = ["intervals are of each difference alone; verdicts count all tests", *notes]
     minus = reference if len(reference) <= _HEAD else "the first"
     columns = [
         Column(name="measure"),
@@ -115,23 +115,16 @@ def _row(
     measure: str, name: str, mean: float, each: Comparison | None
 ) -> tuple[str, tuple[str, ...], float, Estimate | None, str]:
     difference = None if each is None else Estimate(each.difference, each.ci)
-    verdict = "" if each is None else "rests on one" if each.rests_on_one else each.verdict
+    verdict = "" if each is None else outcome_name(each.verdict)
     return measure, tuple(folded(name, _NAME).splitlines()), mean, difference, verdict
-
-
-def _holds_zero(cell: Cell) -> bool:
-    if not isinstance(cell, Estimate) or cell.ci is None:
-        return True
-    low, high = cell.ci
-    return (low is None or low <= 0) and (high is None or high >= 0)
 
 
 def _emphasis(each: Comparison | None) -> Emphasis:
     if each is None:
         return "strong"
-    if not each.is_shown:
+    if not each.is_significant:
         return ""
-    return "better" if each.verdict.startswith("better") else "worse"
+    return "better" if each.verdict.outcome is Outcome.BETTER else "worse"
 
 
 def _names(runs: Sequence[RunView]) -> list[str]:

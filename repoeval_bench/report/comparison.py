@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.verdicts import Outcome
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table, record_table, with_notes
-from repoeval_bench.report.text import EQUAL, cluster_count, heading, interval
+from repoeval_bench.report.text import EQUAL, cluster_count, full_outcome_name, heading, interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Influence
@@ -45,7 +46,7 @@ def _pair_table(pair: Sequence[Comparison]) -> Table:
             f"{c.wins}/{c.ties}/{c.losses}",
             c.effect_size,
             None if c.p_adjusted is None else c.mean.mde_family,
-            c.verdict,
+            full_outcome_name(c.verdict),
         ]
         for c in pair
     ]
@@ -76,21 +77,19 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         f"intervals and tests flip the signs of {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide "
         "nothing.",
         _sizes_note(first),
-        "d: mean over standard deviation of the differences. detectable: the true difference this data would show "
-        "with 80 % power.",
+        "d: mean over standard deviation of the differences. detectable: the true difference that is found with 80 % "
+        "power.",
     ]
-    if any(c.verdict == "no difference shown" for c in comparisons):
+    outcomes = {c.verdict.outcome for c in comparisons}
+    if Outcome.NOT_SIGNIFICANT in outcomes:
         test = "" if first.margin is not None else "; --equivalence MARGIN tests that"
-        lines.append(f'"no difference shown" does not mean equal{test}.')
-    if any(c.is_equal for c in comparisons):
+        lines.append(f'"not significant" does not mean equal{test}.')
+    if Outcome.EQUAL in outcomes:
         lines.append(EQUAL)
     if any(c.p_adjusted is None for c in comparisons):
         lines.append("a ceiling is not a result of a run: its difference is not tested")
-    if shaky := _shaky(comparisons):
-        lines.append(
-            f"note: with the signs of whole repositories flipped no difference is shown in {shaky}: "
-            "other repositories may not show it"
-        )
+    if few := _few_repositories(comparisons):
+        lines.append(f"note: only {count(first.n_repositories, 'repository')}: others may show no difference in {few}")
     return lines
 
 
@@ -118,10 +117,10 @@ def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
 
 
 def _lost(c: Comparison, ends: Influence) -> str:
-    """Without what the difference is not shown any more; where Holm takes it away already, nothing rests on a file."""
-    if ends.rests_on is None or not c.rests_on_one:
+    """Without what the difference is not significant; where Holm takes it away already, that is no file's doing."""
+    if ends.rests_on is None or c.verdict.outcome is not Outcome.CARRIED:
         return ""
-    return f"; without {ends.rests_on} no difference is shown (p = {ends.p:.2f})"
+    return f"; without {ends.rests_on} not significant (p = {ends.p:.2f})"
 
 
 def _new_repositories_note(c: Comparison) -> str:
@@ -139,12 +138,12 @@ def _new_repositories_note(c: Comparison) -> str:
     )
 
 
-def _shaky(comparisons: Sequence[Comparison]) -> str:
-    """Measures, by pair, whose difference is shown over files and not over repositories."""
+def _few_repositories(comparisons: Sequence[Comparison]) -> str:
+    """Measures, by pair, whose difference is significant over files and not over repositories."""
     several = len({c.baseline for c in comparisons}) > 1
     found: dict[str, list[str]] = {}
     for c in comparisons:
-        if c.hangs_on_repositories:
+        if c.few_repositories:
             pair = f"{c.treatment} minus {c.baseline}" if several else c.treatment
             found.setdefault(pair, []).append(heading(c.measure))
     return "; ".join(f"{', '.join(measures)} of {pair}" for pair, measures in found.items())

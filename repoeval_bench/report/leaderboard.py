@@ -21,7 +21,7 @@ from repoeval_bench.report.table import (
     spec_column,
     with_notes,
 )
-from repoeval_bench.report.text import heading
+from repoeval_bench.report.text import heading, outcome_name
 from repoeval_bench.runs.verified import VerificationStatus
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def leaderboard_tables(found: Leaderboard) -> list[Table]:
 
 
 def board_sentences(board: Board) -> list[str]:
-    """The runs of a board that cannot be told apart from its best, and what would settle the first two."""
+    """What the tests say of a board's best run, and what would settle the first two."""
     return [] if board.choice is None else choice_sentences(board.choice)
 
 
@@ -90,12 +90,12 @@ def explained(found: Leaderboard) -> list[str]:
             "precision."
         )
         lines.append(
-            f"A rank does not prove a difference. “best in” counts {DRAWS:,} resamples. “told apart” is a sign-flip "
-            "test of the first against each other run, Holm over these; `compare` tests every pair."
+            f"A rank does not prove a difference. “best in” counts {DRAWS:,} resamples. “against the first” is the "
+            "verdict of the sign-flip test on that pair, Holm over all pairs, as `compare` has it."
         )
     if found.boards:
         flipped = sorted({plural(board.clustered_by) for board in found.boards})
-        lines.append(f"Intervals are 95 %, signs of {' or '.join(flipped)} flipped.")
+        lines.append(f"Intervals are 95 %, by {' or '.join(flipped)}.")
     return lines
 
 
@@ -159,7 +159,7 @@ def _record(board: Board, entry: Entry, run: RunView) -> dict[str, Any]:
         "difference_to_first.low": low,
         "difference_to_first.high": high,
         "best_in": entry.best_in,
-        "alike": entry.alike,
+        "against_first": entry.against_first and entry.against_first.outcome,
         **dict(zip(BESIDE, entry.beside, strict=True)),
         "chunk_nws_mean": entry.nws,
         "verification": entry.verification and entry.verification.status,
@@ -180,7 +180,7 @@ def _table(board: Board) -> Table:
         *figures(*ceilings, number=".1%", missing="-" if len(ceilings) == 1 else ""),
         *figures("to the first, 95 % CI", number="+.4f", missing=""),
         *figures("best in", number=".1%"),
-        Column(name="told apart"),
+        Column(name="against the first"),
         *figures(*map(heading, BESIDE)),
         *figures("mean nws", number=".0f"),
     ]
@@ -191,7 +191,7 @@ def _table(board: Board) -> Table:
             *(entry.share if run.metrics.expand == each else None for each in expansions),
             entry.behind and Estimate(*entry.behind),
             entry.best_in,
-            told_apart(entry),
+            against_first(entry),
             *(*entry.beside, entry.nws),
         )
         for entry, run in zip(board.entries, board.runs, strict=True)
@@ -199,6 +199,6 @@ def _table(board: Board) -> Table:
     return make_table(columns, rows, title="\n".join(board_title(board)), notes=board_sentences(board))
 
 
-def told_apart(entry: Entry) -> str:
-    """`yes` or `no`; empty for the first and for the only run."""
-    return "" if entry.alike is None or entry.behind is None else "no" if entry.alike else "yes"
+def against_first(entry: Entry) -> str:
+    """`worse`, or why it is not; empty for the first and for the only run."""
+    return "" if entry.against_first is None else outcome_name(entry.against_first)

@@ -7,8 +7,8 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names, shared_measures
-from repoeval_bench.analysis.records import scores_nothing
 from repoeval_bench.analysis.sign_flips import ALPHA
+from repoeval_bench.analysis.verdicts import scores_nothing
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.comparison import families
@@ -36,7 +36,7 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
     letters = dict(zip(full, ascii_lowercase, strict=False))
     beaten: dict[tuple[str, str], list[str]] = {}
     for each in comparisons:
-        if each.is_shown:
+        if each.is_significant:
             won = each if each.favours_treatment else each.reversed()
             beaten.setdefault((won.measure, won.treatment), []).append(letters[won.baseline])
     best = {
@@ -87,10 +87,10 @@ def _notes(comparisons: Sequence[Comparison], lower: Sequence[str]) -> list[str]
     primary = next((heading(each.measure) for each in comparisons if each.by_file), "")
     held = f"; by {primary}, also without any one file or repository" if primary else ""
     carried = [
-        f"no letter for {heading(each.measure)} of {ahead.treatment} over {ahead.baseline}: it {each.verdict}, without "
-        "which no difference is shown"
+        f"no letter for {heading(each.measure)} of {ahead.treatment} over {ahead.baseline}: it comes from one "
+        f"{each.verdict.carrier.kind}, {each.verdict.carrier.name}, without which it is not significant"
         for each in comparisons
-        if each.rests_on_one
+        if each.verdict.carrier is not None
         for ahead in [each if each.favours_treatment else each.reversed()]
     ]
     of_lower = f" (lower is better: {', '.join(lower)})" if lower else ""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.arms import BASELINE
 from repoeval_bench.analysis.choosing import READ
+from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.choosing import choice_record, missing_data
-from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
-from repoeval_bench.report.text import cluster_count, found_nothing, heading, with_interval
+from repoeval_bench.report.text import cluster_count, found_nothing, heading, outcome_name, with_interval
 from repoeval_bench.report.verdict import NAMED, listed
 
 if TYPE_CHECKING:
@@ -22,18 +22,14 @@ if TYPE_CHECKING:
 
 def answer_sentences(answer: Answer) -> list[str]:
     """Which chunker and size; how sure that is, its gain and its cost; then what more data it would take."""
-    choice = answer.choice
-    asked = f"{count(answer.n_queries, 'query')} in {cluster_count(choice.n_clusters, choice.clustered_by)}"
-    if answer.few:
-        more = f"{FEWEST_TASKS} are the least; name more code, or add questions with --queries"
-        return [f"Not enough data: {asked} cannot show which chunker is better; {more}."]
+    choice, verdict, found = answer.choice, answer.choice.verdict, _who(answer)
     if choice.found_nothing:
         where = f"under protocol {answer.protocol} by {answer.retriever}"
         return [found_nothing(choice.measure, choice.over, where)]
-    found = _who(answer)
     if not answer.enough:
+        asked = f"{count(answer.n_queries, 'query')} in {cluster_count(verdict.n_clusters, verdict.clustered_by)}"
         found = f"Not enough data: {asked} cannot show which chunker is better. {found}"
-    missing = missing_data(choice, nearest_shown=choice.candidates[1] in answer.behind)
+    missing = missing_data(choice)
     return [
         *filter(None, [found, _gain_and_cost(answer)]),
         *(f"{each[:1].upper()}{each[1:]}" for each in missing),
@@ -41,32 +37,32 @@ def answer_sentences(answer: Answer) -> list[str]:
 
 
 def _who(answer: Answer) -> str:
-    """The arm to use where it is told apart from all others; else those that may be as good."""
-    choice = answer.choice
+    """The arm to use where it is significantly better than all others; else those that may be as good."""
+    choice, verdict = answer.choice, answer.choice.verdict
     best, nearest, *_ = choice.candidates
     named = f"{answer.best.label} ({answer.best.spec})"
     reached = (
         f"{heading(choice.measure)} {best.mean:.3f} ({choice.over} mean, protocol {answer.protocol} by "
         f"{answer.retriever})"
     )
-    alike = [answer.arm(each).label for each in choice.candidates[1:] if each not in answer.behind]
-    behind = [answer.arm(each).label for each in answer.behind]
-    family = f"the tests are adjusted for {count(answer.leads[nearest.run_id].family, 'comparison')}"
-    if not alike:
+    close = [answer.arm(each.run).label for each in verdict.close]
+    behind = [answer.arm(each.run).label for each in verdict.behind]
+    family = f"the tests are adjusted for {count(verdict.family, 'comparison')}"
+    if not close:
         lead = f"{best.mean - nearest.mean:.3f} ahead of {answer.arm(nearest).label}"
         return (
-            f"Use {named}: its {reached} is {lead}, the nearest, and better than every other beyond chance; {family}."
+            f"Use {named}: its {reached} is {lead}, the nearest, and significantly better than every other; {family}."
         )
-    rest = f"; behind it: {listed(behind)}" if behind else ""
-    who = f"No winner is shown: {named} has the highest {reached}, and {_alike(alike, every=not behind)}{rest}"
+    rest = f"; significantly worse: {listed(behind)}" if behind else ""
+    who = f"No significant winner: {named} has the highest {reached}, and {_close(close, every=not behind)}{rest}"
     return f"{who}; {family}."
 
 
-def _alike(labels: Sequence[str], *, every: bool) -> str:
+def _close(labels: Sequence[str], *, every: bool) -> str:
     if len(labels) > NAMED + 1 and every:
         nearest = listed(labels[:NAMED])
-        return f"none of the {count(len(labels), 'other')} can be told apart from it (the nearest are {nearest})"
-    return f"{listed(labels)} cannot be told apart from it"
+        return f"none of the {count(len(labels), 'other')} is significantly worse (the nearest are {nearest})"
+    return f"{listed(labels)} {'is' if len(labels) == 1 else 'are'} not significantly worse"
 
 
 def _gain_and_cost(answer: Answer) -> str:
@@ -74,13 +70,11 @@ def _gain_and_cost(answer: Answer) -> str:
     if choice.best.probability is not None:
         parts.append(f"it is best in {choice.best.probability:.0%} of resamples")
     if answer.gain is not None:
-        mean = getattr(answer.gain, choice.over)
-        gained = with_interval(mean.difference, mean.ci, "+.3f")
-        parts.append(f"it gains {gained} over {BASELINE} of the same size ({answer.gain.verdict})")
+        gained = with_interval(answer.gain.lead, answer.gain.ci, "+.3f")
+        parts.append(f"it gains {gained} over {BASELINE} of the same size ({outcome_name(answer.gain.verdict)})")
     if (tokens := answer.tokens(choice.best)) is not None:
         parts.append(f"a query that reads {READ} of its chunks costs about {tokens:,.0f} tokens")
-    behind = answer.behind
-    cheapest = min((each for each in choice.candidates if each not in behind), key=lambda each: each.cost or 0.0)
+    cheapest = choice.close[0]
     if cheapest != choice.best and answer.enough and (least := answer.tokens(cheapest)) is not None:
         parts.append(f"the cheapest that may be as good is {answer.arm(cheapest).label}, {least:,.0f} tokens")
     sentence = "; ".join(parts)
@@ -109,9 +103,8 @@ def recommendation_table(found: Recommendation) -> Table:
         )
     notes = [
         f"{answer.protocol} by {answer.retriever}: {answer.best.label} has the highest mean"
-        f"{', told apart from all others' if len(answer.behind) == len(answer.choice.candidates) - 1 else ''}"
+        f"{', significantly better than all others' if answer.choice.verdict.result is Result.WINNER else ''}"
         for answer in found.answers[1:]
-        if not answer.few
     ]
     queries = {answer.protocol: answer.n_queries for answer in reversed(found.answers)}
     notes.append("queries: " + ", ".join(f"{protocol} {n:,}" for protocol, n in reversed(queries.items())))
@@ -132,8 +125,8 @@ def recommendation_record(found: Recommendation) -> dict[str, Any]:
                 "retriever": answer.retriever,
                 "enough_data": answer.enough,
                 "answer": answer_sentences(answer),
-                "best": None if answer.few else asdict(answer.best),
-                "gain": comparison_records([answer.gain])[0] if answer.gain and not answer.few else None,
+                "best": asdict(answer.best),
+                "gain": asdict(answer.gain) if answer.gain else None,
                 "queries": answer.n_queries,
                 "arms": {run_id: asdict(arm) for run_id, arm in answer.arms.items()},
                 "choice": choice_record(answer.choice),

@@ -10,7 +10,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, record_table
-from repoeval_bench.report.text import heading, with_interval
+from repoeval_bench.report.text import full_outcome_name, heading, outcome_name, with_interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice, Comparison
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def best_table(found: Sequence[Standing]) -> Table:
-    """A row for each board: its best run, how sure that is, and how many runs cannot be told apart from it."""
+    """A row for each board: its best run, how sure that is, and how many runs are significantly worse."""
     columns = [
         *map(_text, ("data", "best")),
         *figures("its score, 95 % CI"),
         *map(_text, ("protocol", "retriever")),
         *figures("best in", number=".0%"),
-        *figures("not told apart", "of", number="d"),
+        *figures("significantly worse", "of", number="d"),
         _text("against fixed of its size"),
     ]
     rows = []
@@ -41,8 +41,8 @@ def best_table(found: Sequence[Standing]) -> Table:
                 f"{each.board.protocol}, {heading(each.board.measure)}",
                 each.ranker,
                 first.best_in,
-                sum(1 for entry in each.board.entries if entry.alike) - 1,
-                len(each.board.entries),
+                0 if each.board.choice is None else len(each.board.choice.verdict.behind),
+                len(each.board.entries) - 1,
                 _difference(each.against.get(first.run_id, ())),
             )
         )
@@ -118,7 +118,7 @@ def languages_table(found: Standing) -> Table:
         *map(_text, ("language", "best")),
         *figures("its score"),
         *figures("best in", number=".0%"),
-        *figures("not told apart", number="d"),
+        *figures("significantly worse", number="d"),
     ]
     rows = [_language(name, choice) for name, choice in found.languages.items() if len(found.languages) > 1]
     return make_table(columns, rows)
@@ -139,7 +139,8 @@ def standing_record(found: Standing) -> dict[str, Any]:
         "sizes": [{"measure": board.measure} | _size(each) for each in found.sizes],
         "against_fixed": [
             _run(found, run_id)
-            | {name: getattr(each, name) for name in ("measure", "difference", "ci", "p_adjusted", "verdict")}
+            | {name: getattr(each, name) for name in ("measure", "difference", "ci", "p_adjusted")}
+            | {"verdict": full_outcome_name(each.verdict)}
             for run_id, compared in found.against.items()
             for each in compared
         ],
@@ -209,10 +210,12 @@ def _text(name: str) -> Column:
 
 def _difference(found: Sequence[Comparison]) -> tuple[str, ...]:
     """The first of a run's comparisons; empty where it has none."""
-    return next(((with_interval(each.difference, each.ci, "+.4f"), each.verdict) for each in found), ("",))
+    return next(
+        ((with_interval(each.difference, each.ci, "+.4f"), outcome_name(each.verdict)) for each in found), ("",)
+    )
 
 
 def _language(name: str, choice: Choice | None) -> tuple[str, str, float | None, float | None, int | None]:
     if choice is None:
         return name, "too few queries", None, None, None
-    return name, choice.best.run, choice.best.mean, choice.best.probability, len(choice.alike) - 1
+    return name, choice.best.run, choice.best.mean, choice.best.probability, len(choice.verdict.behind)

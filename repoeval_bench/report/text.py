@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.analysis.verdicts import Outcome
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
@@ -14,6 +15,7 @@ from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.intervals import HalfOpen
+    from repoeval_bench.analysis.verdicts import PairVerdict
     from repoeval_bench.runs.records import Completed
 
 BETWEEN = " · "
@@ -22,7 +24,10 @@ BETWEEN = " · "
 LONGEST = 40
 """Characters of a name in a figure; the middle of a longer one is left out."""
 
-EQUAL = '"Equal within" knows only the files that were seen: a rare one that differs by much may not be among them.'
+CHARACTERS = "characters (non-whitespace)"
+"""What sizes of chunks are counted in, with its one footnote."""
+
+EQUAL = '"equal within" knows only the files that were seen: a rare one that differs by much may not be among them'
 """What is said where two means are called equal."""
 
 _NAMES = {
@@ -31,11 +36,11 @@ _NAMES = {
     "precision": "P",
     "hit": "Hit",
     "mrr": "MRR",
-    "line_recall": "lineR",
-    "line_rprec": "lineRprec",
-    "line_recall_auc": "area lineR",
-    "definition_recall": "defR",
-    "definition_recall_auc": "area defR",
+    "line_recall": "lines",
+    "line_rprec": "lines R-prec",
+    "line_recall_auc": "lines found",
+    "definition_recall": "definitions",
+    "definition_recall_auc": "definitions found",
     "exact_match": "exact match",
     "edit_similarity": "edit similarity",
     "identifier_f1": "identifier F1",
@@ -50,6 +55,31 @@ def heading(measure: str) -> str:
             return f"{heading(measure.removesuffix(ending))} {words}"
     name, at, rest = measure.partition("@")
     return _NAMES.get(name, name) + at + rest
+
+
+_OUTCOMES = {
+    Outcome.BETTER: "better",
+    Outcome.WORSE: "worse",
+    Outcome.NOT_SIGNIFICANT: "not significant",
+    Outcome.NOT_TESTED: "not tested",
+}
+
+
+def outcome_name(found: PairVerdict) -> str:
+    """What a verdict is called in a cell: `better, borderline`, `from one file`, `equal within 0.02`."""
+    if found.carrier is not None:
+        return f"from one {found.carrier.kind}"
+    if found.outcome is Outcome.EQUAL:
+        return f"equal within {found.within:g}"
+    name = _OUTCOMES[found.outcome]
+    if found.within is not None:
+        return f"{name}, but within {found.within:g}"
+    return f"{name}, borderline" if found.borderline else name
+
+
+def full_outcome_name(found: PairVerdict) -> str:
+    """The same with the name of the file or repository that carries the difference."""
+    return outcome_name(found) + ("" if found.carrier is None else f", {found.carrier.name}")
 
 
 def found_nothing(measure: str, over: str, where: str) -> str:

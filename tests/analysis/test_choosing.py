@@ -12,6 +12,7 @@ from repoeval_bench.analysis.choosing import best_shares, choice_of
 from repoeval_bench.analysis.records import Candidate
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record, choice_sentences, choice_table
 from support.runs import query_scores, write_run
@@ -48,15 +49,15 @@ def draw(rng, truth):
 
 
 @pytest.mark.parametrize("truth", [(0.0, 0.0, 0.0), (0.03, 0.0, 0.0), (0.02, 0.02, -0.1)])
-def test_the_truly_best_run_is_among_those_that_cannot_be_told_apart(truth):
+def test_the_truly_best_run_is_among_those_that_may_be_as_good(truth):
     """In 95 % of samples or more; a run that is clearly worse is not, and chances add up to 1."""
     rng = np.random.default_rng(14)
     held, clearly_worse, samples = 0, 0, 120
     for _ in range(samples):
         found = chosen(draw(rng, truth), FILES)
-        alike = {each.run for each in found.alike}
-        held += "run0" in alike
-        clearly_worse += "run2" in alike
+        close = {each.run for each in found.close}
+        held += "run0" in close
+        clearly_worse += "run2" in close
         assert sum(each.probability for each in found.candidates) == pytest.approx(1)
     assert held >= 0.95 * samples
     if truth[2] == -0.1:
@@ -113,43 +114,36 @@ def test_repositories_are_counted_for_new_ones():
     ratio = 2.8015852181129684 * scipy.stats.sem(means) / means.mean()
     assert found.more_repositories == np.ceil(8 * (ratio**2 - 1))
     assert chosen(np.column_stack([lead, np.zeros(80)]), files).more_repositories is None
-    (told, estimate) = choice_sentences(found)
-    assert told == "the best, run0, is told apart from all others."
-    assert estimate == (
-        "estimate: files like these tell the first two apart; "
-        f"to say it of new repositories takes about {found.more_repositories} more repositories."
-    )
+    assert found.verdict.result is Result.WINNER
+    assert f"about {found.more_repositories} more repositories" in choice_sentences(found)[-1]
 
 
 def test_ties_are_ordered_by_what_a_query_costs():
-    """Equal runs share their chance, the cheaper first; no amount of data tells them apart."""
+    """Equal runs share their chance, the cheaper first; no amount of data makes one better."""
     values = np.random.default_rng(1).normal(0, 1, 40)
     found = chosen(np.column_stack([values - 9, values, values]), list(range(40)), costs=[1.0, 900.0, 800.0])
     assert [each.run for each in found.candidates] == ["run2", "run1", "run0"]
     assert [each.probability for each in found.candidates] == [0.5, 0.5, 0.0]
-    assert [each.run for each in found.alike] == ["run2", "run1"]
-    assert (found.more_clusters, found.candidates[1].p) == (None, 1.0)
-    assert choice_sentences(found) == [
-        "cannot be told apart from the best, the cheapest first (tokens a query): run2, run1."
-    ]
-    assert [row.cells[-1] for row in choice_table(found).rows] == ["best", "not told apart", "behind"]
+    assert [each.run for each in found.close] == ["run2", "run1"]
+    assert (found.more_clusters, found.verdict.others[0].p_adjusted, found.verdict.result) == (None, 1.0, Result.TIED)
+    assert [row.cells[-1] for row in choice_table(found).rows] == ["best", "not significant", "worse"]
 
 
-def test_runs_that_cannot_be_told_apart_are_listed_by_cost_not_by_score():
+def test_runs_that_may_be_as_good_are_listed_by_cost_not_by_score():
     """The run to take among equals is the cheapest, which need not have the highest mean."""
     rng = np.random.default_rng(2)
     found = chosen(rng.normal(0, 1, (40, 3)), list(range(40)), costs=[500.0, 100.0, 300.0])
-    assert len(found.alike) == 3
-    assert [each.cost for each in found.alike] == [100.0, 300.0, 500.0]
+    assert len(found.close) == 3
+    assert [each.cost for each in found.close] == [100.0, 300.0, 500.0]
     assert found.best.mean == max(each.mean for each in found.candidates)
-    assert replace(found, cost_unit="").alike == found.alike
+    assert replace(found, cost_unit="").close == found.close
 
 
 def test_few_clusters_have_no_chances():
     """Five files: resampling them would be sure of what nobody knows."""
     found = chosen(np.array([[1.0, 0.0]] * 5), list(range(5)))
     assert [each.probability for each in found.candidates] == [None, None]
-    assert len(found.alike) == 2
+    assert len(found.close) == 2
 
 
 def test_stored_runs(tmp_path):
@@ -171,6 +165,7 @@ def test_stored_runs(tmp_path):
     assert found.best.mean == made[1].metrics.micro["ndcg@10"]
     assert found == choose(made[::-1])
     record = json.loads(json.dumps(choice_record(found)))
-    assert record["alike"] == ["b"]
+    assert record["verdict"]["result"] == "winner"
+    assert [each["verdict"]["outcome"] for each in record["verdict"]["others"]] == ["better"] * 2
     with pytest.raises(UsageError, match="at least two different runs"):
         choose(made[:1] * 2)

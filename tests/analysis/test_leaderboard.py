@@ -58,9 +58,8 @@ def test_numbers_are_those_of_the_run_and_of_compare(results):
     assert summary(found) == "2 runs on 1 board"
     choice = choose([low, high])
     assert board.choice == choice
-    assert [(entry.best_in, entry.alike) for entry in board.entries] == [
-        (each.probability, each in choice.alike) for each in choice.candidates
-    ]
+    assert [entry.best_in for entry in board.entries] == [each.probability for each in choice.candidates]
+    assert [entry.against_first for entry in board.entries] == [None, choice.verdict.others[0].verdict.reversed()]
     assert board.entries[0].best_in > 0.95
 
 
@@ -136,7 +135,7 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
 def test_what_intervals_flip_is_named_in_the_plural(tmp_path):
     """Where gold names no file, each query is by itself."""
     write_run(tmp_path / "a", {"line_rprec": [0.1, 0.2]}, headline_measure="line_rprec")
-    assert "Intervals are 95 %, signs of queries flipped." in notes(leaderboard(tmp_path))
+    assert "Intervals are 95 %, by queries." in notes(leaderboard(tmp_path))
 
 
 def test_no_run_at_all(results):

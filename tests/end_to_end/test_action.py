@@ -286,7 +286,7 @@ def test_a_chunker_is_compared_with_itself_on_another_branch(act, github, tmp_pa
     (tmp_path / "main" / "mine.py").write_text(OWN, "utf-8")
     code, printed, _ = act(chunker="py:mine:Whole", baseline="py:mine:Whole", baseline_directory=str(tmp_path / "main"))
     assert code == 0, printed
-    assert "no difference shown" in github.comments[0]["body"]
+    assert "not significant" in github.comments[0]["body"]
 
 
 def test_a_chunker_that_does_not_exist_ends_the_action_with_one_sentence(act, github, tmp_path):

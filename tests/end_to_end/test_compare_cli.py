@@ -29,12 +29,10 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
     assert {row["measure"] for row in rows} >= {"ndcg@10", "recall@5"}
     for row in rows:
         if row["measure"].endswith("_ceiling"):
-            assert (row["verdict"], row["p_adjusted"]) == ("not tested", None)
+            assert (row["verdict"]["outcome"], row["p_adjusted"]) == ("not_tested", None)
             continue
-        expected = (
-            "no difference shown" if row["p_adjusted"] >= 0.05 else "better" if row["difference"] > 0 else "worse"
-        )
-        assert row["verdict"].partition(",")[0] == expected or row["verdict"].startswith("rests on")
+        expected = "not_significant" if row["p_adjusted"] >= 0.05 else "better" if row["difference"] > 0 else "worse"
+        assert row["verdict"]["outcome"] in (expected, "carried" if row["p_adjusted"] < 0.05 else "")
         assert row["difference"] == pytest.approx(row["micro"]["treatment"] - row["micro"]["baseline"])
         assert row["macro"]["difference"] == pytest.approx(row["macro"]["treatment"] - row["macro"]["baseline"])
         assert row["wins"] + row["ties"] + row["losses"] == row["n_queries"]
@@ -47,7 +45,7 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
         "Wilcoxon",
         "detectable",
         "Holm over",
-        "which to choose, by area lineR, micro mean",
+        "which to choose, by lines found, micro mean",
         "best in: of 10,000 resamples",
     ):
         assert piece in text.out
@@ -58,7 +56,7 @@ def test_equivalence_and_metrics_options(runs, tmp_path):
     """--measure narrows the family, --equivalence says what is inside the margin."""
     rows = json.loads(compare(tmp_path, *runs, "-m", "nDCG@10", "--equivalence", "0.9", "--json").out)["comparisons"]
     assert [(row["measure"], row["family"], row["margin"]) for row in rows] == [("ndcg@10", 1, 0.9)]
-    assert "within 0.9" in rows[0]["verdict"]
+    assert rows[0]["verdict"]["within"] == 0.9
     assert "give a difference above 0" in one_sentence(compare(tmp_path, *runs, "--equivalence", "-1"), 2)
     assert "below 1" in one_sentence(compare(tmp_path, *runs, "--equivalence", "5"), 2)
     assert "was not scored" in one_sentence(compare(tmp_path, *runs, "-m", "rbp"), 2)
@@ -85,7 +83,7 @@ def test_diff_lists_what_changed(runs, tmp_path):
     assert done.code == 0, done.err
     assert "other chunks" in done.out
     assert f"changed in {len(rows)} of 18 queries" in done.out
-    assert "area lineR changed in " in bench("diff", *runs, "--out", tmp_path / "results").out
+    assert "lines found changed in " in bench("diff", *runs, "--out", tmp_path / "results").out
     assert "no query of 18 changed" in bench("diff", runs[0], runs[0], "--out", tmp_path / "results").out
 
 

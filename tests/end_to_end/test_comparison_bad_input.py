@@ -95,8 +95,8 @@ def test_one_query_only(tmp_path, gates):
         for name, value in (("a", 0.2), ("b", 1.0))
     )
     (row,) = json.loads(bench("compare", a, b, "--json").out)["comparisons"]
-    assert (row["ci"], row["p_adjusted"], row["verdict"]) == (None, 1.0, "no difference shown")
-    assert "no difference shown" in bench("compare", a, b).out
+    assert (row["ci"], row["p_adjusted"], row["verdict"]["outcome"]) == (None, 1.0, "not_significant")
+    assert "not significant" in bench("compare", a, b).out
     assert "changed in 1 of 1 query" in bench("diff", a, b, "-m", "mrr").out
     assert "[too few files]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
     refused = one_sentence(bench("gate", b, "--config", gates, "--baseline", a), 2)
@@ -112,7 +112,7 @@ def test_all_differences_zero(tmp_path, gates):
     a, b = (write_run(tmp_path / name, {"mrr": values}, files=files).folder for name in "ab")
     (row,) = json.loads(bench("compare", a, b, "--json", "--equivalence", "0.1").out)["comparisons"]
     assert (row["difference"], row["ci"], row["p_adjusted"], row["ties"]) == (0.0, [0.0, 0.0], 1.0, 6)
-    assert row["verdict"] == "no difference shown"  # that six files tie shows nothing of others
+    assert row["verdict"]["outcome"] == "not_significant"  # that six files tie shows nothing of others
     assert "no query of 6 changed" in bench("diff", a, b, "-m", "mrr").out
     assert "+0.0000 [+0.0000, +0.0000]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
     assert bench("gate", b, "--config", gates, "--baseline", a).code == 0

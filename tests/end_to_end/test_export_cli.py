@@ -80,12 +80,12 @@ def test_the_tables_are_those_of_compare(results, runs, form):
     if form == "markdown":  # what is written where nothing is named
         assert bench("export", *runs, "--out", results).out == done.out
     rows = cells_of(form, done.out)
-    heading = next(row for row in rows if "lineRprec" in row)
+    heading = next(row for row in rows if "lines R-prec" in row)
     for run in runs:
         stored = metrics(results, run)
         row = next(row for row in rows if row[0] == stored["chunker"])
-        assert row[heading.index("lineRprec")] == f"{stored['micro']['line_rprec']:.4f}"
-        assert row[heading.index("area lineR")] == f"{stored['micro']['line_recall_auc']:.4f}"
+        assert row[heading.index("lines R-prec")] == f"{stored['micro']['line_rprec']:.4f}"
+        assert row[heading.index("lines found")] == f"{stored['micro']['line_recall_auc']:.4f}"
     assert "does not mean equal" in done.out
 
 
@@ -207,9 +207,9 @@ def test_bars_are_for_terminals_alone(results, runs):
 
 def test_a_table_for_a_paper_has_chosen_measures_and_marks(results, runs, tmp_path):
     """Short names; the best of each column bold; a letter exactly where `compare` shows a difference."""
-    done = bench("compare", *runs, "--out", results, "-m", "ndcg@10", "-m", "lineR@500", "--json")
-    shown = [each for each in json.loads(done.out)["comparisons"] if each["verdict"].startswith(("better", "worse"))]
-    export = ("export", *runs, "--out", results, "-m", "ndcg@10", "-m", "lineR@500", "--format")
+    done = bench("compare", *runs, "--out", results, "-m", "ndcg@10", "-m", "lines@500", "--json")
+    shown = [each for each in json.loads(done.out)["comparisons"] if each["verdict"]["outcome"] in ("better", "worse")]
+    export = ("export", *runs, "--out", results, "-m", "ndcg@10", "-m", "lines@500", "--format")
     text = bench(*export, "latex").out
     _, *rows = [line.split(" & ") for line in text.splitlines() if " & " in line]
     assert [row[:2] for row in rows] == [["a", "fixed"], ["b", "ast"]]

@@ -67,13 +67,13 @@ def test_every_row_says_what_made_it():
 
 
 def test_what_the_findings_mark_as_shown_is_a_verdict():
-    """Two signs, bold for a verdict and a dagger for one that rests on one repository, stand where the data has them."""
+    """Two signs, bold for a verdict and a dagger for one that one file or repository carries, stand where the data has them."""
     verdicts = defaultdict(set)
     for row in rows("against.csv"):
         figure = tuple(f"{float(row[name]):+.3f}" for name in ("difference", "ci.low", "ci.high"))
         verdicts[figure].add(row["verdict"].partition(" ")[0].rstrip(","))
     page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
-    marked = {"**": {"better", "worse"}, "†": {"rests"}}
+    marked = {"**": {"better", "worse"}, "†": {"from"}}
     n_marked = 0
     for found in FIGURE.finditer(page):
         for sign in {page[: found.start()][-2:], page[found.end() :][:1]} & marked.keys():

@@ -84,7 +84,7 @@ def test_runs_are_named_by_object_id_chunker_or_path(made):
         assert compare(names, out=out) == found
     assert choose(["ast", runs[0].run_id], out=out) == choose([runs[1], runs[0]])
     assert found["nDCG@10"] == [next(each for each in found if each.measure == "ndcg@10")]
-    assert [each.measure for each in found["area lineR"]] == ["line_recall_auc"]
+    assert [each.measure for each in found["lines found"]] == ["line_recall_auc"]
     assert found[0].primary
     with pytest.raises(UsageError, match="is not among the compared measures"):
         found["rbp"]
@@ -100,10 +100,10 @@ def test_what_is_shown_is_short(made, benchmark):
         assert len(repr(each)) < 300
         assert "\n" not in repr(each)
     assert "tasks" in repr(benchmark)
-    assert compared[0].verdict in repr(compared[0])
+    assert compared[0].verdict.outcome in repr(compared[0])
     for each in (benchmark, runs[0], compared, choose(runs)):
         assert "<table>" in each._repr_html_()
-    assert compared[0].verdict in compared._repr_html_()
+    assert compared[0].verdict.outcome in compared._repr_html_()
 
 
 def test_queries_are_rows_and_frames(made):

@@ -1,13 +1,12 @@
 """What a recommendation says of the arms that are not the best."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from repoeval_bench.analysis.arms import Arm
-from repoeval_bench.analysis.choosing import choose
+from repoeval_bench.analysis.choosing import choose, verdict_on
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.recommendation import answer_of
+from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.choosing import choice_sentences, choice_table
 from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.recommendation import answer_sentences
@@ -36,16 +35,18 @@ def test_those_that_are_behind_are_named(tmp_path):
     """The nearest first; of more than four the first three, and how many there are beside."""
     two_alike = {"a": 0.701, "b": 0.7}
     few = answer_sentences(answer(tmp_path / "few", two_alike | {"c": 0.5, "d": 0.4, "e": 0.3}))
-    assert "; behind it: c at 500, d at 500 and e at 500; the tests are adjusted for 10 comparisons." in few[0]
+    assert (
+        "; significantly worse: c at 500, d at 500 and e at 500; the tests are adjusted for 10 comparisons." in few[0]
+    )
     many = answer_sentences(answer(tmp_path / "many", two_alike | {f"m{i}": 0.5 - i / 20 for i in range(6)}))
     assert (
-        "; behind it: m0 at 500, m1 at 500, m2 at 500 and 3 others; the tests are adjusted for 28 comparisons."
+        "; significantly worse: m0 at 500, m1 at 500, m2 at 500 and 3 others; the tests are adjusted for 28 comparisons."
         in many[0]
     )
 
 
 def test_it_says_what_the_verdict_on_the_same_runs_says(tmp_path):
-    """A lead that is shown among four tests, and not among the ten of all pairs, is not shown by either."""
+    """A lead that is significant among four tests, and not among the ten of all pairs, is so for neither."""
     files = [f"f{i}.py" for i in range(40)]
     draws = np.random.default_rng(11)
     shapes = {name: draws.normal(0, 0.1, 40) for name in "abcde"}
@@ -62,20 +63,12 @@ def test_it_says_what_the_verdict_on_the_same_runs_says(tmp_path):
         made = [(Arm(name=run.run_id, size=500, spec=f"{run.run_id}:max_nws=500"), run) for run in runs]
         said = answer_of(RunRequest(protocol="context", retriever="bm25"), made, 0.3)
         found = verdict(runs)
-        shown = {each.treatment for each in found.differences if each.is_shown}
-        assert {each.run for each in said.behind} == shown
-        apart += len({each.run_id for each in said.choice.candidates[1:] if each not in said.choice.alike} - shown)
+        assert said.choice.verdict.behind == verdict_on(runs[::-1]).behind
+        behind = {each.run for each in said.choice.verdict.behind}
+        assert {each.run for each in found.record.behind} == behind
+        alone = compare(runs, next(run for run in runs if run.run_id == found.record.reference.run_id))
+        apart += len({each.treatment for each in alone if each.is_significant} - {run.name for run in behind})
     assert apart > 0
-
-
-def test_the_first_two_are_told_apart_by_the_answer_or_by_no_sentence(tmp_path):
-    """The estimate of repositories begins with them: `recommend` and `compare` leave it out where no test shows them."""
-    for mean, shown in ((0.5, True), (0.7, False)):
-        found = answer(tmp_path / str(mean), {"a": 0.701, "b": mean})
-        found = replace(found, choice=replace(found.choice, more_clusters=0, more_repositories=7))
-        for sentences in (answer_sentences(found), choice_sentences(found.choice, [*found.leads.values()])):
-            told = any("files like these tell the first two apart" in each for each in sentences)
-            assert (told, bool(found.behind)) == (shown, shown)
 
 
 def test_where_every_run_scores_0_there_is_no_best(tmp_path):
@@ -86,12 +79,9 @@ def test_where_every_run_scores_0_there_is_no_best(tmp_path):
     assert said == [
         "No run found anything by nDCG@10 under protocol context by bm25: its micro mean is 0 for each of them."
     ]
-    assert (
-        verdict(runs).who
-        == "No run found anything by nDCG@10 under protocol context: its micro mean is 0 for each of them."
-    )
-    assert not verdict(runs).clear
-    assert verdict(runs[:1]).who == "a found nothing by nDCG@10 under protocol context: its micro mean is 0."
+    for some in (runs, runs[:1]):
+        assert verdict(some).record.result is Result.NOTHING_FOUND
+        assert "found" in verdict(some).text
     found = choose(runs)
     assert choice_sentences(found) == ["No run found anything by nDCG@10 here: its micro mean is 0 for each of them."]
     assert [row.cells[-1] for row in choice_table(found).rows] == ["found nothing"] * 2

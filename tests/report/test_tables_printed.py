@@ -89,7 +89,7 @@ def test_rows_that_three_specs_name_fit_beside_a_figure(printed):
     names = [figures("", number="d")[0], *map(spec_column, ("chunker", "embedder", "retriever"))]
     bm25 = "bm25:k1=1.2,b=0.75,tokenizer=code"
     shown = make_table(
-        [*names, *figures("area lineR, 95 % CI", "R@10")], [(1, AST, "none", bm25, "0.5146 [0.4274, 0.6060]", 0.25)]
+        [*names, *figures("lines found, 95 % CI", "R@10")], [(1, AST, "none", bm25, "0.5146 [0.4274, 0.6060]", 0.25)]
     )
     lines = printed(shown, 80)
     assert max(map(len, lines)) <= 80

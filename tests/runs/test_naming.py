@@ -103,7 +103,7 @@ def test_runs_are_listed_newest_first(evaluated):
     assert {row["chunker"].partition(":")[0] for row in rows} == {"ast", "fixed"}
     assert all(0 < row["score"] <= 1 and row["measure"] == "line_recall_auc" for row in rows)
     # The table names the measure as every other table does.
-    assert bench("runs", "--out", evaluated).out.count("area lineR") == 3
+    assert bench("runs", "--out", evaluated).out.count("lines found") == 3
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE
-from repoeval_bench.report.choosing import choice_notes, standing
+from repoeval_bench.report.choosing import choice_notes, p_of, standing
 from repoeval_bench.report.comparison import families
 from repoeval_bench.report.html import rests
 from repoeval_bench.report.html.artefacts import artefacts
@@ -27,8 +28,8 @@ from repoeval_bench.report.html.scores import BAR, headline_columns, title
 from repoeval_bench.report.html.segments import segments
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
-from repoeval_bench.report.text import probability
-from repoeval_bench.report.verdict import Verdict, verdict
+from repoeval_bench.report.text import full_outcome_name, probability
+from repoeval_bench.report.verdict import WordedVerdict, verdict
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice
@@ -58,8 +59,9 @@ def report_page(
 
     runs = page_runs(stored)
     measure = headline_measure(stored)
-    found = verdict(stored)
-    choice = choose(stored) if len(stored) > 1 else None
+    comparisons = compare(stored) if len(stored) > 1 else ()
+    found = verdict(stored, comparisons)
+    choice = choose(stored, comparisons) if comparisons else None
     metrics = runs[0].stored.metrics
     bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
@@ -93,10 +95,10 @@ def report_page(
             forests=[each for each in drawn if each["name"].startswith(FOREST)],
             rests={
                 "columns": rests.COLUMNS,
-                "rows": rests.rows(found.differences, names),
-                "note": rests.note(found.differences),
+                "rows": rests.rows(found.record.differences, names),
+                "note": rests.note(found.record.differences),
             },
-            choice=choice and _choice(choice, {run.stored.run_id: at for at, run in enumerate(runs)}, found),
+            choice=choice and _choice(choice, {run.stored.run_id: at for at, run in enumerate(runs)}),
             measure_title=title(measure),
             segments=segments(runs, measure, found.reference),
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
@@ -120,7 +122,7 @@ def _beside(run: PageRun) -> PageRun | None:
     return PageRun(found, found.run_id, "BM25", found.scores)
 
 
-def _choice(choice: Choice, positions: Mapping[str, int], found: Verdict) -> dict[str, Any]:
+def _choice(choice: Choice, positions: Mapping[str, int]) -> dict[str, Any]:
     """Rows of the runs to choose from, best first, and the sentences below them."""
     return {
         "unit": choice.cost_unit,
@@ -129,14 +131,14 @@ def _choice(choice: Choice, positions: Mapping[str, int], found: Verdict) -> dic
                 "run": positions[each.run_id],
                 "mean": each.mean,
                 "best_in": each.probability,
-                "p": each.p,
-                "p_text": probability(each.p),
+                "p": p_of(each, choice),
+                "p_text": probability(p_of(each, choice)),
                 "cost": each.cost,
-                "against": standing(each, choice, found.differences),
+                "against": standing(each, choice),
             }
             for each in choice.candidates
         ],
-        "sentences": choice_notes(choice, found.differences),
+        "sentences": choice_notes(choice),
     }
 
 
@@ -172,11 +174,11 @@ def _over(run: PageRun) -> str:
     return count(len(metrics.per_repo), "repository")
 
 
-def _difference_rows(found: Verdict, runs: Sequence[PageRun], headline: Collection[str]) -> list[dict[str, Any]]:
+def _difference_rows(found: WordedVerdict, runs: Sequence[PageRun], headline: Collection[str]) -> list[dict[str, Any]]:
     """Every difference; those of the headline table's measures are marked."""
     names = {run.name: at for at, run in enumerate(runs)}
     # The runs are together under each measure.
-    order = {name: at for at, name in enumerate(dict.fromkeys(each.measure for each in found.differences))}
+    order = {name: at for at, name in enumerate(dict.fromkeys(each.measure for each in found.record.differences))}
     return [
         {
             "title": title(each.measure),
@@ -187,24 +189,25 @@ def _difference_rows(found: Verdict, runs: Sequence[PageRun], headline: Collecti
             "p": each.p_adjusted,
             "p_text": probability(each.p_adjusted),
             "tally": f"{each.wins} / {each.ties} / {each.losses}",
-            "verdict": each.verdict,
+            "verdict": full_outcome_name(each.verdict),
         }
-        for each in sorted(found.differences, key=lambda each: order[each.measure])
+        for each in sorted(found.record.differences, key=lambda each: order[each.measure])
         if not each.measure.endswith((CEILING, SHARE))
     ]
 
 
-def _differences_note(found: Verdict, runs: Sequence[PageRun]) -> str:
-    if not found.differences:
+def _differences_note(found: WordedVerdict, runs: Sequence[PageRun]) -> str:
+    differences = found.record.differences
+    if not differences:
         return ""
-    first = found.differences[0]
-    hidden = any(each.measure.endswith(SHARE) for each in found.differences)
+    first = differences[0]
+    hidden = any(each.measure.endswith(SHARE) for each in differences)
     left_out = " The tests include the mean share of the ceiling, which is not in these tables." if hidden else ""
     picked = ", so p is valid although the best was picked from these runs" if len(runs) > 2 else ""
     return (
         f"Paired over {count(first.n_queries, 'query')} of the {first.headline} mean; p by a sign-flip test "
-        f"that resamples what compare resamples{families(found.differences)}{picked}.{left_out} "
-        'Intervals are not adjusted. "No difference shown" does not mean equal.'
+        f"that resamples what compare resamples{families(differences)}{picked}.{left_out} "
+        'Intervals are not adjusted. "Not significant" does not mean equal.'
     )
 
 

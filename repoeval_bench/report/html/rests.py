@@ -1,4 +1,4 @@
-"""What the verdict rests on: each lead over these repositories and over new ones, and without single files."""
+"""How far the verdict holds: each lead over these repositories and over new ones, and without single files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from repoeval_bench.analysis.verdicts import Outcome
 from repoeval_bench.core.words import count
 from repoeval_bench.report.html.assets import PageCell
-from repoeval_bench.report.text import probability
+from repoeval_bench.report.text import full_outcome_name, probability
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Influence, Interval, NewRepositories
@@ -40,7 +41,7 @@ def rows(differences: Sequence[Comparison], positions: Mapping[str, int]) -> lis
             positions[each.treatment],
             (
                 _estimate(each.difference, each.ci, f"p (Holm) {probability(each.p_adjusted)}"),
-                PageCell(each.verdict),
+                PageCell(full_outcome_name(each.verdict)),
                 _left_out(each.by_file, each),
                 _left_out(each.by_repository, each),
                 *_new(each.on_new_repositories),
@@ -58,9 +59,9 @@ def note(differences: Sequence[Comparison]) -> str:
         return ""
     clusters = count(first.n_clusters, first.clustered_by)
     return (
-        f"On these repositories: signs of {clusters} flipped, which tell as much as {first.effective_clusters:.0f} of "
-        "equal weight. Left out: the ends of the difference without each one in turn; where no difference is shown "
-        "without one of them, it is named. On new repositories: each repository is one observation; p is the sign-flip "
+        f"On these repositories: {clusters}, which count like {first.effective_clusters:.0f} of equal weight. Left "
+        "out: the ends of the difference without each one in turn; where it is not significant without one of them, "
+        "that is named. On new repositories: each repository is one observation; p is the sign-flip "
         f"test's over {count(first.n_repositories, 'repository')}, its interval and the two-level one "
         "(repositories, then files) beside it. Between repositories: the standard deviation of their true differences. "
         "One new repository: where its own difference is predicted to lie, 95 %."
@@ -74,10 +75,9 @@ def _estimate(value: float, ci: Interval, below: str) -> PageCell:
 def _left_out(found: Influence | None, of: Comparison) -> PageCell:
     if found is None:
         return PageCell("\N{EN DASH}")
-    # Where Holm takes the verdict away already, nothing rests on a file.
-    lost = (
-        "" if found.rests_on is None or not of.rests_on_one else f"without {found.rests_on}: p {probability(found.p)}"
-    )
+    # Where Holm takes the verdict away already, that is no file's doing.
+    carried = of.verdict.outcome is Outcome.CARRIED and found.rests_on is not None
+    lost = f"without {found.rests_on}: p {probability(found.p)}" if carried else ""
     return PageCell(f"{found.low:+.4f} to {found.high:+.4f}", lost, found.low)
 
 

@@ -21,12 +21,12 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.report.html.assets import TEMPLATES, PageCell, check_page, environment, script, style
 from repoeval_bench.report.html.scores import BAR, on_one_scale
 from repoeval_bench.report.leaderboard import (
+    against_first,
     board_sentences,
     explained,
     leaderboard_csv,
     leaderboard_records,
     summary,
-    told_apart,
     verification_notes,
     verification_words,
 )
@@ -44,7 +44,7 @@ from repoeval_bench.report.standings import (
     standing_record,
 )
 from repoeval_bench.report.table import Cell, Column, Estimate, Table
-from repoeval_bench.report.text import heading, interval, printable
+from repoeval_bench.report.text import heading, interval, outcome_name, printable
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -179,8 +179,8 @@ def _row(entry: Entry, found: Standing, cell: Any) -> dict[str, Any]:
         "share": entry.share,
         "behind": entry.behind,
         "best_in": entry.best_in,
-        "told_apart": told_apart(entry),
-        "against": against and (against[0].difference, against[0].ci, against[0].verdict),
+        "against_first": against_first(entry),
+        "against": against and (against[0].difference, against[0].ci, outcome_name(against[0].verdict)),
         "rest": [
             (value, "-" if value is None else f"{value:{form}}")
             for value, form in (

@@ -1,0 +1,221 @@
+"""One function decides: what `compare`, the report, `recommend` and the leaderboard say of the same runs is one record."""
+
+import tempfile
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from repoeval_bench import choose
+from repoeval_bench.analysis.arms import Arm
+from repoeval_bench.analysis.choosing import verdict_on
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.leaderboard import leaderboard
+from repoeval_bench.analysis.recommendation import answer_of
+from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alpha, near_holm
+from repoeval_bench.analysis.verdicts import Carrier, Outcome, Result, judge
+from repoeval_bench.cli.answer import answer_to
+from repoeval_bench.runs.request import RunRequest
+from support.runs import write_run
+
+HEADLINE = "ndcg@10"
+
+
+def stored(folder, seed, *, k, n_files, n_repos, lead, spread, headline):
+    """Runs whose files and repositories are of unequal size; of two measures the headline decides."""
+    rng = np.random.default_rng(seed)
+    of_query = rng.integers(0, n_files, 4 * n_files)
+    base = rng.uniform(0.3, 0.7, len(of_query))
+    # What a file adds is shared by its queries, and one file may add much more than the others.
+    shared = rng.normal(0, spread, (k, n_files)) * rng.choice([1.0, 8.0], n_files, p=[0.9, 0.1])
+    return [
+        write_run(
+            folder / f"run{i}",
+            {
+                HEADLINE: np.clip(base + i * lead + shared[i][of_query], 0, 1).tolist(),
+                "mrr": rng.uniform(size=len(base)).tolist(),
+            },
+            files=[f"f{file}" for file in of_query],
+            repos=[f"r{file % n_repos}" for file in of_query],
+            headline=headline,
+            headline_measure=HEADLINE,
+        )
+        for i in range(k)
+    ]
+
+
+def same(ours, theirs):
+    """Whether two verdicts are one, but for the last bits of means that were summed in another order."""
+    plain = [f.name for f in fields(ours) if f.name not in ("others", "differences")]
+    assert [getattr(ours, name) for name in plain] == [getattr(theirs, name) for name in plain]
+    rounded = [
+        [
+            replace(each, lead=round(each.lead, 9), ci=each.ci and tuple(round(end, 9) for end in each.ci))
+            for each in one
+        ]
+        for one in (ours.others, theirs.others)
+    ]
+    assert rounded[0] == rounded[1]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    k=st.integers(2, 5),
+    n_files=st.integers(4, 15),
+    n_repos=st.integers(1, 4),
+    lead=st.sampled_from([0.0, 0.02, 0.05, 0.1]),
+    spread=st.sampled_from([0.01, 0.05]),
+    headline=st.sampled_from(["micro", "macro"]),
+)
+@example(seed=1, k=3, n_files=40, n_repos=2, lead=0.02, spread=0.03, headline="micro")
+def test_four_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, headline):
+    """The whole record is one: result, reference, leads, intervals, p, family, and what carries a lead."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = stored(
+            Path(folder), seed, k=k, n_files=n_files, n_repos=n_repos, lead=lead, spread=spread, headline=headline
+        )
+        of_compare = answer_to(runs)[1].record
+        of_report = choose(runs, compare(runs)).verdict
+        made = [(Arm(name=run.run_id, size=500, spec=run.run_id), run) for run in runs]
+        of_recommend = answer_of(RunRequest(protocol="context", retriever="bm25"), made, 0.3).choice.verdict
+        (board,) = leaderboard(Path(folder)).boards
+    for theirs in (of_report, of_recommend, board.choice.verdict, verdict_on(runs[::-1])):
+        same(of_compare, theirs)
+    assert of_compare.family == of_compare.pairs == k * (k - 1) // 2
+    assert [entry.run_id for entry in board.entries] == [
+        of_compare.reference.run_id,
+        *(each.run.run_id for each in of_compare.others),
+    ]
+    assert [entry.against_first for entry in board.entries] == [
+        None,
+        *(each.verdict.reversed() for each in of_compare.others),
+    ]
+
+
+def test_a_lead_that_one_repository_carries_is_no_win_anywhere(tmp_path):
+    """All files of one repository far ahead, the others hardly: each command names that repository."""
+    rng = np.random.default_rng(3)
+    base = rng.uniform(0.3, 0.5, 120)
+    files, repos = [f"f{i // 4}" for i in range(120)], [f"r{i // 40}" for i in range(120)]
+    ahead = np.where(np.array(repos) == "r1", 0.4, 0.0) + rng.normal(0, 0.02, 120)
+    runs = [
+        write_run(tmp_path / name, {HEADLINE: values.tolist()}, files=files, repos=repos, headline_measure=HEADLINE)
+        for name, values in (("a", base), ("b", base + ahead))
+    ]
+    found = verdict_on(runs)
+    assert found.result is Result.CARRIED
+    (rival,) = found.others
+    assert (rival.verdict.outcome, rival.verdict.carrier.kind, rival.verdict.carrier.name) == (
+        Outcome.CARRIED,
+        "repository",
+        "r1",
+    )
+    assert rival.p_adjusted < 0.05 <= rival.verdict.carrier.p
+    (board,) = leaderboard(tmp_path).boards
+    assert board.choice.verdict == found
+    assert board.entries[1].against_first.outcome is Outcome.CARRIED
+
+
+def test_pairs_are_tested_as_their_differences_are():
+    """p and the number of flips of each pair are those of `flip_signs` over a column of each difference."""
+    rng = np.random.default_rng(5)
+    for n in (9, 40):
+        parts, weights = rng.normal(0.02, 0.1, (n, 5)) / n, np.full(n, 1 / n)
+        parts[:, 4] = parts[:, 3]  # a tie
+        pairs = np.array([(a, b) for b in range(5) for a in range(b)])
+        family = [range(len(pairs))]
+
+        def undecided(p, error, family=family):
+            return near_alpha(p, error) | near_holm(p, error, family)
+
+        p, n_flips = flip_pairs(parts, weights, pairs, np.random.default_rng(1), undecided=undecided)
+        columns = parts[:, pairs[:, 1]] - parts[:, pairs[:, 0]]
+        found = flip_signs(columns, weights, np.random.default_rng(1), undecided=undecided)
+        assert p.tolist() == found.p.tolist()
+        assert n_flips.tolist() == found.n_flips.tolist()
+        assert p[-1] == 1.0
+
+
+CARRIER = Carrier(kind="file", name="f1", p=0.2)
+
+
+@pytest.mark.parametrize(
+    ("difference", "p", "more", "outcome", "borderline"),
+    [
+        (0.1, 0.01, {}, Outcome.BETTER, False),
+        (-0.1, 0.01, {}, Outcome.WORSE, False),
+        (-0.1, 0.045, {"lower": True}, Outcome.BETTER, True),
+        (0.1, 0.01, {"carriers": [CARRIER]}, Outcome.CARRIED, False),
+        (0.1, 0.06, {"carriers": [CARRIER]}, Outcome.NOT_SIGNIFICANT, True),
+        (0.1, 0.3, {}, Outcome.NOT_SIGNIFICANT, False),
+        (0.0, 0.06, {"within": 0.02}, Outcome.EQUAL, False),
+        (0.01, 0.045, {"within": 0.02}, Outcome.BETTER, False),
+        (0.1, None, {}, Outcome.NOT_TESTED, False),
+    ],
+)
+def test_a_pair_is_judged_by_its_p_and_what_carries_it(difference, p, more, outcome, borderline):
+    found = judge(difference, p, **{"lower": False, **more})
+    assert (found.outcome, found.borderline) == (outcome, borderline)
+    assert (found.carrier is not None) == (outcome is Outcome.CARRIED)
+    assert found.reversed().reversed() == found
+    assert found.outcome.is_significant == (outcome in (Outcome.BETTER, Outcome.WORSE))
+
+
+FILES = [f"f{i // 2}" for i in range(80)]
+
+
+def plain_runs(folder, *shifts, **changed):
+    base = np.array([0.3 + 0.01 * (i * 7 % 13) for i in range(80)])
+    wobble = np.array([0.001 * (i % 5) for i in range(80)])
+    return [
+        write_run(folder / f"run{at}", {"mrr": (base + shift + bool(shift) * wobble).tolist()}, files=FILES, **changed)
+        for at, shift in enumerate(shifts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shifts", "baseline", "result", "reference"),
+    [
+        ((0.0, 0.2, -0.1), None, Result.WINNER, "run1"),
+        ((0.1, 0.1, 0.0), None, Result.TIED, "run0"),
+        ((0.0, 0.2, -0.1), 0, Result.BASELINE, "run0"),
+        ((0.0, 0.2, -0.1), 1, Result.WINNER, "run1"),
+        ((0.2,), None, Result.ONE_RUN, "run0"),
+    ],
+)
+def test_the_result_of_several_runs(tmp_path, shifts, baseline, result, reference):
+    """A baseline that is not the best is what the others are held against; one run is compared with nothing."""
+    runs = plain_runs(tmp_path, *shifts)
+    comparisons = compare(runs, runs[baseline]) if baseline is not None else ()
+    found = verdict_on(runs, comparisons)
+    assert (found.result, found.reference.run_id) == (result, reference)
+    assert len(found.others) == len(runs) - 1
+    means = [each.run.mean for each in found.others]
+    assert means == sorted(means, reverse=True)
+    assert {*found.behind, *found.close} == {*found.others}
+
+
+def test_where_every_run_scores_0_nothing_was_found(tmp_path):
+    runs = [write_run(tmp_path / name, {"mrr": [0.0] * 80}, files=FILES) for name in "ab"]
+    assert verdict_on(runs).result is verdict_on(runs[:1]).result is Result.NOTHING_FOUND
+
+
+def test_noise_is_not_significant_and_a_lead_is_that_of_the_reference(tmp_path):
+    """`lead` is above 0 whichever way the measure goes, and its interval turns with it."""
+    base = np.array([0.3 + 0.01 * (i * 7 % 13) for i in range(80)])
+    noise = np.array([0.05 if i % 4 < 2 else -0.049 for i in range(80)])
+    for name, sign in (("mrr", 1), ("redundancy@10", -1)):
+        runs = [
+            write_run(tmp_path / name / each, {name: values.tolist()}, files=FILES, headline_measure=name)
+            for each, values in (("b", base), ("c", base + sign * noise))
+        ]
+        found = verdict_on(runs)
+        (rival,) = found.others
+        assert (found.result, found.reference.run_id) == (Result.NOT_SIGNIFICANT, "c")
+        assert rival.lead == pytest.approx(0.0005)
+        assert rival.ci[0] < rival.lead < rival.ci[1]
+        assert rival.p == rival.p_adjusted > 0.05
