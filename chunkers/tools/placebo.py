@@ -66,10 +66,11 @@ def describe(arms: Sequence[PlaceboArm]) -> str:
     kept = [arm for arm in arms if arm.matched]
     target = arms[0].size.target
     said = (
-        f"placebo band: {len(kept)} of {len(arms)} arms within {TOLERANCE:.0%} of the baseline's mean {target:.0f} nws"
+        f"placebo band: {len(kept)} of {len(arms)} arms within {TOLERANCE:.0%} of the baseline's mean of "
+        f"{target:.0f} characters"
     )
     if len(kept) < 2:
         return f"{said}, too few to measure it"
     means = [arm.size.realised for arm in kept]
     counts = [arm.n_chunks for arm in kept]
-    return f"{said}, realised means {min(means):.0f} to {max(means):.0f}, {min(counts):,} to {max(counts):,} chunks"
+    return f"{said}, means {min(means):.0f} to {max(means):.0f}, {min(counts):,} to {max(counts):,} chunks"

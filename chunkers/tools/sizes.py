@@ -37,8 +37,8 @@ class SizeMatch:
     reason: str = ""
 
     def __str__(self) -> str:
-        near = f"not matched, {self.reason}" if self.reason else "matched"
-        return f"{self.spec}: realised mean {self.realised:.0f} nws for {self.target:.0f}, {near}"
+        near = f"; not matched: {self.reason}" if self.reason else ""
+        return f"{self.spec}: chunks average {self.realised:.0f} characters, for {self.target:.0f}{near}"
 
     @property
     def matched(self) -> bool:
@@ -106,7 +106,7 @@ def match_size(
         straight = not straight
     best = _nearest(seen, target)
     near = _is_near(seen[best], target, tolerance)
-    reason = f"no {option} gives a mean within {tolerance:.0%} of {target:.0f} nws"
+    reason = f"no {option} gives a mean within {tolerance:.0%} of {target:.0f} characters"
     return SizeMatch(
         spec=resize(str(start), best), nominal=best, realised=seen[best], target=target, reason="" if near else reason
     )

@@ -61,8 +61,8 @@ def sized(
         baseline = make_chunker(f"{BASELINE}:max_nws={size}")
         target = mean_nws(baseline, files)
         left_out += [
-            f"size {more:,}: not matched, no file has more than {largest:,} nws; tried at {largest:,}, where each file "
-            f"is one chunk of `{BASELINE}`, with a realised mean of {target:,.0f} nws"
+            f"size {more:,}: not matched, no file has more than {largest:,} characters; tried at {largest:,}, where "
+            f"each file is one chunk of `{BASELINE}`, on average of {target:,.0f} characters"
             for more in dict.fromkeys(sizes)
             if size == largest < more
         ]

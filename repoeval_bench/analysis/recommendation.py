@@ -58,8 +58,8 @@ class Answer:
 
     def tokens(self, candidate: Candidate) -> float | None:
         """What a query costs that reads the first chunks of this arm, in tokens; None where sizes are not known."""
-        in_nws = self.choice.cost_unit == "nws"
-        return candidate.cost * self.tokens_per_nws if candidate.cost and in_nws else candidate.cost
+        in_characters = self.choice.cost_unit == "characters"
+        return candidate.cost * self.tokens_per_nws if candidate.cost and in_characters else candidate.cost
 
     @property
     def best(self) -> Arm:

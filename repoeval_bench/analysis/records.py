@@ -272,10 +272,10 @@ class Choice:
     """What can be said of k runs by the protocol's headline, best first; runs of one mean are ordered by their cost.
 
     `verdict` is what the test says of them, over all pairs. `cost_unit` is `tokens` where all runs count in one
-    tokenizer, else `nws`; empty where neither is known. `more_clusters` and `more_repositories` estimate how many more
-    like these would make the lead of the first over the second significant with 80 % power: 0 where it is, None where
-    the two do not differ or the error is unknown. The first is about files of these repositories, the second about new
-    repositories.
+    tokenizer, else `characters`, non-whitespace ones; empty where neither is known. `more_clusters` and
+    `more_repositories` estimate how many more like these would make the lead of the first over the second significant
+    with 80 % power: 0 where it is, None where the two do not differ or the error is unknown. The first is about files
+    of these repositories, the second about new repositories.
     """
 
     verdict: Verdict

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,15 +33,22 @@ CODERAG_TOLERANCE = 1.5
 """Points of NDCG@10."""
 
 
-NOT_JUDGED = "not judged"
-"""Begins the verdict on a number that was not measured on what was published."""
+class Status(StrEnum):
+    """What became of a published number; `NOT_JUDGED`: measured on other data, `SKIPPED`: not measured."""
+
+    REPRODUCED = "reproduced"
+    NOT_REPRODUCED = "not_reproduced"
+    NOT_JUDGED = "not_judged"
+    NOT_PUBLISHED = "not_published"
+    SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One number: where it belongs, what was published (None where nothing was), what was measured, and how.
 
-    `source` says whose the setting is, where a table has settings of several.
+    `reason` says why it was not judged or was skipped. `source` says whose the setting is, where a table has settings
+    of several.
     """
 
     table: str
@@ -52,15 +60,15 @@ class Row:
     measured: float | None = None
     low: float | None = None
     high: float | None = None
-    verdict: str = ""
+    status: Status = Status.NOT_PUBLISHED
+    reason: str = ""
     command: str = ""
     source: str = ""
 
 
-def judge(measured: float, published: float, tolerance: float) -> str:
-    """`reproduced` within the tolerance, else `not reproduced`; with the distance."""
-    distance = measured - published
-    return f"{'reproduced' if abs(distance) <= tolerance + 1e-9 else 'not reproduced'} ({distance:+.3f})"
+def judge(measured: float, published: float, tolerance: float) -> Status:
+    """Judge a number: reproduced within the tolerance."""
+    return Status.REPRODUCED if abs(measured - published) <= tolerance + 1e-9 else Status.NOT_REPRODUCED
 
 
 EXPECTED = {"ast": (0.75, 0.82, 0.65, 0.78), "fixed": (0.55, 0.62, 0.45, 0.58)}
@@ -163,7 +171,7 @@ def reproduce(
         except EmbeddingError as error:
             if each.request.embedder not in embedders:
                 raise
-            found += [replace(row, verdict=f"skipped: {error}") for row in each.rows]
+            found += [replace(row, status=Status.SKIPPED, reason=str(error)) for row in each.rows]
         else:
             found += [_measured(run, row, command, why_not) for row in each.rows]
             repositories = len(run.metrics.per_repo)
@@ -244,12 +252,16 @@ def _measured(run: RunView, row: Row, command: str, why_not: str) -> Row:
     (mean,), (ci,) = mean_intervals(scored.table([row.measure]), scored.clusters, scored.repos, run.metrics.headline)
     low, high = ci or (None, None)
     tolerance = TOLERANCE if row.table == "expected" else CODERAG_TOLERANCE / 100
-    verdict = "" if row.published is None else why_not or judge(mean, row.published, tolerance)
-    return replace(row, measured=mean, low=low, high=high, verdict=verdict, command=command)
+    measured = replace(row, measured=mean, low=low, high=high, command=command)
+    if row.published is None:
+        return measured
+    if why_not:
+        return replace(measured, status=Status.NOT_JUDGED, reason=why_not)
+    return replace(measured, status=judge(mean, row.published, tolerance))
 
 
 def _why_not_judged(benchmark: Benchmark) -> str:
-    """Published numbers are of the whole published benchmark: of anything else, why no verdict is given."""
+    """Published numbers are of the whole published benchmark: of anything else, why they are not judged."""
     if not benchmark.is_published:
-        return f"{NOT_JUDGED}: {benchmark.name} is not what was published"
-    return "" if benchmark.is_whole else f"{NOT_JUDGED}: {len(benchmark.tasks)} of {benchmark.whole_tasks} tasks"
+        return f"{benchmark.name} is not what was published"
+    return "" if benchmark.is_whole else f"{len(benchmark.tasks)} of {benchmark.whole_tasks} tasks"

@@ -265,7 +265,8 @@ def _matched(
             continue
         if size.matched:
             specs[spec] = size.spec
-        line = f"{spec}: mean {size.realised:.0f} nws of {size.target:.0f} as {size.spec} {size.reason}".rstrip()
+        average = f"{spec}: chunks average {size.realised:.0f} characters, for {size.target:.0f}"
+        line = f"{average}, as {size.spec} {size.reason}".rstrip()
         notify(f"{line} ({count(repositories, 'repository')})")
     return _Matched(protocols, specs)
 

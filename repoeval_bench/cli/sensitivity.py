@@ -49,7 +49,7 @@ def sensitivity_command(
 ) -> None:
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
 
-    A cell is decided where the 95 % interval of the difference (signs of files flipped) leaves out 0, and is noise
+    A cell is decided where the 95 % interval of the difference over files leaves out 0, and is noise
     where the difference is not larger than the spread of one and the same chunker started at other lines. Every cell is
     computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
     """

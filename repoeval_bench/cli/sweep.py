@@ -68,7 +68,7 @@ def sweep_command(
     commands: bool,
     **asked: Any,
 ) -> None:
-    """Evaluate each --chunker at each of --sizes, and print every measure beside the realised mean size.
+    """Evaluate each --chunker at each of --sizes, and print every measure beside the mean size of its chunks.
 
     Without --sizes: recall and nDCG at k = 1, 3, 5, 10, 20, 50, the area under recall over k, and the knee, the k
     whose recall is farthest above a straight line from the first k to the last. Runs that are stored already are

@@ -95,7 +95,7 @@ def explained(found: Leaderboard) -> list[str]:
         )
     if found.boards:
         flipped = sorted({plural(board.clustered_by) for board in found.boards})
-        lines.append(f"Intervals are 95 %, by {' or '.join(flipped)}.")
+        lines.append(f"Intervals are 95 %, by {' or '.join(flipped)}. Characters are non-whitespace.")
     return lines
 
 
@@ -182,7 +182,7 @@ def _table(board: Board) -> Table:
         *figures("best in", number=".1%"),
         Column(name="against the first"),
         *figures(*map(heading, BESIDE)),
-        *figures("mean nws", number=".0f"),
+        *figures(heading("mean_nws"), number=".0f"),
     ]
     rows = [
         (

@@ -88,7 +88,7 @@ def recommendation_table(found: Recommendation) -> Table:
     order += [arm for answer in found.answers for arm in answer.arms.values() if arm not in order]
     columns = [
         spec_column("chunker"),
-        *figures("nws", number=",", missing=""),
+        *figures("characters", number=",", missing=""),
         *figures(*(f"{answer.protocol} {answer.retriever}" for answer in found.answers), number=".3f", missing=""),
         *figures("best in", number=".0%", missing=""),
         *figures("tokens a query", number=",.0f", missing=""),

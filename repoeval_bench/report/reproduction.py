@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
-from repoeval_bench.analysis.reproduction import CODERAG_TOLERANCE, MEASURES, NOT_JUDGED, TOLERANCE, Row
+from repoeval_bench.analysis.reproduction import CODERAG_TOLERANCE, MEASURES, TOLERANCE, Row, Status
 from repoeval_bench.core.words import count
 from repoeval_bench.report.text import heading
 
@@ -17,9 +16,9 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
     `repositories` is how many CodeRAG-Bench's rows are the mean of.
     """
     expected = [row for row in found if row.table == "expected"]
-    verdicts = Counter(row.verdict.partition(" (")[0] for row in expected)
-    tally = next((row.verdict for row in expected if row.verdict.startswith(NOT_JUDGED)), "")
-    tally = tally or f"{verdicts['reproduced']} of {len(expected)} cells are"
+    reproduced = sum(row.status is Status.REPRODUCED for row in expected)
+    tally = next((_verdict(row) for row in expected if row.status is Status.NOT_JUDGED), "")
+    tally = tally or f"{reproduced} of {len(expected)} cells are"
     lines = [
         "# Published numbers, measured again",
         "",
@@ -35,7 +34,7 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         "|---|---|---|---:|---:|---|---|",
         *(
             f"| {row.setting} | {row.system} | {heading(row.measure)} | ~{row.published:.2f} | {_figures(row)} | "
-            f"{row.verdict} |"
+            f"{_verdict(row)} |"
             for row in expected
         ),
         "",
@@ -49,7 +48,7 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         "## What size alone buys",
         "",
         "Protocol `code-chunk`, BM25, so that no model's window has an effect. nDCG over chunks depends on the size; "
-        "the area under line recall is measured at equal budgets.",
+        "lines found are measured at equal budgets.",
         "",
         *_wide(found, "sizes", "max_nws", (*MEASURES, "line_recall_auc")),
         *_size_effect([row for row in found if row.table == "sizes"]),
@@ -62,7 +61,7 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         "|---|---:|---:|---|---|",
         *(
             f"| {row.system} | {'' if row.published is None else f'{row.published:.3f}'} | {_figures(row)} | "
-            f"{row.verdict} |"
+            f"{_verdict(row)} |"
             for row in found
             if row.table == "coderag"
         ),
@@ -74,6 +73,16 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         "says so.",
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _verdict(row: Row) -> str:
+    """The status in words, with the distance or the reason; empty where nothing was published."""
+    if row.status is Status.NOT_PUBLISHED:
+        return ""
+    words = row.status.replace("_", " ")
+    if row.reason or row.measured is None or row.published is None:
+        return f"{words}: {row.reason}"
+    return f"{words} ({row.measured - row.published:+.3f})"
 
 
 def _figures(row: Row) -> str:
@@ -119,7 +128,7 @@ def _size_effect(found: Sequence[Row]) -> list[str]:
     for system in dict.fromkeys(row.system for row in found):
         moved = {m: cells[system, sizes[-1], m] - cells[system, sizes[0], m] for m in ("ndcg@10", "line_recall_auc")}
         parts.append(f"{system} by {moved['ndcg@10']:+.3f} and {moved['line_recall_auc']:+.3f}")
-    return [f"From {sizes[0]} to {sizes[-1]}, nDCG@10 and the area change for " + ", for ".join(parts) + ".", ""]
+    return [f"From {sizes[0]} to {sizes[-1]}, nDCG@10 and lines found change for " + ", for ".join(parts) + ".", ""]
 
 
 def _bm25(found: Sequence[Row]) -> list[str]:
@@ -130,7 +139,7 @@ def _bm25(found: Sequence[Row]) -> list[str]:
     moved = [f"{row.setting} {(row.measured or 0.0) - base:+.4f}" for row in found[1:]]
     left = (found[-1].measured or 0.0) - published
     explained = f" With the settings of CodeRAG-Bench's own code, {left:+.4f} remains."
-    if found[0].verdict.startswith(NOT_JUDGED):
+    if found[0].status is Status.NOT_JUDGED:
         explained = ""
     return [
         f"BM25 differs by {base - published:+.4f} from the published {published:.3f}. "

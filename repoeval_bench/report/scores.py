@@ -29,7 +29,7 @@ from repoeval_bench.report.table import (
     spec_column,
     with_notes,
 )
-from repoeval_bench.report.text import elided, heading, short_names
+from repoeval_bench.report.text import CHARACTERS, elided, heading, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import Means, Metrics
@@ -79,8 +79,8 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
         # Every budget is in the files; a table of them all would be wider than a screen.
         lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
     groups = (
-        ("definitions read whole, at equal budgets of nws", definitions),
-        ("lines, at equal budgets of nws", lines),
+        ("definitions read whole, at equal budgets of characters", definitions),
+        ("lines, at equal budgets of characters", lines),
         ("completions", written),
         ("chunks", chunks),
     )
@@ -145,8 +145,7 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
     cautions = (copy_note(first.gold_in_query), Protocol.parse(first.protocol).caution)
     return [
         *(line for run in runs for line in footnotes(run)),
-        f"95 % CI: interval of the {first.headline} mean, signs of files flipped; compare says which differences are "
-        "real",
+        f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant",
         *(f"note: {caution}" for caution in cautions if caution),
         *(["ceilings are of a choice among hits with what they bring"] if any(r.metrics.expand for r in runs) else []),
     ]
@@ -181,7 +180,7 @@ def footnotes(run: RunView) -> list[str]:
     counts, sizes, tokens = metrics.counts, metrics.chunk_nws, metrics.chunk_tokens
     lines = [
         f"{metrics.chunker}: {count(counts.chunks, 'chunk')} of {count(counts.files, 'file')}"
-        + (f", nws mean {sizes.mean:.0f}, median {sizes.median}, p95 {sizes.p95}" if sizes else "")
+        + (f", {CHARACTERS} mean {sizes.mean:.0f}, median {sizes.median}, p95 {sizes.p95}" if sizes else "")
         + (f"; tokens mean {tokens.mean:.0f}, median {tokens.median}, p95 {tokens.p95}" if tokens else ""),
         f"  {_truncation(metrics)} · queries with no relevant chunk: "
         f"{counts.queries_without_relevant} of {counts.queries}",

@@ -80,7 +80,7 @@ def comparison_lines(found: SegmentComparison) -> list[str]:
 def _against(segment: SegmentDifference) -> str:
     if not segment.against:
         return ""
-    return "against the overall difference" + (", 0 outside the interval" if segment.shown else "")
+    return "opposite to the overall difference" + (", 0 outside the interval" if segment.shown else "")
 
 
 def _columns(clusters: str) -> list[Column]:
@@ -122,8 +122,8 @@ def few_note(found: Sequence[SegmentMean | SegmentDifference]) -> str:
     small = [segment for segment in found if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
     if not small:
         return ""
-    rest = count(len(small), "interval rests", "intervals rest")
-    return f"note: {rest} on fewer than {FEW_CLUSTERS} clusters ({_listed(small)}): single ones decide them"
+    intervals = count(len(small), "interval is", "intervals are")
+    return f"note: {intervals} over fewer than {FEW_CLUSTERS} clusters ({_listed(small)}): single ones decide them"
 
 
 def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:

@@ -67,7 +67,7 @@ def sizes_table(found: Standing) -> Table:
 def frontier_table(found: Standing) -> Table:
     """A row for each budget: what it is in tokens, the best run there, and the best of `fixed`."""
     columns = [
-        *figures("nws read", number=","),
+        *figures("characters read", number=","),
         *figures("tokens read", number=",.0f"),
         _text("best"),
         *figures(f"{heading(found.recall)}, 95 % CI"),

@@ -35,6 +35,8 @@ _NAMES = {
     "recall": "R",
     "precision": "P",
     "hit": "Hit",
+    "mean_nws": "mean characters",
+    "distinct_files": "files",
     "mrr": "MRR",
     "line_recall": "lines",
     "line_rprec": "lines R-prec",

@@ -160,7 +160,7 @@ def test_stored_runs(tmp_path):
         for name, shift in (("a", 0.0), ("b", 0.1), ("c", 0.09))
     ]
     found = choose(made)
-    assert (found.measure, found.over, found.cost_unit) == ("ndcg@10", "micro", "nws")
+    assert (found.measure, found.over, found.cost_unit) == ("ndcg@10", "micro", "characters")
     assert [each.run_id for each in found.candidates] == ["b", "c", "a"]
     assert found.best.mean == made[1].metrics.micro["ndcg@10"]
     assert found == choose(made[::-1])

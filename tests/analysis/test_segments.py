@@ -139,7 +139,7 @@ def test_intervals_over_few_clusters_are_named():
         SegmentMean(by="by", name=name, n_queries=30, n_clusters=n, mean=0.5, ci=(0.4, 0.6) if n > 5 else None)
         for name, n in (("five", 5), ("few", 9), ("many", 10))
     ]
-    assert "1 interval rests on fewer than 10 clusters (by = few)" in few_note(found)
+    assert "1 interval is over fewer than 10 clusters (by = few)" in few_note(found)
     assert few_note(found[::2]) == ""
 
 

@@ -44,7 +44,7 @@ def test_eval_prints_the_table_and_what_stands_under_it(evaluate):
         assert piece in done.out
     assert "truncated by the model:" in done.out
     assert "queries with no relevant chunk:" in done.out
-    assert "nws mean" in done.out
+    assert "characters (non-whitespace) mean" in done.out
 
 
 def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(evaluate, tmp_path):
@@ -521,7 +521,7 @@ def test_match_size_gives_every_chunker_the_baselines_size(evaluate):
     """Nominal and realised sizes are printed, and the realised mean is within 5 % where it says so."""
     done = evaluate("-c", "ast", "-c", "fixed", "--match-size", "fixed:max_nws=400", "--retriever", "bm25", "--json")
     assert done.code == 0, done.err
-    assert done.err.count("realised mean") == 2
+    assert done.err.count("chunks average") == 2
     sizes = [content["chunk_nws"]["mean"] for content in json.loads(done.out)]
     if "not matched" not in done.err:
         assert sizes[0] == pytest.approx(sizes[1], rel=0.06)

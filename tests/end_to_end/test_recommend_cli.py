@@ -279,8 +279,8 @@ def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered):
         f"{name} at {size:,}" for name in ("fixed", "ast") for size in (200, max(sizes))
     }
     assert found.left_out == tuple(
-        f"size {size}: not matched, no file has more than {max(sizes):,} nws; tried at {max(sizes):,}, where each file "
-        f"is one chunk of `fixed`, with a realised mean of {sum(sizes) / len(sizes):,.0f} nws"
+        f"size {size}: not matched, no file has more than {max(sizes):,} characters; tried at {max(sizes):,}, where each "
+        f"file is one chunk of `fixed`, on average of {sum(sizes) / len(sizes):,.0f} characters"
         for size in ("99,999,998", "99,999,999")
     )
     assert {RunView(out / run_id).counts.chunks for run_id, arm in answer.arms.items() if arm.size == max(sizes)} == {8}

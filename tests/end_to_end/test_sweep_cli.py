@@ -61,7 +61,7 @@ def test_a_table_says_who_ranked_and_overlaps_are_swept_by_naming_them(mirror, t
     first, second, *table = done.out.splitlines()
     assert first.startswith("custom-mini-function-2k-codex")
     assert second.startswith("protocol context · embedder none · retriever bm25:k1=1.2")
-    assert re.search(r" chunker +mean nws  chunks  nDCG@10", done.out)
+    assert re.search(r" chunker +mean characters  chunks  nDCG@10", done.out)
     rows = [line for line in table if re.match(r"[ │]*(ast|window):", line)]
     said = [
         "max_nws=16,min_nws=50,overlap=0",

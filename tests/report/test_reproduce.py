@@ -4,22 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from repoeval_bench.analysis.reproduction import EXPECTED, MEASURES, Row, judge, reproduce
+from repoeval_bench.analysis.reproduction import EXPECTED, MEASURES, Row, Status, judge, reproduce
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.report.reproduction import format_page
 
 
-def row(table, setting, system, measure, published=None, verdict=""):
+def row(table, setting, system, measure, published=None, status=Status.NOT_PUBLISHED, reason=""):
     command = f"repoeval-bench eval -c {system}"
     numbers = {"published": published, "measured": 0.5, "low": 0.4, "high": 0.6}
-    return Row(table, setting, system, measure, **numbers, verdict=verdict, command=command)
+    return Row(table, setting, system, measure, **numbers, status=status, reason=reason, command=command)
 
 
 def test_a_number_is_reproduced_within_its_tolerance():
-    """The signed distance is beside the verdict."""
-    assert judge(0.78, 0.82, 0.05) == "reproduced (-0.040)"
-    assert judge(0.77, 0.82, 0.05) == "reproduced (-0.050)"
-    assert judge(0.63, 0.82, 0.05) == "not reproduced (-0.190)"
+    """Its bound is within."""
+    assert judge(0.78, 0.82, 0.05) is judge(0.77, 0.82, 0.05) is Status.REPRODUCED
+    assert judge(0.63, 0.82, 0.05) is Status.NOT_REPRODUCED
 
 
 def test_the_page_has_every_row_its_verdict_and_the_commands():
@@ -32,8 +31,8 @@ def test_the_page_has_every_row_its_verdict_and_the_commands():
     ]
     found += [row("causes", "base", c, m) for c in EXPECTED for m in MEASURES]
     found += [row("sizes", s, c, m) for s in ("500", "900") for c in EXPECTED for m in (*MEASURES, "line_recall_auc")]
-    found.append(row("coderag", "coderag", "BM25", "ndcg@10", 0.932, "reproduced (-0.008)"))
-    found.append(Row("coderag", "coderag", "far/model", "ndcg@10", verdict="skipped: not here"))
+    found.append(row("coderag", "coderag", "BM25", "ndcg@10", 0.5, Status.REPRODUCED))
+    found.append(Row("coderag", "coderag", "far/model", "ndcg@10", status=Status.SKIPPED, reason="not here"))
     settings = (("whole", 0.92, "here"), ("k1 0.9", 0.93, "theirs"), ("both", 0.9345, "theirs"))
     found += [
         replace(row("bm25", what, "BM25", "ndcg@10", 0.932), measured=score, source=source)
@@ -44,7 +43,7 @@ def test_the_page_has_every_row_its_verdict_and_the_commands():
     assert "| k1 0.9 | theirs | 0.9300 | [0.4000, 0.6000] | -0.0020 |" in page
     assert "Compared with the first row: k1 0.9 +0.0100; both +0.0145. With the" in page
     assert "own code, +0.0025 remains." in page
-    assert "From 500 to 900, nDCG@10 and the area change for ast by +0.000 and +0.000, for fixed by" in page
+    assert "From 500 to 900, nDCG@10 and lines found change for ast by +0.000 and +0.000, for fixed by" in page
     assert "0 of 16 cells are" in page
     assert page.count("not reproduced (-0.300)") == 16
     assert "| far/model |  | |  | skipped: not here |" in page
@@ -60,11 +59,12 @@ def test_a_model_that_no_embedder_is_called_is_told_before_anything_is_measured(
 
 def test_a_part_of_the_benchmark_is_not_judged():
     """The page says how much there is, claims nothing, and counts repositories as they are."""
-    reason = "not judged: 170 of 455 tasks"
+    why_not = (Status.NOT_JUDGED, "170 of 455 tasks")
     found = [
-        row("expected", p, c, m, 0.8, reason) for p in ("context", "code-chunk") for c in EXPECTED for m in MEASURES
+        row("expected", p, c, m, 0.8, *why_not) for p in ("context", "code-chunk") for c in EXPECTED for m in MEASURES
     ]
-    found += [row("bm25", what, "BM25", "ndcg@10", 0.932, reason) for what in ("whole", "both")]
+    found += [row("bm25", what, "BM25", "ndcg@10", 0.932, *why_not) for what in ("whole", "both")]
+    reason = "not judged: 170 of 455 tasks"
     page = format_page("mini", found, 2)
     assert f"reproduced within 0.05: {reason}." in page
     assert page.count(f"| {reason} |") == 16

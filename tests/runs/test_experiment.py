@@ -53,7 +53,7 @@ def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_pa
     experiment = Experiment(asked, out=tmp_path, home=places["home"], notify=said.append)
     first, second, _ = [experiment.run(setting)[0].metrics for setting in experiment.settings]
     assert first.chunker == second.chunker
-    assert len([line for line in said if "realised mean" in line]) == 2
+    assert len([line for line in said if "chunks average" in line]) == 2
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,11 @@ from repoeval_bench.report.html.artefacts import artefacts
 from repoeval_bench.report.html.assets import check_page, environment, script, style
 from repoeval_bench.report.html.payload import pack, payload
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
-from repoeval_bench.report.html.scores import BAR, headline_columns, title
+from repoeval_bench.report.html.scores import BAR, headline_columns
 from repoeval_bench.report.html.segments import segments
 from repoeval_bench.report.plots import figures, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
-from repoeval_bench.report.text import full_outcome_name, probability
+from repoeval_bench.report.text import full_outcome_name, heading, probability
 from repoeval_bench.report.verdict import WordedVerdict, verdict
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def report_page(
                 "note": rests.note(found.record.differences),
             },
             choice=choice and _choice(choice, {run.stored.run_id: at for at, run in enumerate(runs)}),
-            measure_title=title(measure),
+            measure_title=heading(measure),
             segments=segments(runs, measure, found.reference),
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
             cannot_show=_cannot_show(runs),
@@ -181,7 +181,7 @@ def _difference_rows(found: WordedVerdict, runs: Sequence[PageRun], headline: Co
     order = {name: at for at, name in enumerate(dict.fromkeys(each.measure for each in found.record.differences))}
     return [
         {
-            "title": title(each.measure),
+            "title": heading(each.measure),
             "headline": each.measure in headline,
             "run": names[each.treatment],
             "difference": each.difference,

@@ -34,14 +34,6 @@ MEASURES = (
 )
 """Columns behind the run's own headline measure, where the runs have them."""
 
-TITLES = {
-    "line_recall_auc": "line recall, all budgets",
-    "line_rprec": "line recall at the gold's size",
-    "line_recall@1500": "line recall at 1,500",
-    "distinct_files@10": "files in top 10",
-}
-"""Column headings of measures whose short names say little."""
-
 NEUTRAL = frozenset({"distinct_files@10"})
 """Measures of which more is neither better nor worse by itself."""
 
@@ -104,7 +96,7 @@ def headline_columns(runs: Sequence[PageRun]) -> list[ScoreColumn]:
             columns.append(
                 ScoreColumn(
                     key=name,
-                    title=title(name),
+                    title=heading(name),
                     meaning=meaning,
                     cells=on_one_scale(found),
                     judged=name not in NEUTRAL,
@@ -126,11 +118,6 @@ def headline_columns(runs: Sequence[PageRun]) -> list[ScoreColumn]:
             ScoreColumn(key="search", title="search", meaning=meaning, cells=cells, judged=False, lowest_first=True)
         )
     return columns
-
-
-def title(measure: str) -> str:
-    """A measure's name as a heading of the page."""
-    return TITLES.get(measure) or heading(measure)
 
 
 def _means(run: PageRun, names: Sequence[str], over: str) -> dict[str, tuple[float, Interval]]:
@@ -169,5 +156,5 @@ def on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[ScoreC
 def _shares(runs: Sequence[PageRun], measure: str) -> ScoreColumn:
     shares = [run.stored.metrics.shares_of_ceiling.get(measure) for run in runs]
     cells = tuple(ScoreCell(None, "") if share is None else ScoreCell(share, f"{share:.1%}") for share in shares)
-    meaning = f"{title(measure)} over what a greedy ranker that knows the gold reaches; the rest the retriever lost."
+    meaning = f"{heading(measure)} over what a greedy ranker that knows the gold reaches; the rest the retriever lost."
     return ScoreColumn(key="share", title="% of ceiling", meaning=meaning, cells=cells)

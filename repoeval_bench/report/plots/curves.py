@@ -157,6 +157,6 @@ def _figure(
         f"{run_name}: " + ", ".join(f"{curve.means[curve.at.index(at)]:.3f} at {at}" for at in ticks if at in curve.at)
         for run_name, curve in zip(names, curves, strict=True)
     )
-    band = "Bands are 95 % confidence intervals, signs of files flipped."
+    band = "Bands are 95 % confidence intervals over files."
     thin = " Thin grey lines are ceilings: a greedy choice that knows the gold." if ceilings else ""
     return draw(name, title, f"{words}. {band}{thin}", fill)
