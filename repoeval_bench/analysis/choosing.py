@@ -235,7 +235,7 @@ def _more(lead: Sample, *, significant: bool) -> int | None:
 
 
 def _costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:
-    """(unit, what `READ` chunks of mean size come to in each run): tokens of one tokenizer, or characters, or nothing."""
+    """(unit, what `READ` chunks of mean size come to in each run): tokens of one tokenizer, characters, or nothing."""
     metrics = [run.metrics for run in runs]
     tokens, nws = [each.chunk_tokens for each in metrics], [each.chunk_nws for each in metrics]
     if len({each.embedder for each in metrics}) == 1 and None not in tokens:

@@ -215,12 +215,13 @@ def _comparisons(
     undecisive, effects = beside(by_cluster), effect_sizes(differences)
     # 1 where the treatment of a query is better, -1 where the baseline is.
     moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(each.measure) else 1 for each in columns]
+    of_primary = [i for i, column in enumerate(columns) if column.measure == question.primary]
+    factors = [_factor(means[headline][i].p, adjusted.get(i)) for i in of_primary]
+    carried = dict(zip(of_primary, _influences(scores, differences[:, of_primary], factors, question), strict=True))
     found = []
     for i, column in enumerate(columns):
-        is_primary, p = column.measure == question.primary, adjusted.get(i)
-        influences: tuple[Influence | None, Influence | None] = (None, None)
-        if is_primary:
-            influences = _influences(scores, differences[:, i], _factor(means[headline][i].p, p), question)
+        is_primary, p = i in carried, adjusted.get(i)
+        influences = carried.get(i, (None, None))
         found.append(
             Comparison(
                 measure=column.measure,
@@ -352,29 +353,47 @@ def _factor(p: float, adjusted: float | None) -> float:
 
 
 def _influences(
-    scores: QueryScores, differences: FloatArray, factor: float, question: _Question
-) -> tuple[Influence | None, Influence | None]:
-    """Of one column: whether one file, or one repository, carries a difference that is shown."""
-    samples = _samples(scores, differences)
-    chosen = samples.get(question.headline, samples["micro"])
+    scores: QueryScores, differences: FloatArray, factors: Sequence[float], question: _Question
+) -> list[tuple[Influence | None, Influence | None]]:
+    """Of each column: whether one file, or one repository, carries a difference that is significant."""
     files = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
-    if chosen.files.n_clusters > len(files):  # a file that is in two repositories is two clusters of the macro mean
-        files = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
-    by_file = influence(chosen.files, files, factor, question.rng)
-    return by_file, _by_repository(scores, differences, factor, question) if len(set(scores.repos)) > 1 else None
+    by_file = []
+    for column, factor in zip(differences.T, factors, strict=True):
+        samples = _samples(scores, column)
+        sample = samples.get(question.headline, samples["micro"]).files
+        names = files
+        if sample.n_clusters > len(files):  # a file that is in two repositories is two clusters of the macro mean
+            names = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
+        by_file.append(influence(sample, names, factor, question.rng))
+    return [*zip(by_file, _by_repository(scores, differences, factors, question), strict=True)]
 
 
-def _by_repository(scores: QueryScores, differences: FloatArray, factor: float, question: _Question) -> Influence:
-    """Without each repository in turn: the difference over the others, tested over their files."""
-    means, tests = [], {}
+def _by_repository(
+    scores: QueryScores, differences: FloatArray, factors: Sequence[float], question: _Question
+) -> Sequence[Influence | None]:
+    """Without each repository in turn: each column's difference over the others, tested over their files."""
+    if len(set(scores.repos)) < 2 or not factors:
+        return [None] * len(factors)
+    means, tests = [], dict[str, FloatArray]()
+    significant = np.flatnonzero(np.array(factors) > 0)
     for left_out in dict.fromkeys(scores.repos):
         kept = [i for i, repo in enumerate(scores.repos) if repo != left_out]
         clusters, repos = [scores.clusters[i] for i in kept], [scores.repos[i] for i in kept]
-        sample = Sample.of(differences[kept], clusters, repos, question.headline)
-        means.append(float(sample.mean()[0]))
-        if factor > 0:
-            tests[left_out] = float(flip_signs(*sample.parts(), question.rng()).p[0])
-    return resting(min(means), max(means), tests, factor)
+        means.append(Sample.of(differences[kept], clusters, repos, question.headline).mean())
+        if significant.size:
+            sample = Sample.of(differences[kept][:, significant], clusters, repos, question.headline)
+            tests[left_out] = flip_signs(*sample.parts(), question.rng()).p
+    low, high = np.min(means, axis=0), np.max(means, axis=0)
+    place = {column: at for at, column in enumerate(significant.tolist())}
+    return [
+        resting(
+            float(low[i]),
+            float(high[i]),
+            {name: float(p[place[i]]) for name, p in tests.items()} if i in place else {},
+            factor,
+        )
+        for i, factor in enumerate(factors)
+    ]
 
 
 def _on_new(scores: QueryScores, differences: FloatArray, question: _Question) -> NewRepositories | None:

@@ -30,8 +30,8 @@ BESIDE = "ndcg@10"
 _FEW = 4
 """Measures that are all shown where there are no more, as after `--measure`."""
 
-_NAME, _HEAD = 20, 12
-"""Characters of a run's name in a row, and of the one in a heading."""
+_NAME, _HEAD, _CELL = 20, 12, 15
+"""Characters of a run's name in a row, of the one in a heading, and of a measure and a verdict before they are folded."""
 
 
 def left_out_notes(chunkers: Iterable[str]) -> list[str]:
@@ -113,10 +113,14 @@ def _differences(runs: Sequence[RunView], found: WordedVerdict, title: str, note
 
 def _row(
     measure: str, name: str, mean: float, each: Comparison | None
-) -> tuple[str, tuple[str, ...], float, Estimate | None, str]:
+) -> tuple[tuple[str, ...], tuple[str, ...], float, Estimate | None, tuple[str, ...]]:
     difference = None if each is None else Estimate(each.difference, each.ci)
     verdict = "" if each is None else outcome_name(each.verdict)
-    return measure, tuple(folded(name, _NAME).splitlines()), mean, difference, verdict
+    return _lines(measure), tuple(folded(name, _NAME).splitlines()), mean, difference, _lines(verdict)
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(wrap(text, _CELL))
 
 
 def _emphasis(each: Comparison | None) -> Emphasis:

@@ -18,7 +18,6 @@ from repoeval_bench.analysis.verdicts import Outcome, Result, Verdict
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.text import (
@@ -84,8 +83,7 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, 
 def verdict_text(found: Verdict, names: Mapping[str, str]) -> str:
     """Say who wins, by how much and how sure that is, of two runs or more; `names` is run id -> what to call it."""
     what, where = heading(found.measure), f"under protocol {found.protocol}"
-    best, mean = names[found.reference.run_id], f"{found.reference.mean:.3f}"
-    top = f"the {'lowest' if lower_is_better(found.measure) else 'highest'} {what}, {mean}"
+    best, reached = names[found.reference.run_id], f"{what} {found.reference.mean:.3f}"
     match found.result:
         case Result.NOTHING_FOUND:
             return f"{found_nothing(found.measure, found.over, where)} {_NOTHING}"
@@ -94,20 +92,19 @@ def verdict_text(found: Verdict, names: Mapping[str, str]) -> str:
             pieces = [_beside(by_name[each.run.name], names[each.run.run_id]) for each in found.others]
             more = len(pieces) - _INTERVALS
             beside = "; ".join([*pieces[:_INTERVALS], *([count(more, "other")] if more > 0 else [])])
-            return f"Against the baseline {best} ({what} {mean}) {where}: {beside}."
+            return f"Against the baseline {best} ({reached}) {where}: {beside}."
         case Result.TIED:
-            return f"No winner {where}: {best} and {names[found.others[0].run.run_id]} have the same {top[4:]}."
+            return f"No winner {where}: {best} and {names[found.others[0].run.run_id]} are both first with {reached}."
         case Result.NOT_TESTED:
-            return f"{best} has {top} {where}. A ceiling is not a result of a run: its difference is not tested."
+            return f"{best} is first with {reached} {where}. A ceiling is not a result of a run, so it is not tested."
         case Result.WINNER:
-            return f"{best} wins {where}: it has {top}, {_ahead(found.others, names)}. {_sure(found.others)}"
+            return f"{best} wins {where} with {reached}, {_ahead(found.others, names)}. {_sure(found.others)}"
         case Result.CARRIED:
-            return f"No clear winner {where}: {best} has {top}, {_ahead(found.others, names)}. {_carried(found, names)}"
+            leads = _ahead(found.others, names)
+            return f"No clear winner {where}: {best} is first with {reached}, {leads}. {_carried(found, names)}"
         case _:
-            return (
-                f"No significant {'winner' if len(found.others) > 1 else 'difference'} {where}: {best} has {top}, "
-                + (_close(found, names))
-            )
+            no = "winner" if len(found.others) > 1 else "difference"
+            return f"No significant {no} {where}: {best} is first with {reached}, {_close(found, names)}"
 
 
 def listed(pieces: Sequence[str]) -> str:
@@ -134,7 +131,7 @@ def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
 def _sure(others: Sequence[Rival]) -> str:
     p = max((each.p_adjusted or 0.0 for each in others), default=0.0)
     leads = {1: "The lead is", 2: "Both leads are"}.get(len(others), f"All {len(others)} leads are")
-    return f"{leads} significant ({'' if len(others) == 1 else 'at most '}{_p(p)})."
+    return f"{leads} significant ({_p(p) if len(others) == 1 else _p(p).replace('=', 'at most')})."
 
 
 def _carried(found: Verdict, names: Mapping[str, str]) -> str:

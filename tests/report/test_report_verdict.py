@@ -35,7 +35,7 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
     found = verdict([made(tmp_path / "b", plain), made(tmp_path / "c", better), made(tmp_path / "d", worse)])
     assert (found.record.result, found.reference) == (Result.WINNER, 1)
     assert [(each.run.name, round(each.lead, 3)) for each in found.record.others] == [("b", 0.202), ("d", 0.303)]
-    for piece in ("c wins under protocol context", "nDCG@10, 0.561", "0.202 [", "0.303 [", "p = 0.0002"):
+    for piece in ("c wins under protocol context with nDCG@10 0.561", "0.202 [", "0.303 [", "p at most 0.0002"):
         assert piece in found.text
     assert any("sign-flip test of the micro mean over 40 files with 80 queries" in note for note in found.notes)
 
@@ -63,7 +63,7 @@ def test_a_lead_that_may_be_chance_is_not_a_win(tmp_path, plain):
     noisy = [value + (0.05 if i % 4 < 2 else -0.049) for i, value in enumerate(plain)]
     found = verdict([made(tmp_path / "b", plain), made(tmp_path / "c", noisy)])
     assert found.record.result is Result.NOT_SIGNIFICANT
-    assert found.text.startswith("No significant difference under protocol context: c has the highest nDCG@10")
+    assert found.text.startswith("No significant difference under protocol context: c is first with nDCG@10")
     assert "ahead of b (p = " in found.text
 
 
@@ -141,7 +141,7 @@ def test_equal_means_have_no_first_among_them(tmp_path, plain):
     """A tie is called one, without a lead of nothing."""
     found = verdict([made(tmp_path / "b", plain), made(tmp_path / "c", list(plain))])
     assert found.record.result is Result.TIED
-    assert found.text == "No winner under protocol context: b and c have the same highest nDCG@10, 0.359."
+    assert found.text == "No winner under protocol context: b and c are both first with nDCG@10 0.359."
 
 
 @pytest.mark.parametrize("length", [1, 60])
@@ -199,7 +199,7 @@ def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
     assert compared.reversed().verdict.outcome is Outcome.WORSE
     found = verdict(runs)
     assert found.record.result is Result.WINNER
-    assert found.text.startswith("c wins under protocol context: it has the lowest redundancy@10, 0.258, 0.101 [")
+    assert found.text.startswith("c wins under protocol context with redundancy@10 0.258, 0.101 [")
     rows = answer_table(runs, found).rows
     assert [(row.cells[1], row.emphasis) for row in rows] == [(("c",), "strong"), (("b",), "worse")]
     choice = choose(runs)
