@@ -30,8 +30,8 @@ BESIDE = "ndcg@10"
 _FEW = 4
 """Measures that are all shown where there are no more, as after `--measure`."""
 
-_NAME, _HEAD, _CELL = 20, 12, 15
-"""Characters of a run's name in a row, of the one in a heading, and of a measure and a verdict before they are folded."""
+_NAME, _HEAD, _CELL = 20, 12, 16
+"""Characters of a run's name in a row, of the one in a heading, and of a measure and a verdict in a line."""
 
 
 def left_out_notes(chunkers: Iterable[str]) -> list[str]:

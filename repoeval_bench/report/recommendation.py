@@ -32,7 +32,7 @@ def answer_sentences(answer: Answer) -> list[str]:
     missing = missing_data(choice)
     return [
         *filter(None, [found, _gain_and_cost(answer)]),
-        *(f"{each[:1].upper()}{each[1:]}" for each in missing),
+        *(f"{each[:1].upper()}{each[1:]}." for each in missing),
     ]
 
 
