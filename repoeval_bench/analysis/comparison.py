@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
-from repoeval_bench.analysis.influence import influence, resting
+from repoeval_bench.analysis.influence import influences
 from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.records import Comparison, Comparisons, Influence, MeanDifference, NewRepositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable
 from repoeval_bench.analysis.sign_flips import (
     ALPHA,
-    FEWEST_CLUSTERS,
     FIRST_FLIPS,
     BoolArray,
     FloatArray,
@@ -28,7 +27,7 @@ from repoeval_bench.analysis.sign_flips import (
     near_holm,
 )
 from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
-from repoeval_bench.analysis.verdicts import PairVerdict, carriers_of, judge
+from repoeval_bench.analysis.verdicts import PairVerdict, carriers_of, enough_for_equality, judge
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING, lower_is_better
@@ -129,7 +128,8 @@ def leads(
     """Compare the `best` column with each other one, adjusted over all pairs, and nothing else.
 
     `table` is float64 (n_queries, n_runs) of one measure, the primary one, its rows the queries of `scores`; `means`
-    are those of the columns, as they are stored. Numbers are those of `compare` for the same pairs.
+    are those of the columns, as they are stored. Numbers are those of `compare` for the same pairs, without what they
+    say of new repositories.
     """
     others = [column for column in range(table.shape[1]) if column != best]
     pairs = np.array([*combinations(range(table.shape[1]), 2)], dtype=np.int64)
@@ -195,7 +195,7 @@ class _Question:
     rng: Callable[[], np.random.Generator]
 
 
-def _comparisons(
+def _comparisons(  # longer than 60 lines: each field has its line
     scores: QueryScores,
     differences: FloatArray,
     columns: Sequence[_Column],
@@ -208,20 +208,18 @@ def _comparisons(
     sizes = {i: tests.size if tests else len(family) for family in families for i in family}
     samples = _samples(scores, differences)
     means = _both_means(samples, columns, question, families, sizes, tests)
-    adjusted: dict[int, float] = dict(enumerate(tests.adjusted)) if tests else {}
-    for family in families if tests is None else ():
-        adjusted |= dict(zip(family, holm([means[headline][i].p for i in family]), strict=True))
+    adjusted = _adjusted(families, means[headline], tests)
     by_cluster, effective = samples["micro"].files, effective_clusters(samples.get(headline, samples["micro"]).files)
     undecisive, effects = beside(by_cluster), effect_sizes(differences)
-    # 1 where the treatment of a query is better, -1 where the baseline is.
-    moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(each.measure) else 1 for each in columns]
+    tallies = _tallies(differences, columns)
     of_primary = [i for i, column in enumerate(columns) if column.measure == question.primary]
     factors = [_factor(means[headline][i].p, adjusted.get(i)) for i in of_primary]
-    carried = dict(zip(of_primary, _influences(scores, differences[:, of_primary], factors, question), strict=True))
+    left_out = influences(scores, differences[:, of_primary], factors, headline, question.rng)
+    carried = dict(zip(of_primary, left_out, strict=True))
     found = []
     for i, column in enumerate(columns):
         is_primary, p = i in carried, adjusted.get(i)
-        influences = carried.get(i, (None, None))
+        by_file, by_repository = carried.get(i, (None, None))
         found.append(
             Comparison(
                 measure=column.measure,
@@ -235,10 +233,10 @@ def _comparisons(
                 t_p=None if p is None else undecisive[i][0],
                 wilcoxon_p=None if p is None else undecisive[i][1],
                 effect_size=effects[i],
-                wins=int((moved[:, i] > 0).sum()),
-                ties=int((moved[:, i] == 0).sum()),
-                losses=int((moved[:, i] < 0).sum()),
-                n_queries=len(moved),
+                wins=tallies[1][i],
+                ties=tallies[0][i],
+                losses=tallies[-1][i],
+                n_queries=len(differences),
                 n_clusters=by_cluster.n_clusters,
                 n_repositories=samples["micro"].repositories.n_clusters,
                 effective_clusters=effective,
@@ -248,17 +246,34 @@ def _comparisons(
                     means[headline][i],
                     p,
                     margin,
-                    ((scores.clustered_by, influences[0]), ("repository", influences[1])),
-                    enough=by_cluster.n_clusters >= FEWEST_CLUSTERS
-                    and (bool(by_cluster.sums[:, i].any()) or ties_tell(by_cluster.n_clusters, margin)),
+                    ((scores.clustered_by, by_file), ("repository", by_repository)),
+                    enough=enough_for_equality(by_cluster.n_clusters, margin, ties=not by_cluster.sums[:, i].any()),
                     lower=lower_is_better(column.measure),
                 ),
                 margin=margin,
-                by_file=influences[0],
-                by_repository=influences[1],
-                on_new_repositories=_on_new(scores, differences[:, i], question) if is_primary else None,
+                by_file=by_file,
+                by_repository=by_repository,
+                on_new_repositories=_on_new(scores, differences[:, i], question) if is_primary and not tests else None,
             )
         )
+    return found
+
+
+def _tallies(differences: FloatArray, columns: Sequence[_Column]) -> dict[int, list[int]]:
+    """How many queries of each column the treatment is better in (1), ties in (0), and is worse in (-1)."""
+    moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(each.measure) else 1 for each in columns]
+    return {sign: (moved == sign).sum(axis=0).tolist() for sign in (1, 0, -1)}
+
+
+def _adjusted(
+    families: Sequence[Sequence[int]], means: Sequence[MeanDifference], tests: _Tests | None
+) -> dict[int, float]:
+    """Column -> p by Holm in its family; what was not tested has none."""
+    if tests is not None:
+        return dict(enumerate(tests.adjusted))
+    found: dict[int, float] = {}
+    for family in families:
+        found |= dict(zip(family, holm([means[i].p for i in family]), strict=True))
     return found
 
 
@@ -352,50 +367,6 @@ def _factor(p: float, adjusted: float | None) -> float:
     return 0.0 if adjusted is None or adjusted >= ALPHA else adjusted / p
 
 
-def _influences(
-    scores: QueryScores, differences: FloatArray, factors: Sequence[float], question: _Question
-) -> list[tuple[Influence | None, Influence | None]]:
-    """Of each column: whether one file, or one repository, carries a difference that is significant."""
-    files = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
-    by_file = []
-    for column, factor in zip(differences.T, factors, strict=True):
-        samples = _samples(scores, column)
-        sample = samples.get(question.headline, samples["micro"]).files
-        names = files
-        if sample.n_clusters > len(files):  # a file that is in two repositories is two clusters of the macro mean
-            names = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
-        by_file.append(influence(sample, names, factor, question.rng))
-    return [*zip(by_file, _by_repository(scores, differences, factors, question), strict=True)]
-
-
-def _by_repository(
-    scores: QueryScores, differences: FloatArray, factors: Sequence[float], question: _Question
-) -> Sequence[Influence | None]:
-    """Without each repository in turn: each column's difference over the others, tested over their files."""
-    if len(set(scores.repos)) < 2 or not factors:
-        return [None] * len(factors)
-    means, tests = [], dict[str, FloatArray]()
-    significant = np.flatnonzero(np.array(factors) > 0)
-    for left_out in dict.fromkeys(scores.repos):
-        kept = [i for i, repo in enumerate(scores.repos) if repo != left_out]
-        clusters, repos = [scores.clusters[i] for i in kept], [scores.repos[i] for i in kept]
-        means.append(Sample.of(differences[kept], clusters, repos, question.headline).mean())
-        if significant.size:
-            sample = Sample.of(differences[kept][:, significant], clusters, repos, question.headline)
-            tests[left_out] = flip_signs(*sample.parts(), question.rng()).p
-    low, high = np.min(means, axis=0), np.max(means, axis=0)
-    place = {column: at for at, column in enumerate(significant.tolist())}
-    return [
-        resting(
-            float(low[i]),
-            float(high[i]),
-            {name: float(p[place[i]]) for name, p in tests.items()} if i in place else {},
-            factor,
-        )
-        for i, factor in enumerate(factors)
-    ]
-
-
 def _on_new(scores: QueryScores, differences: FloatArray, question: _Question) -> NewRepositories | None:
     if len(set(scores.repos)) < 2:
         return None
@@ -414,20 +385,11 @@ def paired_differences(
     return base, np.column_stack([table[:, :0], *(each.table(measures) - table for each in joined)])
 
 
-def ties_tell(n_clusters: int, margin: float | None) -> bool:
-    """Whether two runs that score the same in so many clusters are equal within the margin.
-
-    A difference of 1 in as many as the margin says would make the means differ by the margin, and all of these would
-    tie with a chance of (1 - margin)^n.
-    """
-    return margin is not None and (1 - margin) ** n_clusters < ALPHA
-
-
 def _judged(
     mean: MeanDifference,
     p: float | None,
     margin: float | None,
-    influences: Sequence[tuple[str, Influence | None]],
+    left_out: Sequence[tuple[str, Influence | None]],
     *,
     enough: bool,
     lower: bool,
@@ -435,4 +397,4 @@ def _judged(
     inside = margin is not None and mean.ci is not None and -margin < mean.ci[0] and mean.ci[1] < margin
     # Of very few clusters not even a point shows that two runs are equal.
     within = margin if inside and enough else None
-    return judge(mean.difference, p, lower=lower, within=within, carriers=carriers_of(influences))
+    return judge(mean.difference, p, lower=lower, within=within, carriers=carriers_of(left_out))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.analysis.records import Influence
 from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import Sample
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.records import Headline
 
 CANDIDATES = 10
 """Clusters whose absence is tested: those that pull hardest in the direction of the verdict."""
@@ -28,6 +33,61 @@ def differences_without(sample: Sample) -> FloatArray:
         changed = (means.sum() - means[groups] + without) / sample.n_groups
         dropped = (means.sum() - means[groups]) / (sample.n_groups - 1)
     return np.where(alone, dropped if sample.n_groups > 1 else np.nan, changed)
+
+
+def influences(
+    scores: QueryScores,
+    differences: FloatArray,
+    factors: Sequence[float],
+    over: Headline,
+    rng: Callable[[], np.random.Generator],
+) -> list[tuple[Influence | None, Influence | None]]:
+    """Of each column of paired differences, (n_queries, n_columns): what leaving out a file, or a repository, does.
+
+    `factors` and `rng` are those of `influence`, `over` is the mean that decides.
+    """
+    if len(set(scores.repos)) < 2:
+        over = "micro"  # of one repository both means are one
+    files = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
+    by_file = []
+    for column, factor in zip(differences.T, factors, strict=True):
+        sample, names = Sample.of(column, scores.clusters, scores.repos, over), files
+        if sample.n_clusters > len(files):  # a file that is in two repositories is two clusters of the macro mean
+            names = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
+        by_file.append(influence(sample, names, factor, rng))
+    return [*zip(by_file, _by_repository(scores, differences, factors, over, rng), strict=True)]
+
+
+def _by_repository(
+    scores: QueryScores,
+    differences: FloatArray,
+    factors: Sequence[float],
+    over: Headline,
+    rng: Callable[[], np.random.Generator],
+) -> list[Influence | None]:
+    """Without each repository in turn: each column's difference over the others, tested over their files."""
+    if len(set(scores.repos)) < 2 or not factors:
+        return [None] * len(factors)
+    means, tests = [], dict[str, FloatArray]()
+    significant = np.flatnonzero(np.array(factors) > 0)
+    for left_out in dict.fromkeys(scores.repos):
+        kept = [i for i, repo in enumerate(scores.repos) if repo != left_out]
+        clusters, repos = [scores.clusters[i] for i in kept], [scores.repos[i] for i in kept]
+        means.append(Sample.of(differences[kept], clusters, repos, over).mean())
+        if significant.size:
+            sample = Sample.of(differences[kept][:, significant], clusters, repos, over)
+            tests[left_out] = flip_signs(*sample.parts(), rng()).p
+    low, high = np.min(means, axis=0), np.max(means, axis=0)
+    place = {column: at for at, column in enumerate(significant.tolist())}
+    return [
+        resting(
+            float(low[i]),
+            float(high[i]),
+            {name: float(p[place[i]]) for name, p in tests.items()} if i in place else {},
+            factor,
+        )
+        for i, factor in enumerate(factors)
+    ]
 
 
 def influence(

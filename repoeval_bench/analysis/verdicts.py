@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
-from repoeval_bench.analysis.sign_flips import ALPHA
+from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS
 from repoeval_bench.metrics import lower_is_better
 
 if TYPE_CHECKING:
@@ -102,6 +102,20 @@ def judge(
         return PairVerdict(outcome=Outcome.CARRIED, within=within, carrier=carriers[0])
     outcome = Outcome.BETTER if (difference > 0) != lower else Outcome.WORSE
     return PairVerdict(outcome=outcome, borderline=borderline, within=within)
+
+
+def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:
+    """Whether so many clusters can say that two means are equal; `ties`: both runs score the same in all of them."""
+    return n_clusters >= FEWEST_CLUSTERS and (not ties or ties_tell(n_clusters, margin))
+
+
+def ties_tell(n_clusters: int, margin: float | None) -> bool:
+    """Whether two runs that score the same in so many clusters are equal within the margin.
+
+    A difference of 1 in as many as the margin says would make the means differ by the margin, and all of these would
+    tie with a chance of (1 - margin)^n.
+    """
+    return margin is not None and (1 - margin) ** n_clusters < ALPHA
 
 
 def carriers_of(influences: Sequence[tuple[str, Influence | None]]) -> list[Carrier]:
