@@ -75,7 +75,7 @@ def test_a_target_beyond_the_files_ends_at_the_nearest_with_the_reason() -> None
     found = match_size("fixed", 1e6, FILES)
     assert not found.matched
     assert found.realised == mean_nws(make_chunker("file"), FILES)
-    assert found.reason == "no max_nws gives a mean within 5% of 1000000 nws"
+    assert found.reason == "no max_nws gives a mean within 5% of 1000000 characters"
 
 
 def test_a_target_that_no_size_reaches_ends_at_the_nearest_with_the_reason() -> None:
@@ -83,7 +83,7 @@ def test_a_target_that_no_size_reaches_ends_at_the_nearest_with_the_reason() -> 
     found = match_size("blocks:min_nws=0", 600, FILES)
     assert not found.matched
     assert found.realised == mean_nws(make_chunker("blocks:min_nws=0,max_nws=1000000000"), FILES) < 100
-    assert found.reason == "no max_nws gives a mean within 5% of 600 nws"
+    assert found.reason == "no max_nws gives a mean within 5% of 600 characters"
 
 
 def test_no_files_divide_nothing_by_zero() -> None:

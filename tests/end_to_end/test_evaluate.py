@@ -264,7 +264,7 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     page = tmp_path / "page.html"
     assert bench("report", *runs, "-o", page, "--out", tmp_path / "results").code == 0
     text = page.read_text()
-    assert "Holm over 3 tests (1 measure of each of the 3 pairs of runs)" in text
+    assert "adjusted for 3 pairs of runs (Holm)" in text
     assert f"Holm over 3 pairs, the other measures by Holm over {tests - 3} tests, so p is valid" in text
 
 
