@@ -118,7 +118,7 @@ def distribution_line(shares: Mapping[str, float], measure: str) -> str:
 
 
 def few_note(found: Sequence[SegmentMean | SegmentDifference]) -> str:
-    """One sentence where an interval rests on few clusters; empty where none does."""
+    """One sentence where an interval is over few clusters; empty where none is."""
     small = [segment for segment in found if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
     if not small:
         return ""
