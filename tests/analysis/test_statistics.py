@@ -161,6 +161,17 @@ def test_detectable_difference_of_single_queries_is_that_of_the_t_test():
     assert minimum_detectable(sample, tests=9)[0] > expected
 
 
+@pytest.mark.parametrize(("n_clusters", "tests"), [(6, 1), (7, 1), (8, 6), (10, 10)])
+def test_few_clusters_show_the_detectable_difference_in_four_of_five_samples(n_clusters, tests):
+    """All but a few have to agree there, which takes more than the quantiles of t promise."""
+    source, samples = rng(16), 1_500
+    noise = source.normal(0, 1, (n_clusters, samples))
+    clusters = range(n_clusters)
+    detectable = np.sqrt(np.mean(np.square(minimum_detectable(Sample.micro(noise, clusters), tests=tests))))
+    found = flip_signs(*Sample.micro(noise + detectable, clusters).parts(), rng())
+    assert 0.76 <= np.mean(found.p < 0.05 / tests) <= 0.9
+
+
 def test_effect_size_is_the_mean_over_the_deviation():
     """Cohen's d; unknown where every query differs by the same."""
     assert effect_sizes(column([0.0, 0.2, 0.4])) == [pytest.approx(1.0)]

@@ -1,0 +1,151 @@
+"""What the shipped leaderboards lead to expect of chunkers on new code: the priors of `shrinkage`.
+
+A board knows chunkers at sizes. What it does not know is a mixture of what it knows: a chunker that it lacks is taken
+to be one of its chunkers, nobody knows which, and a size between two of its sizes to be one of these, the nearer the
+likelier (in octaves). From one octave beyond its sizes on, the size is any of them. A mixture's mean is the mean of
+its parts, and its variance has that between the parts besides: what the board does not know moves with the own scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import log2
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from repoeval_bench.analysis.shrinkage import Prior
+from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.json_reader import faults_as, parse, read_document
+from repoeval_bench.dataset.home import shipped
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.sign_flips import FloatArray
+
+FILE = "priors.json"
+
+OTHER = "other"
+"""The board of languages that no other board has: the mean of all boards."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class BoardQuestion(_Record):
+    """What a protocol and a retriever say of the candidates, in their order, as means less the mean over them.
+
+    `tau` is the deviation of a repository's own from `means`; `noise` has the lower triangle of the covariance of one
+    file's scores, row by row.
+    """
+
+    protocol: str
+    retriever: str
+    tau: float
+    means: tuple[float, ...]
+    noise: tuple[tuple[float, ...], ...]
+
+
+class Board(_Record):
+    """What was measured on one set of repositories, in these languages."""
+
+    name: str
+    languages: tuple[str, ...]
+    repositories: int
+    questions: tuple[BoardQuestion, ...]
+
+
+class Boards(_Record):
+    """All boards, with the commands that made them; `candidates` are the chunkers at sizes in characters."""
+
+    commands: tuple[str, ...]
+    candidates: tuple[tuple[str, int], ...]
+    boards: tuple[Board, ...]
+
+    def board(self, language: str) -> Board:
+        """The board that has the language, else that of other languages."""
+        by_language = {spoken: each for each in self.boards for spoken in each.languages}
+        return by_language.get(language) or next(each for each in self.boards if each.name == OTHER)
+
+    def prior(
+        self, language: str, protocol: str, retriever: str, candidates: Sequence[tuple[str, int | None]]
+    ) -> Prior:
+        """The prior of candidates, each a chunker and its size in characters, None where it has none.
+
+        Without a board of the retriever it is that of BM25. Without one of the protocol nothing is expected of any
+        candidate, and the deviation is that of all boards from no difference at all.
+        """
+        board = self.board(language)
+        known = [each for each in board.questions if each.protocol == protocol]
+        exact = next((each for each in known if each.retriever == retriever), None)
+        if question := exact or next(iter(known), None):
+            return prior_of(question, self.candidates, candidates)
+        every = board.questions
+        flat = every[0].model_copy(
+            update={
+                "means": (0.0,) * len(self.candidates),
+                "tau": max(float(np.hypot(each.tau, np.std(each.means))) for each in every),
+            }
+        )
+        return prior_of(flat, self.candidates, candidates)
+
+
+@cache
+def load_boards(path: Path | None = None) -> Boards:
+    """Read the boards that ship, or those of a file that scripts/estimate_prior.py made."""
+    found = path or shipped(FILE)
+    if found is None:
+        raise DatasetError(f"{FILE} is missing from the installation; install repoeval-bench again")
+    with faults_as(DatasetError, found, "install repoeval-bench again"):
+        return parse(read_document(found), Boards)
+
+
+def prior_of(
+    question: BoardQuestion, known: Sequence[tuple[str, int]], candidates: Sequence[tuple[str, int | None]]
+) -> Prior:
+    """The prior of candidates from what is `known` of chunkers at sizes, each candidate as a mixture of these."""
+    shares = np.array([_shares(known, name, size) for name, size in candidates])
+    means, noise = np.array(question.means), _square(question.noise)
+    mean = shares @ means
+    mixed = shares @ noise @ shares.T
+    # The own part of each mixture, which it shares with no other candidate.
+    own = shares @ np.diag(noise) - np.diag(mixed)
+    return Prior(
+        mean=mean,
+        deviation=np.sqrt(question.tau**2 + np.maximum(0, shares @ means**2 - mean**2)),
+        noise=mixed + np.diag(own),
+    )
+
+
+def _shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> FloatArray:
+    """Which share each known candidate has in the mixture, float64 (n_known,), 1 in all."""
+    sizes = sorted({each for _, each in known})
+    of_size = dict.fromkeys(sizes, 1 / len(sizes))
+    if size is not None:
+        near = float(np.clip(size, sizes[0], sizes[-1]))
+        beyond = min(1.0, abs(log2(size / near)))
+        steps = np.interp(log2(near), [log2(each) for each in sizes], range(len(sizes)))
+        of_size = {
+            each: beyond * share + (1 - beyond) * max(0.0, 1 - abs(steps - at))
+            for at, (each, share) in enumerate(of_size.items())
+        }
+    alike = [other == name for other, _ in known]
+    is_known = any(alike)
+    names = len({other for other, _ in known})
+    return np.array(
+        [
+            of_size[each] * (same if is_known else 1 / names)
+            for same, (_, each) in zip(alike, known, strict=True)
+        ]
+    )
+
+
+def _square(rows: Sequence[Sequence[float]]) -> FloatArray:
+    """The symmetric matrix of which these are the rows up to the diagonal."""
+    square = np.zeros((len(rows), len(rows)))
+    for at, row in enumerate(rows):
+        square[at, : at + 1] = square[: at + 1, at] = row
+    return square

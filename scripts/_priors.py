@@ -1,0 +1,165 @@
+"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for two scripts.
+
+Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes. A folder's scores are kept beside it in a
+file of NumPy, so that they are read once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.analysis.arms import SIZES
+from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.shrinkage import smoothed_covariance
+from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+CANDIDATES = tuple((name, size) for size in SIZES for name in ("fixed", "ast", "recursive", "window", "chonkie"))
+
+
+@dataclass(frozen=True)
+class Repository:
+    """One repository's scores less each query's mean over the candidates, a cluster for each file."""
+
+    name: str
+    sample: Sample
+
+
+@dataclass(frozen=True)
+class Question:
+    """What one protocol and retriever measured: the repositories, and each candidate's mean chunk in characters."""
+
+    protocol: str
+    retriever: str
+    repositories: tuple[Repository, ...]
+    sizes: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What repositories say of the next one; the means are less that over the candidates."""
+
+    means: FloatArray
+    tau: float
+    noise: FloatArray
+
+
+def read_questions(folder: Path) -> list[Question]:
+    """The questions of a folder of runs."""
+    kept = folder.with_name(folder.name + ".npz")
+    if not kept.is_file():
+        np.savez_compressed(kept, **_columns(folder))
+    stored = np.load(kept)
+    found = []
+    for name in dict.fromkeys(each.rpartition("/")[0] for each in stored.files):
+        table, files, repositories, sizes = (stored[f"{name}/{part}"] for part in ("scores", "files", "of", "sizes"))
+        protocol, retriever = name.split("/")
+        relative = table - table.mean(axis=1, keepdims=True)
+        members = [np.flatnonzero(repositories == each) for each in dict.fromkeys(repositories.tolist())]
+        samples = [
+            Repository(str(repositories[at[0]]), Sample.micro(relative[at], files[at].tolist())) for at in members
+        ]
+        found.append(Question(protocol, retriever, tuple(samples), tuple(sizes.tolist())))
+    return found
+
+
+def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
+    """The headline's scores of each question's runs, (n_queries, n_candidates), with files, repositories and sizes."""
+    runs: defaultdict[str, list[RunView]] = defaultdict(list)
+    for path in sorted(folder.glob(f"*/{MANIFEST}")):
+        config = RunView.open(path.parent).manifest.config
+        runs[f"{config.protocol.name}/{Spec.parse(config.retriever).name}"].append(RunView.open(path.parent))
+    found: dict[str, NDArray[np.generic]] = {}
+    for question, made in runs.items():
+        by_name: defaultdict[str, list[RunView]] = defaultdict(list)
+        for run in made:
+            by_name[Spec.parse(run.manifest.config.chunker).name].append(run)
+        placed = {
+            (name, size): run
+            for name, of_name in by_name.items()
+            for size, run in zip(SIZES, sorted(of_name, key=_chunk_size), strict=True)
+        }
+        chosen = [placed[candidate] for candidate in CANDIDATES]
+        joined = together([run.scores for run in chosen])
+        measure = headline_measure(chosen)
+        found |= {
+            f"{question}/scores": np.column_stack([each.values[measure] for each in joined]),
+            f"{question}/files": np.array([str(each) for each in joined[0].clusters]),
+            f"{question}/of": np.array(joined[0].repos),
+            f"{question}/sizes": np.array([_chunk_size(run) for run in chosen]),
+        }
+    return found
+
+
+def _chunk_size(run: RunView) -> float:
+    assert run.metrics.chunk_nws is not None
+    return run.metrics.chunk_nws.mean
+
+
+def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
+    """The covariance of one file's scores around its repository's mean, from all repositories by their files."""
+    from repoeval_bench.analysis.robust_errors import robust_covariance
+
+    told = [each for each in samples if each.n_clusters > 1]
+    total = sum((n - 1) * n * robust_covariance(each) for each in told if (n := each.n_clusters))
+    return np.asarray(total / sum(each.n_clusters - 1 for each in told))
+
+
+def estimate(samples: Sequence[Sample], noise: FloatArray, tau: float | None = None) -> Estimate:
+    """Means with the weight of 1 / (tau^2 + s^2), and the tau at which each repository is as far from the others' mean.
+
+    tau is solved for: the squared distance of a repository from the mean of all others, over what it should be, is 1
+    on average.
+    """
+    own = np.array([each.mean() for each in samples])
+    errors = np.array([_error(each, noise) for each in samples])
+    tau = solve_tau([(own, errors)]) if tau is None else tau
+    weights = 1 / (tau**2 + errors)
+    return Estimate(np.asarray(weights @ own / weights.sum()), tau, noise)
+
+
+def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Each repository's own means, (n, k), and s^2, (n,)."""
+    return np.array([each.mean() for each in samples]), np.array([_error(each, noise) for each in samples])
+
+
+def solve_tau(boards: Sequence[tuple[FloatArray, FloatArray]]) -> float:
+    """The tau of all boards at once, each with its repositories' means and s^2; by bisection."""
+
+    def excess(tau: float) -> float:
+        ratios: list[float] = []
+        for own, errors in boards:
+            weights = 1 / (tau**2 + errors)
+            total, summed = weights.sum(), weights @ own
+            for mean, error, weight in zip(own, errors, weights, strict=True):
+                others = (summed - weight * mean) / (total - weight)
+                should = (len(mean) - 1) * (tau**2 + error + 1 / (total - weight))
+                ratios.append(float(((mean - others) ** 2).sum() / should))
+        return float(np.mean(ratios)) - 1
+
+    low, high = 1e-4, 1.0
+    if excess(low) < 0:
+        return 0.0
+    for _ in range(40):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return low
+
+
+def _error(sample: Sample, noise: FloatArray) -> float:
+    return float(np.trace(smoothed_covariance(sample, noise))) / (len(noise) - 1)

@@ -1,0 +1,215 @@
+"""How good are rules that choose a chunker? Tried on files that they did not see, and on truths that are known.
+
+python scripts/try_rules.py FOLDER [--others FOLDER] [--samples N]
+
+A FOLDER holds the runs of a pack: see scripts/estimate_prior.py. Each repository is new: the board, tau and the noise
+come from the others. With --others, the repositories of that folder are asked, and the board is that of FOLDER.
+
+Held-out files: a repository's files are halved at random, a rule sees n files of one half, and its choice is scored on
+the other half. "gain" is that score less the score of the board's best, with its 95 % interval over repositories.
+
+Known truth: a repository's true scores are drawn from its posterior given all its files, and n files are drawn from its
+own with replacement, around that truth. "loss" is the best true score less that of the choice. Under it, how often the
+stated 95th percentile holds the loss, and how often the choice is the best where that is stated to be likely.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from _priors import CANDIDATES, estimate, pooled_noise, read_questions, solve_tau, errors_of
+from scipy.special import stdtrit
+
+from repoeval_bench.analysis.robust_errors import robust_covariance
+from repoeval_bench.analysis.shrinkage import Posterior, Prior, decide, shrink
+from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs
+from repoeval_bench.analysis.statistics import Sample, holm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from _priors import Question
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+FILES = (5, 20, 60, 200)
+FEWEST = 10
+"""Files that a repository needs to be asked: fewer have no half to hold out."""
+NAMES = tuple(f"{name} at {size}" for name, size in CANDIDATES)
+DRAWS = 2_000
+BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def board_best(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int:
+    """The candidate with the highest mean on other repositories."""
+    return int(prior.mean.argmax())
+
+
+def highest_mean(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int:
+    """The candidate with the highest own mean."""
+    return int(sample.mean().argmax())
+
+
+def cheapest_alike(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int:
+    """The cheapest of those that a sign-flip test does not tell from the highest own mean, Holm over the others."""
+    best = highest_mean(sample, prior, tokens)
+    others = [i for i in range(len(tokens)) if i != best]
+    leads = Sample(sample.sums[:, [best]] - sample.sums[:, others], sample.counts, sample.groups)
+    flipped = flip_signs(*leads.parts(), np.random.default_rng(0), first=2_000, most=2_000)
+    alike = [i for i, p in zip(others, holm(flipped.p.tolist()), strict=True) if p >= ALPHA]
+    return min([best, *alike], key=lambda i: tokens[i])
+
+
+def shrunk(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int:
+    """The highest of the means that are shrunk towards the board."""
+    return int(shrink(sample, prior, NAMES).score.argmax())
+
+
+def cheap_shrunk(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int:
+    """The cheapest within 0.005 of that."""
+    score = shrink(sample, prior, NAMES).score
+    return min(np.flatnonzero(score >= score.max() - 0.005).tolist(), key=lambda i: tokens[i])
+
+
+def own_covariance(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int:
+    """The same with the covariance of the own files alone, times n / (n - 2) below 20 files, and tau = 0.03."""
+    n = sample.n_clusters
+    error = np.trace(robust_covariance(sample)) / (len(tokens) - 1) * (n / (n - 2) if n < 20 else 1)
+    weight = 0.03**2 / (0.03**2 + error)
+    return int((prior.mean + weight * (sample.mean() - prior.mean)).argmax())
+
+
+RULES: dict[str, Callable[[Sample, Prior, Sequence[float]], int]] = {
+    "best of the board": board_best,
+    "highest own mean": highest_mean,
+    "cheapest not significantly different": cheapest_alike,
+    "shrunk to the board": shrunk,
+    "shrunk, own covariance, tau .03": own_covariance,
+    "cheapest within .005 of shrunk": cheap_shrunk,
+}
+
+
+def prior_without(question: Question, left_out: str, tau: float | None = None) -> Prior:
+    """What the other repositories of a question say."""
+    others = [each.sample for each in question.repositories if each.name != left_out]
+    found = estimate(others, pooled_noise(others), tau)
+    return Prior(mean=found.means, deviation=np.full(len(NAMES), found.tau), noise=found.noise)
+
+
+def of_files(sample: Sample, at: NDArray[np.int64]) -> Sample:
+    """The sample of these files, one of them any number of times."""
+    return Sample(sample.sums[at], sample.counts[at], sample.groups[at])
+
+
+def interval(by_repository: Sequence[float]) -> str:
+    """`+0.012 [+0.008, +0.016]` over repositories."""
+    values = np.array(by_repository)
+    half = stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / len(values) ** 0.5
+    return f"{values.mean():+.4f} [{values.mean() - half:+.4f}, {values.mean() + half:+.4f}]"
+
+
+def held_out(question: Question, priors: dict[str, Prior], samples: int, rng: np.random.Generator) -> None:
+    """Print what each rule gains over the board's best, on files that it did not see."""
+    gains: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+    distances: list[float] = []
+    for repository in question.repositories:
+        sample, prior = repository.sample, priors[repository.name]
+        if sample.n_clusters < FEWEST:
+            continue
+        half = sample.n_clusters // 2
+        sizes = [n for n in FILES if n <= half] or []
+        found: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+        for _ in range(samples):
+            order = rng.permutation(sample.n_clusters)
+            unseen = of_files(sample, order[half:])
+            truth = unseen.mean()
+            for n in sizes:
+                seen = of_files(sample, order[:n])
+                base = truth[board_best(seen, prior, question.sizes)]
+                for name, rule in RULES.items():
+                    found[name, n].append(float(truth[rule(seen, prior, question.sizes)] - base))
+            posterior = shrink(of_files(sample, order[:half]), prior, NAMES)
+            distances.append(distance(posterior, unseen, prior))
+        for key, values in found.items():
+            gains[key].append(float(np.mean(values)))
+    print(f"\n{question.protocol} by {question.retriever}, held-out files: gain over the board's best")
+    for n in FILES:
+        if (told := len(gains["shrunk to the board", n])) > 2:
+            print(f"  {n} files, {told} repositories")
+            for name in RULES:
+                print(f"    {name:38} {interval(gains[name, n])}")
+    print(f"  squared distance of the held-out means from the scores, over what is stated: {np.mean(distances):.2f}")
+
+
+def distance(posterior: Posterior, unseen: Sample, prior: Prior) -> float:
+    """Squared distance of held-out means from the scores over its expectation, 1 where what is stated is true."""
+    from repoeval_bench.analysis.shrinkage import smoothed_covariance
+
+    stated = np.trace(posterior.covariance) + np.trace(smoothed_covariance(unseen, prior.noise))
+    return float(((unseen.mean() - posterior.score) ** 2).sum() / stated)
+
+
+def known_truth(question: Question, priors: dict[str, Prior], samples: int, rng: np.random.Generator) -> None:
+    """Print the loss of each rule under truths that are known, and how well it was stated."""
+    losses: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+    stated: defaultdict[int, list[tuple[float, float, float, float, bool]]] = defaultdict(list)
+    for repository in question.repositories:
+        sample, prior = repository.sample, priors[repository.name]
+        if sample.n_clusters < FEWEST:
+            continue
+        whole = shrink(sample, prior, NAMES)
+        around = Sample(sample.sums - sample.counts[:, None] * sample.mean(), sample.counts, sample.groups)
+        found: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+        for n in FILES:
+            for _ in range(samples):
+                truth = rng.multivariate_normal(whole.score, whole.covariance, method="eigh")
+                drawn = of_files(around, rng.integers(0, sample.n_clusters, n))
+                seen = Sample(drawn.sums + drawn.counts[:, None] * truth, drawn.counts, drawn.groups)
+                for name, rule in RULES.items():
+                    found[name, n].append(float(truth.max() - truth[rule(seen, prior, question.sizes)]))
+                choice = decide(shrink(seen, prior, NAMES), rng, DRAWS).choice
+                loss = float(truth.max() - truth[NAMES.index(choice.name)])
+                stated[n].append((loss, choice.expected_loss, choice.loss_95, choice.probability, loss == 0))
+        for key, values in found.items():
+            losses[key].append(float(np.mean(values)))
+    told = len(losses["shrunk to the board", FILES[0]])
+    print(f"\n{question.protocol} by {question.retriever}, known truth: mean loss, {told} repositories")
+    print(f"    {'files':38} " + " ".join(f"{n:>7}" for n in FILES))
+    for name in RULES:
+        print(f"    {name:38} " + " ".join(f"{np.mean(losses[name, n]):7.4f}" for n in FILES))
+    rows = {n: np.array(stated[n]) for n in FILES}
+    print(f"    {'stated expected loss':38} " + " ".join(f"{rows[n][:, 1].mean():7.4f}" for n in FILES))
+    print(f"    {'loss below the stated 95th percentile':38} " + " ".join(f"{(rows[n][:, 0] <= rows[n][:, 2] + 1e-12).mean():7.3f}" for n in FILES))
+    print("  stated probability of being best: how often it was the best")
+    every = np.concatenate(list(rows.values()))
+    for low, high in zip(BINS, BINS[1:], strict=False):
+        at = (every[:, 3] >= low) & (every[:, 3] < high + (high == 1))
+        if at.sum() >= 30:
+            print(f"    {every[at, 3].mean():.2f}: {every[at, 4].mean():.2f} of {at.sum():,}")
+
+
+def main() -> None:
+    """Print the tables of every question in a folder."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="runs of the pack that makes the board")
+    parser.add_argument("--others", type=Path, help="runs of repositories that are not in it")
+    parser.add_argument("--samples", type=int, default=20, help="of each repository and number of files")
+    options = parser.parse_args()
+    for question in read_questions(options.folder):
+        rng = np.random.default_rng(0)
+        if options.others is None:
+            asked, priors = question, {each.name: prior_without(question, each.name) for each in question.repositories}
+        else:
+            asked = next(each for each in read_questions(options.others) if each.protocol == question.protocol)
+            priors = dict.fromkeys([each.name for each in asked.repositories], prior_without(question, ""))
+        held_out(asked, priors, options.samples, rng)
+        known_truth(asked, priors, options.samples, rng)
+
+
+if __name__ == "__main__":
+    main()
