@@ -14,6 +14,7 @@ import numpy as np
 
 from repoeval_bench.analysis.arms import SIZES
 from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.robust_errors import robust_covariance
 from repoeval_bench.analysis.shrinkage import smoothed_covariance
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.core.spec import Spec
@@ -112,11 +113,9 @@ def _chunk_size(run: RunView) -> float:
 
 
 def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
-    """The covariance of one file's scores around its repository's mean, from all repositories by their files."""
-    from repoeval_bench.analysis.robust_errors import robust_covariance
-
+    """The covariance of one query's scores around its repository's mean, from all repositories by their files."""
     told = [each for each in samples if each.n_clusters > 1]
-    total = sum((n - 1) * n * robust_covariance(each) for each in told if (n := each.n_clusters))
+    total = sum((each.n_clusters - 1) * each.counts.sum() * robust_covariance(each) for each in told)
     return np.asarray(total / sum(each.n_clusters - 1 for each in told))
 
 

@@ -39,7 +39,7 @@ class BoardQuestion(_Record):
     """What a protocol and a retriever say of the candidates, in their order, as means less the mean over them.
 
     `tau` is the deviation of a repository's own from `means`; `noise` has the lower triangle of the covariance of one
-    file's scores, row by row.
+    query's scores, row by row.
     """
 
     protocol: str

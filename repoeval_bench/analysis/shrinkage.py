@@ -12,8 +12,8 @@ the prior, tau = standard deviation of a repository's own x around pi, and V = t
 
 That is the James-Stein estimate with known prior, in the form of Efron and Morris (1975, "Data analysis using Stein's
 estimator and its generalizations") and of Fay and Herriot (1979): normal prior, normal means, one weight for all
-candidates. V is CR2 (`robust_errors`), and taken for `SMOOTHING` files to be what files of other repositories vary by,
-since that of few files is known badly. The choice has the highest score, which is the least expected loss, where the
+candidates. V is CR2 (`robust_errors`), and for `SMOOTHING` files it is taken to be what as many queries of other
+repositories have, since that of few files is known badly. The choice has the highest score, which is the least expected loss, where the
 loss of candidate a is max theta - theta_a.
 
 The functions are pure: where a prior comes from is `boards`'s affair.
@@ -52,7 +52,7 @@ class Prior:
     """What other repositories say of k candidates on a repository of which nothing is known.
 
     `mean` is float64 (k,), the expected score of each less that of all; `deviation` (k,) the standard deviation of a
-    repository's own around it, tau; `noise` (k, k) the covariance of one file's scores around its repository's.
+    repository's own around it, tau; `noise` (k, k) the covariance of one query's scores around its repository's mean.
     """
 
     mean: FloatArray
@@ -159,14 +159,15 @@ def shrink(
 def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
     """The covariance of the means less their mean over the columns, with that of other repositories for 20 files.
 
-    `noise` is float64 (k, k), that of one file. A single file says nothing of how files vary.
+    `noise` is float64 (k, k), that of one query. A single file says nothing of how files vary.
     """
-    n = sample.n_clusters
-    expected = _centred(_centred(noise).T) / n
+    queries = sample.n_groups**2 / sum(1 / counts.sum() for _, counts in sample.members())
+    expected = _centred(_centred(noise).T) / queries
     own = _centred(_centred(robust_covariance(sample)).T)
     if not np.isfinite(own).all():
         return expected
-    share = (n - 1) / (n - 1 + SMOOTHING)
+    others = sample.n_clusters - 1
+    share = others / (others + SMOOTHING)
     return share * own + (1 - share) * expected
 
 
