@@ -23,7 +23,7 @@ from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -120,14 +120,9 @@ def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
 
 
 def estimate(samples: Sequence[Sample], noise: FloatArray, tau: float | None = None) -> Estimate:
-    """Means with the weight of 1 / (tau^2 + s^2), and the tau at which each repository is as far from the others' mean.
-
-    tau is solved for: the squared distance of a repository from the mean of all others, over what it should be, is 1
-    on average.
-    """
-    own = np.array([each.mean() for each in samples])
-    errors = np.array([_error(each, noise) for each in samples])
-    tau = solve_tau([(own, errors)]) if tau is None else tau
+    """Means with the weight of 1 / (tau^2 + s^2); tau is solved for where none is given."""
+    own, errors = errors_of(samples, noise)
+    tau = tau_around_others([(own, errors)]) if tau is None else tau
     weights = 1 / (tau**2 + errors)
     return Estimate(np.asarray(weights @ own / weights.sum()), tau, noise)
 
@@ -137,8 +132,12 @@ def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray,
     return np.array([each.mean() for each in samples]), np.array([_error(each, noise) for each in samples])
 
 
-def solve_tau(boards: Sequence[tuple[FloatArray, FloatArray]]) -> float:
-    """The tau of all boards at once, each with its repositories' means and s^2; by bisection."""
+def tau_around_others(boards: Sequence[tuple[FloatArray, FloatArray]]) -> float:
+    """The tau at which each repository is as far from the mean of its board's others as it should be, on average.
+
+    A board has its repositories' means and s^2. The squared distance should be (k - 1) (tau^2 + s^2 + the variance of
+    the others' mean).
+    """
 
     def excess(tau: float) -> float:
         ratios: list[float] = []
@@ -151,6 +150,24 @@ def solve_tau(boards: Sequence[tuple[FloatArray, FloatArray]]) -> float:
                 ratios.append(float(((mean - others) ** 2).sum() / should))
         return float(np.mean(ratios)) - 1
 
+    return _root_of(excess)
+
+
+def tau_around(boards: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> float:
+    """The same around an expected mean that is given for each board after its means and s^2."""
+
+    def excess(tau: float) -> float:
+        ratios = [
+            ((own - expected) ** 2).sum(axis=1) / ((own.shape[1] - 1) * (tau**2 + errors))
+            for own, errors, expected in boards
+        ]
+        return float(np.concatenate(ratios).mean()) - 1
+
+    return _root_of(excess)
+
+
+def _root_of(excess: Callable[[float], float]) -> float:
+    """Where a falling function of tau is 0, by bisection; 0.0 where it is below 0 from the start."""
     low, high = 1e-4, 1.0
     if excess(low) < 0:
         return 0.0

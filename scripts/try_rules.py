@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from _priors import CANDIDATES, estimate, pooled_noise, read_questions, solve_tau, errors_of
+from _priors import CANDIDATES, estimate, pooled_noise, read_questions
 from scipy.special import stdtrit
 
 from repoeval_bench.analysis.robust_errors import robust_covariance
-from repoeval_bench.analysis.shrinkage import Posterior, Prior, decide, shrink
+from repoeval_bench.analysis.shrinkage import Posterior, Prior, decide, shrink, smoothed_covariance
 from repoeval_bench.analysis.sign_flips import ALPHA, flip_signs
 from repoeval_bench.analysis.statistics import Sample, holm
 
@@ -122,7 +123,7 @@ def held_out(question: Question, priors: dict[str, Prior], samples: int, rng: np
         if sample.n_clusters < FEWEST:
             continue
         half = sample.n_clusters // 2
-        sizes = [n for n in FILES if n <= half] or []
+        sizes = [n for n in FILES if n <= half]
         found: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
         for _ in range(samples):
             order = rng.permutation(sample.n_clusters)
@@ -148,8 +149,6 @@ def held_out(question: Question, priors: dict[str, Prior], samples: int, rng: np
 
 def distance(posterior: Posterior, unseen: Sample, prior: Prior) -> float:
     """Squared distance of held-out means from the scores over its expectation, 1 where what is stated is true."""
-    from repoeval_bench.analysis.shrinkage import smoothed_covariance
-
     stated = np.trace(posterior.covariance) + np.trace(smoothed_covariance(unseen, prior.noise))
     return float(((unseen.mean() - posterior.score) ** 2).sum() / stated)
 
@@ -183,11 +182,13 @@ def known_truth(question: Question, priors: dict[str, Prior], samples: int, rng:
     for name in RULES:
         print(f"    {name:38} " + " ".join(f"{np.mean(losses[name, n]):7.4f}" for n in FILES))
     rows = {n: np.array(stated[n]) for n in FILES}
-    print(f"    {'stated expected loss':38} " + " ".join(f"{rows[n][:, 1].mean():7.4f}" for n in FILES))
-    print(f"    {'loss below the stated 95th percentile':38} " + " ".join(f"{(rows[n][:, 0] <= rows[n][:, 2] + 1e-12).mean():7.3f}" for n in FILES))
+    expected = [rows[n][:, 1].mean() for n in FILES]
+    below = [(rows[n][:, 0] <= rows[n][:, 2] + 1e-12).mean() for n in FILES]
+    print(f"    {'stated expected loss':38} " + " ".join(f"{each:7.4f}" for each in expected))
+    print(f"    {'loss below the stated 95th percentile':38} " + " ".join(f"{each:7.3f}" for each in below))
     print("  stated probability of being best: how often it was the best")
     every = np.concatenate(list(rows.values()))
-    for low, high in zip(BINS, BINS[1:], strict=False):
+    for low, high in pairwise(BINS):
         at = (every[:, 3] >= low) & (every[:, 3] < high + (high == 1))
         if at.sum() >= 30:
             print(f"    {every[at, 3].mean():.2f}: {every[at, 4].mean():.2f} of {at.sum():,}")
@@ -203,7 +204,8 @@ def main() -> None:
     for question in read_questions(options.folder):
         rng = np.random.default_rng(0)
         if options.others is None:
-            asked, priors = question, {each.name: prior_without(question, each.name) for each in question.repositories}
+            asked = question
+            priors = {each.name: prior_without(question, each.name) for each in question.repositories}
         else:
             asked = next(each for each in read_questions(options.others) if each.protocol == question.protocol)
             priors = dict.fromkeys([each.name for each in asked.repositories], prior_without(question, ""))

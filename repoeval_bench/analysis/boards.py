@@ -8,7 +8,7 @@ its parts, and its variance has that between the parts besides: what the board d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import log2
 from pathlib import Path
@@ -38,15 +38,13 @@ class _Record(BaseModel):
 class BoardQuestion(_Record):
     """What a protocol and a retriever say of the candidates, in their order, as means less the mean over them.
 
-    `tau` is the deviation of a repository's own from `means`; `noise` has the lower triangle of the covariance of one
-    query's scores, row by row.
+    `retriever` is `bm25`, or `dense` by the bundled model; `tau` is the deviation of a repository's own from `means`.
     """
 
     protocol: str
     retriever: str
     tau: float
     means: tuple[float, ...]
-    noise: tuple[tuple[float, ...], ...]
 
 
 class Board(_Record):
@@ -59,10 +57,14 @@ class Board(_Record):
 
 
 class Boards(_Record):
-    """All boards, with the commands that made them; `candidates` are the chunkers at sizes in characters."""
+    """All boards, with the commands that made them; `candidates` are the chunkers at sizes in characters.
+
+    `noise` is protocol -> the lower triangle of the covariance of one query's scores, row by row.
+    """
 
     commands: tuple[str, ...]
     candidates: tuple[tuple[str, int], ...]
+    noise: Mapping[str, tuple[tuple[float, ...], ...]]
     boards: tuple[Board, ...]
 
     def board(self, language: str) -> Board:
@@ -75,22 +77,18 @@ class Boards(_Record):
     ) -> Prior:
         """The prior of candidates, each a chunker and its size in characters, None where it has none.
 
-        Without a board of the retriever it is that of BM25. Without one of the protocol nothing is expected of any
-        candidate, and the deviation is that of all boards from no difference at all.
+        Of a protocol or retriever that no board has, nothing is expected: all means are 0, and the deviation is the
+        largest that a board's candidates have from 0. What BM25 says does not hold for a model, and the other way round.
         """
-        board = self.board(language)
-        known = [each for each in board.questions if each.protocol == protocol]
-        exact = next((each for each in known if each.retriever == retriever), None)
-        if question := exact or next(iter(known), None):
-            return prior_of(question, self.candidates, candidates)
-        every = board.questions
-        flat = every[0].model_copy(
-            update={
-                "means": (0.0,) * len(self.candidates),
-                "tau": max(float(np.hypot(each.tau, np.std(each.means))) for each in every),
-            }
-        )
-        return prior_of(flat, self.candidates, candidates)
+        questions = self.board(language).questions
+        found = [each for each in questions if (each.protocol, each.retriever) == (protocol, retriever)]
+        if not found:
+            alike = [each for each in questions if each.protocol == protocol] or questions
+            widest = max(float(np.hypot(each.tau, np.std(each.means))) for each in alike)
+            nothing = (0.0,) * len(self.candidates)
+            found = [alike[0].model_copy(update={"means": nothing, "tau": widest})]
+        noise = self.noise.get(protocol) or next(iter(self.noise.values()))
+        return prior_of(found[0], _square(noise), self.candidates, candidates)
 
 
 @cache
@@ -104,11 +102,17 @@ def load_boards(path: Path | None = None) -> Boards:
 
 
 def prior_of(
-    question: BoardQuestion, known: Sequence[tuple[str, int]], candidates: Sequence[tuple[str, int | None]]
+    question: BoardQuestion,
+    noise: FloatArray,
+    known: Sequence[tuple[str, int]],
+    candidates: Sequence[tuple[str, int | None]],
 ) -> Prior:
-    """The prior of candidates from what is `known` of chunkers at sizes, each candidate as a mixture of these."""
+    """The prior of candidates from what is `known` of chunkers at sizes, each candidate as a mixture of these.
+
+    `noise` is float64 (n_known, n_known), of one query.
+    """
     shares = np.array([_shares(known, name, size) for name, size in candidates])
-    means, noise = np.array(question.means), _square(question.noise)
+    means = np.array(question.means)
     mean = shares @ means
     mixed = shares @ noise @ shares.T
     # The own part of each mixture, which it shares with no other candidate.
@@ -136,10 +140,7 @@ def _shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> Fl
     is_known = any(alike)
     names = len({other for other, _ in known})
     return np.array(
-        [
-            of_size[each] * (same if is_known else 1 / names)
-            for same, (_, each) in zip(alike, known, strict=True)
-        ]
+        [of_size[each] * (same if is_known else 1 / names) for same, (_, each) in zip(alike, known, strict=True)]
     )
 
 

@@ -1,0 +1,131 @@
+"""Print data/priors.json: what the boards lead to expect of the candidates of `recommend`, and how far to trust it.
+
+python scripts/estimate_prior.py FOLDER... > data/priors.json
+
+A FOLDER holds the runs of a pack and has its name, as these commands make it:
+
+repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstring --tasks 2500 --out FOLDER
+
+(2000 for pypi-40, whose 51 questions a repository are enough.)
+A board's means are those of its repositories, each weighing 1 / (tau^2 + s^2). tau is one for all boards of a protocol:
+there each repository is as far from the mean of its board's others as it should be. For other languages the means are
+those of all boards, and tau is that of each board's repositories around the other boards. What the bundled model ranks
+was measured once, for data/leaderboard/leaderboard.csv: the means are those of all data sets there, as far as each has
+the candidates, and tau^2 is BM25's plus the squared difference between two data sets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+from collections import defaultdict
+from itertools import combinations
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
+
+from repoeval_bench.analysis.arms import SIZES
+from repoeval_bench.analysis.boards import OTHER
+from repoeval_bench.core.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+LEADERBOARD = Path(__file__).resolve().parents[1] / "data" / "leaderboard" / "leaderboard.csv"
+LANGUAGES = {"pypi-40": ("python",), "npm-12": ("typescript", "tsx", "javascript"), "native-8": ("rust", "c", "cpp")}
+PROTOCOLS = ("uses", "docstring")
+INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
+"""A list of plain values, which is printed on one line."""
+
+COMMANDS = (
+    *(
+        f"repoeval-bench recommend {pack} --retriever bm25 --protocol uses --protocol docstring --tasks {tasks} --out {pack}"
+        for pack, tasks in (("pypi-40", 2000), ("npm-12", 2500), ("native-8", 2500))
+    ),
+    "python scripts/estimate_prior.py pypi-40 npm-12 native-8 > data/priors.json",
+)
+
+
+def dense_means(protocol: str) -> tuple[FloatArray, float]:
+    """The candidates' means by the bundled model, and the deviation between two data sets.
+
+    A data set that has some of the candidates is moved by a constant to fit the others best.
+    """
+    by_set: defaultdict[str, dict[tuple[str, int], float]] = defaultdict(dict)
+    with LEADERBOARD.open(encoding="utf-8") as stream:
+        for row in csv.DictReader(stream):
+            name = Spec.parse(row["chunker"]).name
+            if (row["protocol"], Spec.parse(row["retriever"]).name) == (protocol, "dense"):
+                size = min(SIZES, key=lambda each: abs(log(float(row["chunk_nws_mean"]) / each)))
+                by_set[row["dataset"]][name, size] = float(row["score"])
+    sets = [{key: score for key, score in found.items() if key in CANDIDATES} for found in by_set.values()]
+    cells = [(at, CANDIDATES.index(key), score) for at, found in enumerate(sets) for key, score in found.items()]
+    design = np.zeros((len(cells), len(sets) + len(CANDIDATES)))
+    for row_at, (at, candidate, _) in enumerate(cells):
+        design[row_at, [at, len(sets) + candidate]] = 1
+    means = np.linalg.lstsq(design, np.array([score for *_, score in cells]), rcond=None)[0][len(sets) :]
+    apart = []
+    for one, other in combinations(sets, 2):
+        differences = np.array([one[key] - other[key] for key in one if key in other])
+        apart += [differences.var(ddof=1)] * len(differences)
+    return means - means.mean(), float(np.sqrt(np.mean(apart)))
+
+
+def rounded(values: FloatArray) -> list[float]:
+    """With the digits that are stored."""
+    return [round(float(each), 5) for each in values]
+
+
+def main() -> None:
+    """Print the priors as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, help="runs of a pack each")
+    options = parser.parse_args()
+    packs = {
+        folder.name: {each.protocol: each.repositories for each in read_questions(folder)} for folder in options.folders
+    }
+    noise: dict[str, FloatArray] = {}
+    questions: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
+
+    def add(board: str, protocol: str, retriever: str, tau: float, means: FloatArray) -> None:
+        found = {"protocol": protocol, "retriever": retriever, "tau": round(tau, 4), "means": rounded(means)}
+        questions[board].append(found)
+
+    for protocol in PROTOCOLS:
+        samples = {name: [each.sample for each in pack[protocol]] for name, pack in packs.items()}
+        noise[protocol] = pooled_noise([each for of_pack in samples.values() for each in of_pack])
+        own = {name: errors_of(of_pack, noise[protocol]) for name, of_pack in samples.items()}
+        tau = tau_around_others(list(own.values()))
+        means = {name: estimate(of_pack, noise[protocol], tau).means for name, of_pack in samples.items()}
+        for name, of_pack in means.items():
+            add(name, protocol, "bm25", tau, of_pack)
+        around = [(*own[name], np.mean([means[other] for other in means if other != name], axis=0)) for name in means]
+        add(OTHER, protocol, "bm25", tau_around(around), np.mean(list(means.values()), axis=0))
+        dense, apart = dense_means(protocol)
+        for name in [*means, OTHER]:
+            add(name, protocol, "dense", float(np.hypot(tau, apart)), dense)
+    boards = [
+        {
+            "name": name,
+            "languages": LANGUAGES.get(name, ()),
+            "repositories": sum(len(pack[PROTOCOLS[0]]) for other, pack in packs.items() if name in (other, OTHER)),
+            "questions": found,
+        }
+        for name, found in questions.items()
+    ]
+    triangles = {name: [rounded(row[: at + 1]) for at, row in enumerate(each)] for name, each in noise.items()}
+    found = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "boards": boards}
+    print(INNERMOST.sub(lambda each: json.dumps(json.loads(each[0])), json.dumps(found, indent=1)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""The priors that ship: what a board says of candidates that it has, of others, and of questions that it lacks."""
+
+import numpy as np
+import pytest
+
+from repoeval_bench.analysis.boards import OTHER, load_boards
+from repoeval_bench.core.errors import DatasetError
+
+KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
+
+
+@pytest.fixture(scope="module")
+def boards():
+    return load_boards()
+
+
+@pytest.mark.parametrize(
+    ("language", "name"), [("python", "pypi-40"), ("tsx", "npm-12"), ("cpp", "native-8"), ("go", OTHER)]
+)
+def test_a_language_has_its_board(boards, language, name):
+    assert boards.board(language).name == name
+
+
+def test_each_board_has_both_questions_of_both_retrievers_for_every_candidate(boards):
+    for board in boards.boards:
+        assert {(each.protocol, each.retriever) for each in board.questions} == {
+            (protocol, retriever) for protocol in ("uses", "docstring") for retriever in ("bm25", "dense")
+        }
+        for each in board.questions:
+            assert len(each.means) == len(boards.candidates) == 15
+            assert sum(each.means) == pytest.approx(0, abs=1e-3)
+            assert 0.005 < each.tau < 0.05
+
+
+def test_the_other_board_is_the_mean_of_all(boards):
+    *packs, other = [[q.means for q in board.questions if q.retriever == "bm25"] for board in boards.boards]
+    assert np.mean(packs, axis=0) == pytest.approx(np.array(other), abs=1e-4)
+
+
+def test_a_candidate_that_the_board_has_is_what_was_measured(boards):
+    question = boards.board("python").questions[0]
+    found = boards.prior("python", question.protocol, question.retriever, KNOWN)
+    at = [boards.candidates.index(each) for each in KNOWN]
+    assert found.mean == pytest.approx([question.means[i] for i in at])
+    assert found.deviation == pytest.approx([question.tau] * 3)
+    rows = boards.noise[question.protocol]
+    assert np.diag(found.noise) == pytest.approx([rows[i][i] for i in at])
+    assert found.noise[2, 0] == pytest.approx(rows[at[2]][at[0]])
+
+
+def test_an_unknown_chunker_is_one_of_the_known_nobody_knows_which(boards):
+    question = next(q for q in boards.board("python").questions if q.protocol == "docstring")
+    found = boards.prior("python", "docstring", question.retriever, [("mine", 500), *KNOWN])
+    of_size = [mean for mean, (_, size) in zip(question.means, boards.candidates, strict=True) if size == 500]
+    assert found.mean[0] == pytest.approx(np.mean(of_size))
+    assert found.deviation[0] == pytest.approx(np.hypot(question.tau, np.std(of_size)))
+    assert found.deviation[0] > found.deviation[1]
+    assert np.linalg.eigvalsh(found.noise).min() > -1e-9
+
+
+def test_a_size_between_two_is_between_them_and_less_certain(boards):
+    small, between, large = (boards.prior("rust", "docstring", "bm25", [("ast", size)]) for size in (500, 700, 1000))
+    assert min(small.mean, large.mean) <= between.mean <= max(small.mean, large.mean)
+    assert between.deviation > small.deviation
+    near, far, none = (boards.prior("rust", "docstring", "bm25", [("ast", size)]) for size in (2001, 4000, None))
+    assert near.mean == pytest.approx(boards.prior("rust", "docstring", "bm25", [("ast", 2000)]).mean, abs=1e-3)
+    assert (far.mean[0], far.deviation[0]) == pytest.approx((none.mean[0], none.deviation[0]))
+
+
+@pytest.mark.parametrize(("protocol", "retriever"), [("body", "bm25"), ("uses", "hybrid")])
+def test_nothing_is_expected_of_a_question_that_no_board_has(boards, protocol, retriever):
+    found = boards.prior("python", protocol, retriever, KNOWN)
+    assert found.mean == pytest.approx([0, 0, 0])
+    assert found.deviation.min() > max(q.tau for q in boards.board("python").questions if q.protocol == "uses")
+
+
+def test_a_broken_file_is_said(tmp_path):
+    path = tmp_path / "priors.json"
+    path.write_text('{"boards": 3}')
+    with pytest.raises(DatasetError, match=r"priors\.json"):
+        load_boards(path)
