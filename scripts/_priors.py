@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,7 +64,8 @@ def read_questions(folder: Path) -> list[Question]:
     """The questions of a folder of runs."""
     kept = folder.with_name(folder.name + ".npz")
     if not kept.is_file():
-        np.savez_compressed(kept, **_columns(folder))
+        columns: dict[str, Any] = dict(_columns(folder))
+        np.savez_compressed(kept, **columns)
     stored = np.load(kept)
     found = []
     for name in dict.fromkeys(each.rpartition("/")[0] for each in stored.files):
@@ -83,13 +84,13 @@ def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
     """The headline's scores of each question's runs, (n_queries, n_candidates), with files, repositories and sizes."""
     runs: defaultdict[str, list[RunView]] = defaultdict(list)
     for path in sorted(folder.glob(f"*/{MANIFEST}")):
-        config = RunView.open(path.parent).manifest.config
-        runs[f"{config.protocol.name}/{Spec.parse(config.retriever).name}"].append(RunView.open(path.parent))
+        run = RunView.open(path.parent)
+        runs[f"{run.metrics.protocol}/{Spec.parse(run.metrics.retriever).name}"].append(run)
     found: dict[str, NDArray[np.generic]] = {}
     for question, made in runs.items():
         by_name: defaultdict[str, list[RunView]] = defaultdict(list)
         for run in made:
-            by_name[Spec.parse(run.manifest.config.chunker).name].append(run)
+            by_name[Spec.parse(run.metrics.chunker).name].append(run)
         placed = {
             (name, size): run
             for name, of_name in by_name.items()

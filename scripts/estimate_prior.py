@@ -48,7 +48,8 @@ INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
 
 COMMANDS = (
     *(
-        f"repoeval-bench recommend {pack} --retriever bm25 --protocol uses --protocol docstring --tasks {tasks} --out {pack}"
+        f"repoeval-bench recommend {pack} --retriever bm25 --protocol uses --protocol docstring "
+        f"--tasks {tasks} --out {pack}"
         for pack, tasks in (("pypi-40", 2000), ("npm-12", 2500), ("native-8", 2500))
     ),
     "python scripts/estimate_prior.py pypi-40 npm-12 native-8 > data/priors.json",

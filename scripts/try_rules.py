@@ -46,12 +46,12 @@ DRAWS = 2_000
 BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-def board_best(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int:
+def board_best(_sample: Sample, prior: Prior, _tokens: Sequence[float]) -> int:
     """The candidate with the highest mean on other repositories."""
     return int(prior.mean.argmax())
 
 
-def highest_mean(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int:
+def highest_mean(sample: Sample, _prior: Prior, _tokens: Sequence[float]) -> int:
     """The candidate with the highest own mean."""
     return int(sample.mean().argmax())
 
@@ -66,7 +66,7 @@ def cheapest_alike(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int
     return min([best, *alike], key=lambda i: tokens[i])
 
 
-def shrunk(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int:
+def shrunk(sample: Sample, prior: Prior, _tokens: Sequence[float]) -> int:
     """The highest of the means that are shrunk towards the board."""
     return int(shrink(sample, prior, NAMES).score.argmax())
 

@@ -78,7 +78,7 @@ class Boards(_Record):
         """The prior of candidates, each a chunker and its size in characters, None where it has none.
 
         Of a protocol or retriever that no board has, nothing is expected: all means are 0, and the deviation is the
-        largest that a board's candidates have from 0. What BM25 says does not hold for a model, and the other way round.
+        largest that its candidates have from 0. What BM25 says does not hold for a model, nor the other way round.
         """
         questions = self.board(language).questions
         found = [each for each in questions if (each.protocol, each.retriever) == (protocol, retriever)]

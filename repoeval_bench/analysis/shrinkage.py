@@ -13,8 +13,8 @@ the prior, tau = standard deviation of a repository's own x around pi, and V = t
 That is the James-Stein estimate with known prior, in the form of Efron and Morris (1975, "Data analysis using Stein's
 estimator and its generalizations") and of Fay and Herriot (1979): normal prior, normal means, one weight for all
 candidates. V is CR2 (`robust_errors`), and for `SMOOTHING` files it is taken to be what as many queries of other
-repositories have, since that of few files is known badly. The choice has the highest score, which is the least expected loss, where the
-loss of candidate a is max theta - theta_a.
+repositories have, since that of few files is known badly. The choice has the highest score, which is the least expected
+loss, where the loss of candidate a is max theta - theta_a.
 
 The functions are pure: where a prior comes from is `boards`'s affair.
 """
@@ -165,10 +165,10 @@ def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
     expected = _centred(_centred(noise).T) / queries
     own = _centred(_centred(robust_covariance(sample)).T)
     if not np.isfinite(own).all():
-        return expected
+        return np.asarray(expected, dtype=np.float64)
     others = sample.n_clusters - 1
     share = others / (others + SMOOTHING)
-    return share * own + (1 - share) * expected
+    return np.asarray(share * own + (1 - share) * expected, dtype=np.float64)
 
 
 def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
@@ -250,9 +250,9 @@ def _mean(posteriors: Sequence[Posterior], *, independent: bool) -> Posterior:
     """The mean of posteriors of the same candidates, whose errors are independent or go together."""
     n = len(posteriors)
     if independent:
-        covariance = sum(each.covariance for each in posteriors) / n**2
+        covariance = np.sum([each.covariance for each in posteriors], axis=0) / n**2
     else:
-        root = sum(_root(each.covariance) for each in posteriors) / n
+        root = np.mean([_root(each.covariance) for each in posteriors], axis=0)
         covariance = root @ root
     costs = list(zip(*(each.tokens for each in posteriors), strict=True))
     return Posterior(
