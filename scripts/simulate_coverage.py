@@ -5,8 +5,9 @@ python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAM
 Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20, 8 and 6 files, as so many of
 them drawn at random. A query's difference is a deviation that its file shares plus its own: both normal, both
 exponential less their mean (skewness 2), or, with two stored runs, both drawn from these runs' differences, centred.
-+- is two Monte-Carlo errors. The last table is of files whose queries all score alike: where few files differ from
-the others, and where few differ by much.
+"whole files" are these runs' files with all their queries, drawn with replacement. +- is two Monte-Carlo errors.
+The last table is of files whose queries all score alike: where few files differ from the others, and where few differ
+by much.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.analysis.verdicts import ties_tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,6 +47,7 @@ FLIPS = 4_000
 FILE_DEVIATION, QUERY_DEVIATION = 0.1, 0.2
 REPOSITORY_CORRELATION = 0.1
 DRAWN_FILES, FEW_FILES = 20, 8
+WHOLE_FILES = (6, 8, 12, 20, 40)
 RARE = 0.04
 """Share of files that differ from the others, where few do."""
 FROM_LIMIT = (-0.5, 0.0, 0.5, 1.0, 1.5)
@@ -86,6 +88,22 @@ def benchmark_layout() -> Layout:
     counts = Counter((row["task_id"].rpartition("/")[0], row["path"]) for row in rows)
     names = list(dict.fromkeys(repo for repo, _ in counts))
     return Layout(np.array(list(counts.values())), np.array([names.index(repo) for repo, _ in counts]))
+
+
+def whole_files(sample: Sample, n_files: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Of BATCH data sets of files drawn from a sample of one column, whose true mean is 0: (held, rejected).
+
+    How many intervals hold 0 and how many tests reject it; each data set has files, and so weights, of its own.
+    """
+    around = sample.sums[:, 0] - sample.counts * sample.mean()[0]
+    held = rejected = 0
+    for _ in range(BATCH):
+        at = rng.integers(0, sample.n_clusters, n_files)
+        drawn = Sample(around[at, None], sample.counts[at], np.zeros(n_files, dtype=np.int64))
+        found = flip_signs(*drawn.parts(), rng, first=FLIPS, most=FLIPS)
+        held += bool(found.low[0] <= 0 <= found.high[0])
+        rejected += bool(found.p[0] < ALPHA)
+    return held, rejected
 
 
 def simulate(rng: np.random.Generator, layout: Layout, kind: str, residuals: Residuals | None) -> FloatArray:
@@ -233,16 +251,20 @@ def heterogeneity(layout: Layout, kind: str, residuals: Residuals | None, sample
     return share(apart, samples)
 
 
-def stored_residuals(runs: Sequence[str], name: str) -> Residuals:
-    """Residuals of two stored runs' differences."""
+def stored_differences(runs: Sequence[str], name: str) -> tuple[FloatArray, list[Hashable]]:
+    """Two stored runs' differences with each query's file."""
     from repoeval_bench.runs.naming import find_run
 
     first, second = (find_run(run, Path("results")).scores for run in runs)
-    differences = second.values[name] - first.values[name]
-    sample = Sample.micro(differences, first.clusters)
+    return second.values[name] - first.values[name], list(first.clusters)
+
+
+def residuals_of(differences: FloatArray, clusters: Sequence[Hashable]) -> Residuals:
+    """Residuals of files, and of queries within files that have several."""
+    sample = Sample.micro(differences, clusters)
     means = sample.sums[:, 0] / sample.counts
-    order = {cluster: i for i, cluster in enumerate(dict.fromkeys(first.clusters))}
-    at = np.array([order[cluster] for cluster in first.clusters])
+    order = {cluster: i for i, cluster in enumerate(dict.fromkeys(clusters))}
+    at = np.array([order[cluster] for cluster in clusters])
     own = (differences - means[at])[sample.counts[at] > 1]
     return Residuals(means - means.mean(), own - own.mean())
 
@@ -255,7 +277,8 @@ def main() -> None:
     parser.add_argument("--measure", default="line_recall_auc", help="the measure of these runs")
     options = parser.parse_args()
     samples = max(BATCH, options.samples // BATCH * BATCH)
-    residuals = stored_residuals(options.runs, options.measure) if options.runs else None
+    stored = stored_differences(options.runs, options.measure) if options.runs else None
+    residuals = residuals_of(*stored) if stored else None
     layout = benchmark_layout()
     micro = layout.sample(np.zeros((len(layout.sizes), 1)), "micro")
     macro = layout.sample(np.zeros((len(layout.sizes), 1)), "macro")
@@ -287,6 +310,11 @@ def main() -> None:
         )
         print(f"{n_files:>5}  {over:5}  {kind:11}  " + "  ".join(f"{cell:>15}" for cell in cells), flush=True)
         gates.append((n_files, over, kind, passes))
+    for n_files in WHOLE_FILES if stored else ():
+        rng = np.random.default_rng([n_files, 3])
+        sample = Sample.micro(*stored)
+        counts = np.sum([whole_files(sample, n_files, rng) for _ in range(samples // BATCH)], axis=0)
+        print(f"{n_files:>5}  micro  whole files  " + "  ".join(f"{share(each, samples):>15}" for each in counts))
     print("a gate passes, the true value being so many detectable differences from its limit:")
     print(f"{'files':>5}  {'mean':5}  {'residuals':11}  " + "  ".join(f"{step:>+15.1f}" for step in FROM_LIMIT))
     for n_files, over, kind, passes in gates:
@@ -311,7 +339,7 @@ def main() -> None:
             rng,
             samples,
         )
-        print(f"{n_files:>5}  {kind:26}  " + "  ".join(f"{cell:>15}" for cell in cells), flush=True)
+        print(f"{n_files:>5}  {kind:26}  " + "  ".join(f"{cell:>15}" for cell in cells).rstrip(), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which of several runs to choose: what the tests say of them, the chance of being best, what data is missing.
+"""Which of several runs to choose: the best, what the tests say of the others, and what each costs.
 
 One measure decides, the protocol's headline, over the protocol's own mean.
 """
@@ -6,8 +6,6 @@ One measure decides, the protocol's headline, over the protocol's own mean.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +14,7 @@ import numpy as np
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
 from repoeval_bench.analysis.comparison import MEANS, leads
 from repoeval_bench.analysis.records import Candidate, Choice
-from repoeval_bench.analysis.robust_errors import POWER, robust_error
-from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import SEED, Sample
+from repoeval_bench.analysis.statistics import SEED
 from repoeval_bench.analysis.verdicts import ScoredRun, Verdict, decide
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
@@ -28,17 +24,12 @@ from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.sign_flips import FloatArray
     from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 
-DRAWS = 10_000
-"""Resamples of clusters: a probability near 1/2 has a Monte-Carlo error of 0.005."""
-
 READ = 10
 """Chunks that a query is taken to read, where its cost is stated."""
-
-_CELLS = 250_000
-"""Draws x clusters that are held at once: arrays that stay in the processor's cache are faster."""
 
 _DIGITS = 12
 """Means are compared at so many digits: a sum's rounding error must not break a tie."""
@@ -147,91 +138,21 @@ def choice_of(
 ) -> Choice:
     """`choose` of bare scores: `table` is float64 (n_queries, n_runs), its rows the queries of `scores`.
 
-    `candidates` are the runs in the order of the columns, by whose names `comparisons` call them; probabilities are
-    worked out here, and so are the comparisons where there are none.
+    `candidates` are the runs in the order of the columns, by whose names `comparisons` call them; the comparisons are
+    worked out here where there are none.
     """
-
-    def rng() -> np.random.Generator:
-        return np.random.default_rng(seed)
-
     order = [candidates.index(each) for each in ranked(candidates, measure)]
-    best = order[0]
     if not comparisons:
         names = [each.run for each in candidates]
-        comparisons = leads(table, scores, names, best, measure=measure, over=over, seed=seed)
+        comparisons = leads(table, scores, names, order[0], measure=measure, over=over, seed=seed)
     verdict = decide(
         _scored([candidates[at] for at in order]), comparisons, protocol=protocol, measure=measure, over=over
     )
-    if lower_is_better(measure):
-        table = 0.0 - table  # so that the highest is the best
-    sample = Sample.of(table, scores.clusters, scores.repos, over)
-    chances: list[float | None] = [None] * len(order)
-    if sample.n_clusters >= FEWEST_CLUSTERS:
-        chances = [*best_shares(sample, rng()).tolist()]
-    lead = table[:, [best]] - table[:, order[1:2]]
-    by_repo = _repository_leads(lead[:, 0], scores)
     return Choice(
         verdict=verdict,
         cost_unit=cost_unit,
-        candidates=tuple(replace(candidates[at], probability=chances[at]) for at in order),
-        more_clusters=_more(
-            Sample.of(lead, scores.clusters, scores.repos, over), significant=verdict.others[0].is_behind
-        ),
-        more_repositories=None
-        if by_repo is None
-        else _more(by_repo, significant=float(flip_signs(*by_repo.parts(), rng()).p[0]) < ALPHA),
+        candidates=tuple(candidates[at] for at in order),
     )
-
-
-def best_shares(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """In which share of resamples each column has the highest mean, float64 (n_columns,); ties are shared out."""
-    means = np.round(resampled_sums(sample, rng, draws), _DIGITS)
-    best = means == means.max(axis=1, keepdims=True)
-    return np.asarray((best / best.sum(axis=1, keepdims=True)).mean(axis=0), dtype=np.float64)
-
-
-def resampled_sums(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """The groups' means of each column, summed, in each resample, float64 (draws, n_columns): n_groups times the mean.
-
-    Clusters are drawn with replacement, within their group where there are several.
-    """
-    means = np.zeros((draws, sample.sums.shape[1]))
-    for sums, counts in sample.members():
-        n = len(counts)
-        rows = max(1, _CELLS // n)
-        for start in range(0, draws, rows):
-            block = slice(start, min(start + rows, draws))
-            size = block.stop - start
-            drawn = rng.integers(0, n, (size, n)) + np.arange(0, size * n, n)[:, None]
-            times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
-            means[block] += (times @ sums) / (times @ counts)[:, None]
-    return means
-
-
-def _repository_leads(lead: FloatArray, scores: QueryScores) -> Sample | None:
-    """Each repository's mean lead as one observation; None for one repository."""
-    by_repo = Sample.micro(lead, scores.repos)
-    if by_repo.n_clusters < 2:
-        return None
-    return Sample(by_repo.sums / by_repo.counts[:, None], np.ones(by_repo.n_clusters), by_repo.groups)
-
-
-def _more(lead: Sample, *, significant: bool) -> int | None:
-    """How many more clusters like these would make the mean of the only column significant with 80 % power.
-
-    An estimate: n (((z.975 + z.8) error / mean)^2 - 1), and at least as many as the test takes to show anything. 0
-    where it is `significant`; None where the mean is 0 or the error is unknown.
-    """
-    from scipy.special import ndtri
-
-    if significant:
-        return 0
-    mean, error = abs(round(float(lead.mean()[0]), _DIGITS)), float(robust_error(lead).error[0])
-    if not error > 0 or mean == 0:
-        return None
-    ratio = float(ndtri(1 - ALPHA / 2) + ndtri(POWER)) * error / mean
-    # The errors of few or skewed clusters can promise what the test did not show: then one more is the least.
-    return max(1, FEWEST_CLUSTERS - lead.n_clusters, ceil(lead.n_clusters * (ratio**2 - 1)))
 
 
 def _costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:

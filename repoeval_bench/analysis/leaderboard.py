@@ -37,10 +37,9 @@ BESIDE = ("ndcg@10", "recall@10")
 class Entry:
     """One run on its board. `ci` is the score's 95 % interval, `share` the score over its ceiling.
 
-    `behind` is its paired difference to the first run with that one's interval, None for the first. `best_in` is the
-    share of resamples in which the run is the best, None for the only run of a board. `against_first` is the verdict on
-    it beside the first, None for that one. `beside` holds the measures of `BESIDE`, `nws` the mean size of a chunk;
-    None where the run does not know. `verification` says of a run from elsewhere what was computed again.
+    `behind` is its paired difference to the first run with that one's interval, None for the first. `against_first` is
+    the verdict on it beside the first, None for that one. `beside` holds the measures of `BESIDE`, `nws` the mean size
+    of a chunk; None where the run does not know. `verification` says of a run from elsewhere what was computed again.
     """
 
     rank: int
@@ -52,7 +51,6 @@ class Entry:
     ci: Interval
     share: float | None
     behind: tuple[float, Interval] | None
-    best_in: float | None
     against_first: PairVerdict | None
     beside: tuple[float | None, ...]
     nws: float | None
@@ -220,7 +218,6 @@ def _board(runs: Sequence[RunView]) -> Board:
                 ci=intervals[at],
                 share=scored.shares_of_ceiling.get(measure),
                 behind=(means[n + at - 1], intervals[n + at - 1]) if at else None,
-                best_in=None if choice is None else choice.candidates[at].probability,
                 against_first=rivals[run.run_id].verdict.reversed() if run.run_id in rivals else None,
                 beside=tuple(scored.over(over).get(name) for name in BESIDE),
                 nws=scored.chunk_nws.mean if scored.chunk_nws else None,

@@ -255,16 +255,13 @@ class Comparisons(list[Comparison]):
 class Candidate:
     """One of the runs to choose from.
 
-    `probability` is the share of resamples of clusters in which its mean is the best; None where the clusters are
-    too few. `cost` is what a query that reads ten chunks reads, by the mean size of the run's chunks, in the choice's
-    unit.
+    `cost` is what a query that reads ten chunks reads, by the mean size of the run's chunks, in the choice's unit.
     """
 
     run: str
     run_id: str
     mean: float
     cost: float | None
-    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -272,17 +269,12 @@ class Choice:
     """What can be said of k runs by the protocol's headline, best first; runs of one mean are ordered by their cost.
 
     `verdict` is what the test says of them, over all pairs. `cost_unit` is `tokens` where all runs count in one
-    tokenizer, else `characters`, non-whitespace ones; empty where neither is known. `more_clusters` and
-    `more_repositories` estimate how many more like these would make the lead of the first over the second significant
-    with 80 % power: 0 where it is, None where the two do not differ or the error is unknown. The first is about files
-    of these repositories, the second about new repositories.
+    tokenizer, else `characters`, non-whitespace ones; empty where neither is known.
     """
 
     verdict: Verdict
     cost_unit: str
     candidates: tuple[Candidate, ...]
-    more_clusters: int | None
-    more_repositories: int | None
 
     def __repr__(self) -> str:
         n, behind = len(self.candidates) - 1, len(self.verdict.behind)

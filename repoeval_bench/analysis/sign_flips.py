@@ -44,11 +44,11 @@ EXACT_CLUSTERS = 14
 FEWEST_CLUSTERS = 6
 """Fewer clusters have no p below 0.05, so that they bound no interval."""
 
-FEW_CLUSTERS = 10
-"""With fewer clusters than this, an interval is marked: single ones decide it.
+FEW_CLUSTERS = 20
+"""With fewer clusters than this, an interval is marked: single ones decide it, and it holds the truth too seldom."""
 
-Where fewer than this differ from the value that most have, `beyond_seen` moves the ends.
-"""
+_FEW_OTHERS = 10
+"""Where fewer clusters than this differ from the value that most have, `beyond_seen` moves the ends."""
 
 CERTAIN = 4.0
 """Monte-Carlo standard errors between p and a limit from which the verdict at that limit is decided."""
@@ -205,7 +205,7 @@ def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, P
 def beyond_seen(values: FloatArray) -> tuple[float, float]:
     """The lowest and the highest mean that clusters nobody has seen may bring; inf and -inf where the seen ones tell.
 
-    `values` are the clusters' means. Where most have one value and fewer than `FEW_CLUSTERS` another, the mean is the
+    `values` are the clusters' means. Where most have one value and fewer than `_FEW_OTHERS` another, the mean is the
     usual value plus the share of the others times what they are off, below and above it: the share at the upper end of
     its 97.5 % interval (Clopper & Pearson 1934). Where all have one value, others are taken to score 0; of a value of 0
     nothing is known.
@@ -213,7 +213,7 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
     found, sizes = np.unique(np.round(values, 12), return_counts=True)
     usual, n = found[sizes.argmax()], len(values)
     off = np.repeat(found, sizes) - usual
-    if 2 * sizes.max() <= n or np.count_nonzero(off) >= FEW_CLUSTERS:
+    if 2 * sizes.max() <= n or np.count_nonzero(off) >= _FEW_OTHERS:
         return np.inf, -np.inf
     if len(found) == 1:
         ends = sorted((usual, usual - _most_of(0, n) * usual))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.choosing import DRAWS
 from repoeval_bench.analysis.leaderboard import BESIDE, Board, Entry, Leaderboard
 from repoeval_bench.core.words import count, plural
 from repoeval_bench.report.choosing import choice_record, choice_sentences
@@ -90,8 +89,8 @@ def explained(found: Leaderboard) -> list[str]:
             "precision."
         )
         lines.append(
-            f"A rank does not prove a difference. “best in” counts {DRAWS:,} resamples. “against the first” is the "
-            "verdict of the sign-flip test on that pair, Holm over all pairs, as `compare` has it."
+            "A rank does not prove a difference. “against the first” is the verdict of the sign-flip test on that "
+            "pair, Holm over all pairs, as `compare` has it."
         )
     if found.boards:
         flipped = sorted({plural(board.clustered_by) for board in found.boards})
@@ -158,7 +157,6 @@ def _record(board: Board, entry: Entry, run: RunView) -> dict[str, Any]:
         "difference_to_first": difference,
         "difference_to_first.low": low,
         "difference_to_first.high": high,
-        "best_in": entry.best_in,
         "against_first": entry.against_first and entry.against_first.outcome,
         **dict(zip(BESIDE, entry.beside, strict=True)),
         "chunk_nws_mean": entry.nws,
@@ -179,7 +177,6 @@ def _table(board: Board) -> Table:
         *figures(f"{heading(board.measure)}, 95 % CI"),
         *figures(*ceilings, number=".1%", missing="-" if len(ceilings) == 1 else ""),
         *figures("to the first, 95 % CI", number="+.4f", missing=""),
-        *figures("best in", number=".1%"),
         Column(name="against the first"),
         *figures(*map(heading, BESIDE)),
         *figures(heading("mean_nws"), number=".0f"),
@@ -190,7 +187,6 @@ def _table(board: Board) -> Table:
             Estimate(entry.score, entry.ci),
             *(entry.share if run.metrics.expand == each else None for each in expansions),
             entry.behind and Estimate(*entry.behind),
-            entry.best_in,
             against_first(entry),
             *(*entry.beside, entry.nws),
         )

@@ -24,7 +24,6 @@ def best_table(found: Sequence[Standing]) -> Table:
         *map(_text, ("data", "best")),
         *figures("its score, 95 % CI"),
         *map(_text, ("protocol", "retriever")),
-        *figures("best in", number=".0%"),
         *figures("significantly worse", "of", number="d"),
         _text("against fixed of its size"),
     ]
@@ -40,7 +39,6 @@ def best_table(found: Sequence[Standing]) -> Table:
                 Estimate(first.score, first.ci),
                 f"{each.board.protocol}, {heading(each.board.measure)}",
                 each.ranker,
-                first.best_in,
                 0 if each.board.choice is None else len(each.board.choice.verdict.behind),
                 len(each.board.entries) - 1,
                 _difference(each.against.get(first.run_id, ())),
@@ -117,7 +115,6 @@ def languages_table(found: Standing) -> Table:
     columns = [
         *map(_text, ("language", "best")),
         *figures("its score"),
-        *figures("best in", number=".0%"),
         *figures("significantly worse", number="d"),
     ]
     rows = [_language(name, choice) for name, choice in found.languages.items() if len(found.languages) > 1]
@@ -215,7 +212,7 @@ def _difference(found: Sequence[Comparison]) -> tuple[str, ...]:
     )
 
 
-def _language(name: str, choice: Choice | None) -> tuple[str, str, float | None, float | None, int | None]:
+def _language(name: str, choice: Choice | None) -> tuple[str, str, float | None, int | None]:
     if choice is None:
-        return name, "too few queries", None, None, None
-    return name, choice.best.run, choice.best.mean, choice.best.probability, len(choice.verdict.behind)
+        return name, "too few queries", None, None
+    return name, choice.best.run, choice.best.mean, len(choice.verdict.behind)

@@ -137,9 +137,9 @@ def test_intervals_over_few_clusters_are_named():
     """Which ones, not how many only; what has no interval is not among them."""
     found = [
         SegmentMean(by="by", name=name, n_queries=30, n_clusters=n, mean=0.5, ci=(0.4, 0.6) if n > 5 else None)
-        for name, n in (("five", 5), ("few", 9), ("many", 10))
+        for name, n in (("five", 5), ("few", 19), ("many", 20))
     ]
-    assert "1 interval is over fewer than 10 clusters (by = few)" in few_note(found)
+    assert "1 interval is over fewer than 20 clusters (by = few)" in few_note(found)
     assert few_note(found[::2]) == ""
 
 

@@ -46,7 +46,7 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
         "detectable",
         "Holm over",
         "which to choose, by lines found, micro mean",
-        "best in: of 10,000 resamples",
+        "p: the best against each other run",
     ):
         assert piece in text.out
     assert max(map(len, text.out.splitlines())) < 180

@@ -130,7 +130,6 @@ def _choice(choice: Choice, positions: Mapping[str, int]) -> dict[str, Any]:
             {
                 "run": positions[each.run_id],
                 "mean": each.mean,
-                "best_in": each.probability,
                 "p": p_of(each, choice),
                 "p_text": probability(p_of(each, choice)),
                 "cost": each.cost,

@@ -178,7 +178,6 @@ def _row(entry: Entry, found: Standing, cell: Any) -> dict[str, Any]:
         "score": cell,
         "share": entry.share,
         "behind": entry.behind,
-        "best_in": entry.best_in,
         "against_first": against_first(entry),
         "against": against and (against[0].difference, against[0].ci, outcome_name(against[0].verdict)),
         "rest": [
