@@ -31,6 +31,7 @@ def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
         "repoeval_bench/report/html/templates/report.html",
         "repoeval_bench/report/html/templates/style.css",
         "repoeval_bench/_data/repoeval.yaml",
+        "repoeval_bench/_data/priors.json",
         "repoeval_bench/_data/packs/pypi-40@2026-11/pack.yaml",
         "repoeval_bench/_data/packs/npm-12@2026-11/uses.tsv.gz",
         "repoeval_bench/_data/packs/native-8.yaml",
