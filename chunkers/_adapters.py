@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError, plug_in_errors_as
-from repoeval_bench.core.parts import Chunker
+from repoeval_bench.core.parts import Chunker, Snippet
 from repoeval_bench.core.source import Chunk, SourceFile
 
 if TYPE_CHECKING:
@@ -110,6 +110,14 @@ class Peer(Cutter, ABC):
 
         LanguageError where the package cannot cut the file's language.
         """
+
+    def snippet(self, language: str) -> Snippet | None:  # noqa: ARG002  # for the packages that tell it
+        """Return Python that makes this chunker with its package alone, for files in `language`, one of ours.
+
+        It cuts a file's text as measured, blanks at the ends of chunks apart. None where the package knows no such
+        language, or this file does not say how.
+        """
+        return None
 
 
 @dataclass(frozen=True, slots=True)

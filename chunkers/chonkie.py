@@ -11,6 +11,7 @@ looking: the unit in which every slice equals the chunk's text.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,7 @@ from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
 from repoeval_bench.chunkers._tokens import LARGEST, check_size, max_tokens_option, tokenizer_named, tokenizer_option
 from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.options import OneOf, Text, Whole, option
+from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
 _CHARACTERS = 2048
@@ -91,18 +93,33 @@ class ChonkieChunker(Peer):
             ) from None
         return spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
 
+    def snippet(self, language: str) -> Snippet | None:
+        """Return the call as `spans` makes it; None where sizes are counted by a tokenizer of this tool."""
+        named = SAME_NAMES.get(language) if self.language == "auto" else self.language
+        if self.max_tokens or named is None:
+            return None
+        arguments = _arguments(self.kind, self.chunk_size, named).items()
+        listed = ", ".join(f"{name}={json.dumps(value)}" for name, value in arguments)
+        return Snippet("chonkie", f"from chonkie import {_KINDS[self.kind]}", f"{_KINDS[self.kind]}({listed})")
+
 
 @cache
 def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
     import chonkie
 
-    options: dict[str, object] = {"chunk_size": chunk_size}
-    if kind == "code":
-        options["language"] = language
+    arguments = _arguments(kind, chunk_size, language)
     if tokenizer:
-        options["tokenizer"] = tokenizer_named(tokenizer)
-    elif kind not in {"code", "fast"}:
-        options["tokenizer"] = "character"
+        arguments["tokenizer"] = tokenizer_named(tokenizer)
+    return getattr(chonkie, _KINDS[kind])(**arguments)
+
+
+def _arguments(kind: str, chunk_size: int, language: str) -> dict[str, Any]:
+    """Return what chonkie's chunker of a kind is made with; sizes in characters, or in bytes for `fast`."""
+    arguments: dict[str, Any] = {"chunk_size": chunk_size}
+    if kind == "code":
+        arguments["language"] = language
+    elif kind != "fast":
+        arguments["tokenizer"] = "character"
     if kind == "recursive":
-        options["min_characters_per_chunk"] = 1
-    return getattr(chonkie, _KINDS[kind])(**options)
+        arguments["min_characters_per_chunk"] = 1
+    return arguments

@@ -18,6 +18,7 @@ from repoeval_bench.chunkers._adapters import Peer, spans_in_order
 from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import Text, Whole, option
+from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
 
@@ -48,6 +49,18 @@ class LangchainChunker(Peer):
         """Where the library's strings are."""
         language = library_language(file, self.language, _NAMES, self.name)
         return spans_in_order(file.text, _library(self.chunk_size, language).split_text(file.text))
+
+    def snippet(self, language: str) -> Snippet | None:
+        """Return the call with LangChain's own defaults, which leave out the blanks at the ends of chunks."""
+        named = _NAMES.get(language) if self.language == "auto" else self.language
+        if named is None:
+            return None
+        code = f"from_language(Language.{named.upper()}, chunk_size={self.chunk_size}, chunk_overlap=0)"
+        return Snippet(
+            "LangChain",
+            "from langchain_text_splitters import Language, RecursiveCharacterTextSplitter",
+            f"RecursiveCharacterTextSplitter.{code}",
+        )
 
 
 @cache

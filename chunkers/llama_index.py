@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
 from repoeval_bench.core.options import Text, Whole, option
+from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
 
@@ -32,6 +33,17 @@ class LlamaIndexChunker(Peer):
         """Where the library's strings are."""
         language = library_language(file, self.language, SAME_NAMES, self.name)
         return spans_in_order(file.text, _library(self.max_chars, language).split_text(file.text))
+
+    def snippet(self, language: str) -> Snippet | None:
+        """Return the call with LlamaIndex's own defaults."""
+        named = SAME_NAMES.get(language) if self.language == "auto" else self.language
+        if named is None:
+            return None
+        return Snippet(
+            "LlamaIndex",
+            "from llama_index.core.node_parser import CodeSplitter",
+            f'CodeSplitter(language="{named}", max_chars={self.max_chars})',
+        )
 
 
 @cache

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import cast
 
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.parts import Chunker
+from repoeval_bench.core.parts import Chunker, Snippet
 from repoeval_bench.core.registry import Row, choose
 from repoeval_bench.core.spec import Spec
 
@@ -125,3 +127,16 @@ def make_chunker(spec: str | Spec) -> Chunker:
     from repoeval_bench.chunkers.headers import HeadedChunker  # it reads syntax trees, which no other chunker needs
 
     return HeadedChunker(chunker, kind)
+
+
+def snippet_of(chunker: Chunker, language: str) -> Snippet:
+    """Return the Python to paste for a chunker over files in `language`: of its own framework, else of this tool.
+
+    A chunker of somebody else's package says it with a method `snippet(language) -> Snippet | None`.
+    """
+    own = cast("Callable[[str], Snippet | None] | None", getattr(chunker, "snippet", None))
+    return (own and own(language)) or Snippet(
+        "repoeval-bench",
+        "from repoeval_bench import make_chunker",
+        f"make_chunker({json.dumps(chunker.spec, ensure_ascii=False)})",
+    )

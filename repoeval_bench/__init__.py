@@ -17,7 +17,8 @@ The public names are loaded on first use, so that importing the package costs no
 - `LoggedRetriever` and `write_corpus` log what a retriever of LlamaIndex or LangChain returns, `import_run` judges a
   log or a bare ranking, and `export_beir` writes runs as data sets for BEIR and MTEB;
 - `pipeline_report`, `hard_negatives`, `pool` and `bounds` say it of a logged system and of its judges;
-- `make_embedder` gives an embedder with the vector cache; `InProcess` and `ProcessPool` are where runs are made;
+- `make_chunker` gives the chunker that a spec names, `make_embedder` an embedder with the vector cache; `InProcess` and
+  `ProcessPool` are where runs are made;
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
 """
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.stability import stability
     from repoeval_bench.analysis.standings import standings
     from repoeval_bench.analysis.verification import verify
+    from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
@@ -96,6 +98,7 @@ _PUBLIC = {
     "import_run": "runs.import_log:import_run",
     "leaderboard": "analysis.leaderboard:leaderboard",
     "load_benchmark": "dataset.loader:load_benchmark",
+    "make_chunker": "chunkers.registry:make_chunker",
     "make_embedder": "runs.parts:make_embedder",
     "pipeline_report": "analysis.pipeline.report:pipeline_report",
     "plan_run": "runs.experiment:plan_run",
@@ -147,6 +150,7 @@ __all__ = [
     "import_run",
     "leaderboard",
     "load_benchmark",
+    "make_chunker",
     "make_embedder",
     "pipeline_report",
     "plan_run",

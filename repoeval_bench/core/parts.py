@@ -30,6 +30,18 @@ class Chunker(Protocol):
         """The file's chunks in order of their start; none for a file without a non-blank line."""
 
 
+class Snippet(NamedTuple):
+    """Python that makes a chunker outside this tool.
+
+    framework: its name as its users write it, such as `LangChain`; imports: the line that imports what `code` uses;
+    code: one expression.
+    """
+
+    framework: str
+    imports: str
+    code: str
+
+
 class Embedded(NamedTuple):
     """What it took to get the vectors: texts that were encoded, and what the model's server counted for them.
 

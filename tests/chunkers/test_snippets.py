@@ -1,0 +1,74 @@
+"""The Python to paste for a chunker makes the chunks that were measured."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import repoeval_bench
+from repoeval_bench.chunkers.registry import make_chunker, snippet_of
+from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.source import SourceFile
+
+OWN_CODE = sorted((Path(repoeval_bench.__file__).parent / "core").glob("*.py"))[:12]
+SPECS = {
+    "chonkie:chunk_size=808": "chonkie",
+    "chonkie:kind=recursive,chunk_size=500": "chonkie",
+    "chonkie:kind=sentence,chunk_size=500": "chonkie",
+    "chonkie:kind=token,chunk_size=500": "chonkie",
+    "chonkie:kind=fast,chunk_size=900": "chonkie",
+    "langchain:chunk_size=879": "LangChain",
+    "llama-index:max_chars=1408": "LlamaIndex",
+    "ast:max_nws=623": "repoeval-bench",
+    "fixed:max_nws=500": "repoeval-bench",
+    "recursive:max_nws=500,header=path": "repoeval-bench",
+}
+PACKAGES = {"LangChain": "langchain_text_splitters", "LlamaIndex": "llama_index"}
+OTHERS = {
+    "javascript": "function f(a) {\n  return a + 1;\n}\n\nclass A {\n  b() {\n    return 2;\n  }\n}\n" * 12,
+    "rust": "fn f(a: i32) -> i32 {\n    a + 1\n}\n\nstruct A {\n    b: i32,\n}\n\n" * 12,
+    "csharp": "class A {\n    int B() {\n        return 2;\n    }\n}\n\n" * 20,
+}
+
+
+def cut(spec: str, files: list[SourceFile], language: str) -> None:
+    snippet = snippet_of(make_chunker(spec), language)
+    assert snippet.framework == SPECS[spec]
+    package = PACKAGES.get(snippet.framework, snippet.framework.replace("-", "_"))
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    names: dict[str, object] = {}
+    exec(snippet.imports, names)
+    pasted = eval(snippet.code, names)
+    for file in files:
+        if snippet.framework == "repoeval-bench":
+            texts = [chunk.text for chunk in pasted.chunk(file)]
+        elif hasattr(pasted, "split_text"):
+            texts = pasted.split_text(file.text)
+        else:
+            texts = [chunk.text for chunk in pasted.chunk(file.text)]
+        measured = [chunk.text.strip() for chunk in make_chunker(spec).chunk(file)]
+        assert [text.strip() for text in texts if text.strip()] == measured, (spec, file.path)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_pasted_snippet_gives_the_chunks_that_were_measured(spec: str) -> None:
+    cut(spec, [SourceFile("r", path.name, path.read_text()) for path in OWN_CODE], "python")
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("spec", ["chonkie:chunk_size=200", "langchain:chunk_size=200", "llama-index:max_chars=200"])
+def test_so_it_does_in_other_languages(spec: str, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    framework = {"chonkie": "chonkie", "langchain": "LangChain", "llama-index": "LlamaIndex"}[spec.partition(":")[0]]
+    monkeypatch.setitem(SPECS, spec, framework)
+    cut(spec, [SourceFile("r", f"a{LANGUAGES[language].endings[0]}", OTHERS[language])], language)
+
+
+def test_what_no_framework_can_say_is_made_by_this_tool() -> None:
+    headed = snippet_of(make_chunker("langchain:chunk_size=300,header=path"), "python")
+    assert headed.framework == "repoeval-bench"
+    assert snippet_of(make_chunker('exec:node "cut it.js"'), "python").code == (
+        'make_chunker("exec:node \\"cut it.js\\"")'
+    )
