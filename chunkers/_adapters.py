@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
@@ -110,6 +110,14 @@ class Peer(Cutter, ABC):
 
         LanguageError where the package cannot cut the file's language.
         """
+
+    @classmethod
+    def of_size(cls, nws: int) -> Self | None:  # noqa: ARG003  # for the packages that tell it
+        """Return the chunker whose chunks have about the mean size of `fixed:max_nws=NWS` on ordinary code.
+
+        The package need not be installed. None where this file does not say how sizes relate.
+        """
+        return None
 
     def snippet(self, language: str) -> Snippet | None:  # noqa: ARG002  # for the packages that tell it
         """Return Python that makes this chunker with its package alone, for files in `language`, one of ours.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
@@ -33,6 +33,11 @@ class LlamaIndexChunker(Peer):
         """Where the library's strings are."""
         language = library_language(file, self.language, SAME_NAMES, self.name)
         return spans_in_order(file.text, _library(self.max_chars, language).split_text(file.text))
+
+    @classmethod
+    def of_size(cls, nws: int) -> Self:
+        """Return 2.4 characters for each one of `fixed`: 2.1 to 2.9 in data/leaderboard/leaderboard.csv."""
+        return cls(max_chars=round(2.4 * nws))
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call with LlamaIndex's own defaults."""

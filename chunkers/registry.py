@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import cast
 
 from repoeval_bench.core.errors import SpecError
@@ -105,6 +104,12 @@ CHUNKERS = (*_OURS, *_RULES, *_PEERS, _PROGRAM)
 BUILT_IN = tuple(row.name for row in (*_OURS, *_RULES))
 """Always available, and safe to run in several processes."""
 
+FRAMEWORKS = ("chonkie", "langchain", "llama-index")
+"""Whose settings can be named where they are not installed, too."""
+
+OWN = "repoeval-bench"
+"""The framework of a chunker that no other one has."""
+
 PEERS = tuple(row.name for row in _PEERS)
 """Other people's code, available where its extra is installed."""
 
@@ -129,14 +134,25 @@ def make_chunker(spec: str | Spec) -> Chunker:
     return HeadedChunker(chunker, kind)
 
 
-def snippet_of(chunker: Chunker, language: str) -> Snippet:
+def snippet_of(spec: str, language: str) -> Snippet:
     """Return the Python to paste for a chunker over files in `language`: of its own framework, else of this tool.
 
-    A chunker of somebody else's package says it with a method `snippet(language) -> Snippet | None`.
+    The framework need not be installed. A class from outside says it with a method `snippet(language)`, too. SpecError
+    where the spec is not possible.
     """
-    own = cast("Callable[[str], Snippet | None] | None", getattr(chunker, "snippet", None))
-    return (own and own(language)) or Snippet(
-        "repoeval-bench",
-        "from repoeval_bench import make_chunker",
-        f"make_chunker({json.dumps(chunker.spec, ensure_ascii=False)})",
-    )
+    parsed = Spec.parse(spec)
+    if "header" not in parsed.params:
+        chosen = choose("chunker", parsed)
+        factory = chosen.row.load()
+        own: Snippet | None = factory(**chosen.options).snippet(language) if hasattr(factory, "snippet") else None
+        if own is not None:
+            return own
+    code = f"make_chunker({json.dumps(spec, ensure_ascii=False)})"
+    return Snippet(OWN, "from repoeval_bench import make_chunker", code)
+
+
+def of_size(name: str, nws: int) -> str:
+    """Return the spec of a framework's chunker with about the mean size of `fixed:max_nws=NWS`; see `FRAMEWORKS`."""
+    row = next(row for row in CHUNKERS if row.name == name)
+    chunker: Chunker = row.load().of_size(nws)
+    return chunker.spec

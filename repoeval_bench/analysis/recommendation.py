@@ -1,30 +1,43 @@
-"""Which chunker and size to use for some code: a grid of runs at equal sizes and budgets, and what it shows."""
+"""Choose a chunker and its size for some code: a grid of runs at equal sizes and budgets, shrunk to what boards say."""
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.arms import BASELINE, SIZES, Arm, sample_of, sized
-from repoeval_bench.analysis.choosing import choose
-from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, UsageError
+import numpy as np
+
+from repoeval_bench.analysis.arms import SIZES, Arm, sample_of, sized
+from repoeval_bench.analysis.boards import load_boards
+from repoeval_bench.analysis.choosing import READ
+from repoeval_bench.analysis.comparable import headline_measure, run_names
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.shrinkage import Decision, Posterior, Prior, combine, decide, only, shrink, with_unmeasured
+from repoeval_bench.analysis.statistics import SEED, Sample
+from repoeval_bench.analysis.verdicts import Outcome, pairs_with
+from repoeval_bench.chunkers.registry import FRAMEWORKS, OWN, make_chunker, of_size, snippet_of
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, UsageError
+from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.source import count_nws
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
-from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
-from repoeval_bench.protocols.uses import definitions_of
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.experiment import Workplace, evaluate_each
 from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, silent
 from repoeval_bench.runs.planning import asked_of, select
 from repoeval_bench.runs.problems import Problems, check_once, check_requests
+from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.settings import Setting, evaluate_settings
@@ -32,83 +45,107 @@ from repoeval_bench.runs.settings import Setting, evaluate_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from repoeval_bench.analysis.records import Candidate, Choice
-    from repoeval_bench.analysis.verdicts import Rival, ScoredRun
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Embedder
+    from repoeval_bench.core.parts import Embedder, Snippet
     from repoeval_bench.runs.jobs import RunJobs
     from repoeval_bench.runs.planning import Corpora
+    from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What one protocol and retriever say: the choice with its verdict, and the arm behind each run.
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "both": ("uses", "docstring"),
+    "completion": ("uses",),
+    "search": ("docstring",),
+}
+"""What chunks are for -> the protocols that ask it; all of them count the same."""
 
-    `arms` is run id -> arm. `tokens_per_nws` is how many tokens of the rule `code` (docs/packs.md) the code has for
-    each non-whitespace character.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one protocol by one retriever says of the candidates, each named by its label.
+
+    `means` are of the protocol's headline `measure`, from 0 to 1, `over` queries or repositories. `tokens` is what the
+    first `READ` chunks of a query come to, by the rule `code` (docs/packs.md). `cut` is the share of a candidate's
+    chunks that the embedding model does not read whole; None by a retriever without a model. `better` and `worse` are
+    the candidates that are so significantly, compared with the choice.
     """
 
     protocol: str
     retriever: str
-    choice: Choice
-    arms: Mapping[str, Arm]
+    measure: str
+    over: Headline
+    clustered_by: str
     n_queries: int
-    tokens_per_nws: float
+    n_clusters: int
+    means: Mapping[str, float]
+    tokens: Mapping[str, float | None]
+    cut: Mapping[str, float | None]
+    runs: Mapping[str, RunView]
+    posterior: Posterior
+    better: frozenset[str] = frozenset()
+    worse: frozenset[str] = frozenset()
 
-    def tokens(self, candidate: Candidate) -> float | None:
-        """What a query costs that reads the first chunks of this arm, in tokens; None where sizes are not known."""
-        in_characters = self.choice.cost_unit == "characters"
-        return candidate.cost * self.tokens_per_nws if candidate.cost and in_characters else candidate.cost
 
-    @property
-    def best(self) -> Arm:
-        """The arm with the highest mean."""
-        return self.arms[self.choice.best.run_id]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """How to make a candidate elsewhere: the Python to paste, and whether its chunks were measured on this code."""
 
-    @property
-    def gain(self) -> Rival | None:
-        """The lead over `fixed` of the same size; None where the best is `fixed`, or no such run is there."""
-        fixed = (run_id for run_id, arm in self.arms.items() if (arm.name, arm.size) == (BASELINE, self.best.size))
-        return self.choice.verdict.rival(next(fixed, ""))
-
-    def arm(self, run: Candidate | ScoredRun) -> Arm:
-        """The arm of a run."""
-        return self.arms[run.run_id]
-
-    @property
-    def enough(self) -> bool:
-        """Whether there is enough data to show anything."""
-        return self.n_queries >= FEWEST_TASKS and self.choice.best.probability is not None
+    label: str
+    snippet: Snippet
+    expected_loss: float
+    loss_95: float
+    measured: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recommendation:
-    """The answers, the one that decides first, what was left out, and the runs behind them.
+    """Which candidate to use, what it costs if another is better, and the evidence.
 
-    `n_failed` of the runs were left out because they failed.
+    `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
+    `by_retriever` has what each retriever alone would choose. `arms` are the candidates by label. `setups` has one for
+    each framework, that of the choice first. `language` is that of most of the code. `skipped` has a line for
+    everything that was not asked or not made, `n_failed` of the runs because they failed.
     """
 
     data: str
-    answers: tuple[Answer, ...]
-    left_out: tuple[str, ...]
+    language: str
+    evidence: tuple[Evidence, ...]
+    decision: Decision | None
+    by_retriever: Mapping[str, str]
+    arms: Mapping[str, Arm]
+    setups: tuple[Setup, ...]
+    skipped: tuple[str, ...]
     n_failed: int
     runs: tuple[Path, ...]
 
+    @property
+    def choice(self) -> Arm | None:
+        """The candidate to use; None where there is too little data."""
+        return None if self.decision is None else self.arms[self.decision.choice.name]
+
+    @property
+    def n_files(self) -> int:
+        """The most files that the queries of one protocol are of."""
+        return max((each.n_clusters for each in self.evidence), default=0)
+
+    def tokens(self, label: str) -> float | None:
+        """What a query costs that reads the first `READ` chunks of a candidate; the mean over the evidence."""
+        costs = [cost for each in self.evidence if (cost := each.tokens.get(label)) is not None]
+        return sum(costs) / len(costs) if costs else None
+
     def __repr__(self) -> str:
-        said = [f"{each.protocol} by {each.retriever}: {each.best.label}" for each in self.answers]
-        return f"<Recommendation {'; '.join(said) or 'without an answer'}>"
+        return f"<Recommendation {self.choice.label if self.choice else 'without a choice'}>"
 
     def _repr_html_(self) -> str:
-        """Every arm of every answer with its mean, and what the test says of it beside the best."""
-        rows = []
-        for answer in self.answers:
-            question, verdict = f"{answer.protocol} by {answer.retriever}", answer.choice.verdict
-            outcomes = ["best", *(each.verdict.outcome.reversed() for each in verdict.others)]
-            for run, outcome in zip((verdict.reference, *(each.run for each in verdict.others)), outcomes, strict=True):
-                rows.append((question, answer.arm(run).label, verdict.measure, f"{run.mean:.4f}", outcome))
-        names = ("question", "chunker", "measure", "mean", "against the best")
-        return html_table(f"{repr(self)[1:-1]} ({self.data})", names, rows)
+        """Every candidate with its means and its expected loss."""
+        columns = [f"{each.protocol} by {each.retriever}" for each in self.evidence]
+        ranked = self.decision.candidates if self.decision else ()
+        rows = [
+            (one.name, *(f"{each.means[one.name]:.4f}" for each in self.evidence), f"{one.expected_loss:.4f}")
+            for one in ranked
+        ]
+        return html_table(f"{repr(self)[1:-1]} ({self.data})", ("candidate", *columns, "expected loss"), rows)
 
 
 if TYPE_CHECKING:
@@ -138,19 +175,21 @@ def recommend(
     if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
     request = RecommendRequest.of(asked)
-    settings = request.requests(request.protocols or suitable(benchmark))
+    skipped: list[str] = []
+    settings = request.requests(request.protocols or suitable(benchmark, request.purpose, skipped))
     problems = Problems()
     check_recommendation(request, home, problems, settings)
     problems.check()
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
+    skipped += left_out
     if sum(map(len, by_size)) < 2:
         why = "is the same at each of these sizes" if len(request.chunkers) == 1 else "alone is left"
         reason = f"there is nothing to choose from: {by_size[0][0].name} {why}; name another chunker"
         raise UsageError("; ".join([reason, *left_out]))
     ratio = tokens_per_nws(sample_of(benchmark))
     by_protocol = {each.protocol: each for each in settings}
-    selected = {name: _asked(benchmark, each, request.tasks, left_out) for name, each in by_protocol.items()}
+    selected = {name: _asked(benchmark, each, request.tasks, skipped) for name, each in by_protocol.items()}
     groups = _side_by_side([Setting(each, selected[each.protocol]) for each in settings], alone=deadline is not None)
     runs: dict[RunRequest, list[tuple[Arm, RunView]]] = {each: [] for each in settings}
 
@@ -159,16 +198,20 @@ def recommend(
 
     where: dict[str, Any] = {"out": Results.at(out, home).out, "home": home, "notify": notify, "executor": executor}
     if elsewhere is None:
-        steps = _steps(benchmark, groups, by_size, late, where)
+        steps = _steps(groups, by_size, late, where)
     else:
         steps = _steps_as_jobs(elsewhere, [each for group in groups for each in group], by_size, late)
-    failed = _gather(steps, runs, left_out, partial(_tell, notify, len(settings) * sum(map(len, by_size))))
-    return Recommendation(
-        data=benchmark.label,
-        answers=tuple(answer_of(setting, made, ratio) for setting, made in runs.items() if len(made) > 1),
-        left_out=tuple(left_out),
+    failed = _gather(steps, runs, skipped, partial(_tell, notify, len(settings) * sum(map(len, by_size))))
+    language = main_language(benchmark)
+    evidence = tuple(evidence_of(setting, made, ratio, language) for setting, made in runs.items() if len(made) > 1)
+    return conclude(
+        benchmark.label,
+        language,
+        evidence,
+        skipped=skipped,
         n_failed=failed,
-        runs=tuple(run.folder for made in runs.values() for _, run in made),
+        runs=[run.folder for made in runs.values() for _, run in made],
+        arms={arm.label: arm for arms in by_size for arm in arms},
     )
 
 
@@ -222,7 +265,6 @@ def _side_by_side(asked: Sequence[Setting], *, alone: bool) -> list[list[Setting
 
 
 def _steps(
-    benchmark: Benchmark,
     groups: Sequence[Sequence[Setting]],
     by_size: Sequence[Sequence[Arm]],
     late: Callable[[], bool],
@@ -234,7 +276,7 @@ def _steps(
     if vectors:
         spec, home, notify = vectors[0].resolved_embedder(), where["home"], where["notify"]
         cache = shared_vectors(Results.at(where["out"]).store, home, notify)
-        embedder = make_embedder(spec, home=home, benchmark=benchmark, notify=notify, cache=cache)
+        embedder = make_embedder(spec, home=home, notify=notify, cache=cache)
     corpora: Corpora = {}
     with progress(desc="chunkers", unit="chunkers", total=len(groups) * sum(map(len, by_size))) as bar:
         for group in groups:
@@ -281,21 +323,24 @@ def _made(
             yield [run]
 
 
-def suitable(benchmark: Benchmark) -> tuple[str, ...]:
-    """The protocols that suit the data, the one that decides first; never one whose query is a copy of its gold.
+def suitable(benchmark: Benchmark, purpose: str, skipped: list[str]) -> tuple[str, ...]:
+    """Return the protocols that ask for a purpose, a key of `QUESTIONS`, and have a query in this benchmark.
 
-    `uses` and `docstring` where they have enough questions, and `body` where there are tasks, each with lines to be
-    written. Of questions from a file that is `questions` alone.
+    Of questions from a file that is `questions` alone. A line in `skipped` names each protocol without a query.
     """
     if benchmark.tasks and benchmark.tasks[0].level == QUESTION:
         return ("questions",)
     found = []
-    if sum(1 for task in benchmark.tasks if definitions_of(task)) >= FEWEST_TASKS:
-        found.append("uses")
-    with suppress(DatasetError):  # no function is documented
-        if len(documented(benchmark).tasks) >= FEWEST_TASKS:
-            found.append("docstring")
-    return (*found, "body") if benchmark.tasks or not found else tuple(found)
+    for name in QUESTIONS[purpose]:
+        try:
+            select(benchmark, Protocol.parse(name))
+        except DatasetError as error:
+            skipped.append(f"{name}: {error}")
+        else:
+            found.append(name)
+    if not found:
+        raise NoDataError(f"the code asks nothing: {'; '.join(skipped)}; name more code, or another --protocol")
+    return tuple(found)
 
 
 def _asked(benchmark: Benchmark, setting: RunRequest, most: int, left_out: list[str]) -> Benchmark:
@@ -336,15 +381,161 @@ def check_recommendation(
             raise UsageError(f"--sizes {wrong[0]}: give whole numbers above 0, such as --sizes 500,1000")
 
 
-def answer_of(setting: RunRequest, made: Sequence[tuple[Arm, RunView]], ratio: float) -> Answer:
-    """What the runs of one setting say, each with its arm; `ratio` is the answer's `tokens_per_nws`."""
-    arms = {run.run_id: arm for arm, run in made}
-    runs = {run.run_id: run for _, run in made}
-    return Answer(
+def main_language(benchmark: Benchmark) -> str:
+    """Return the language of most of the code, by non-blank characters; `python` where none is known."""
+    sizes: Counter[str] = Counter()
+    for files in benchmark.files.values():
+        for file in files:
+            if language := language_of(file.path, file.text):
+                sizes[language.name] += count_nws(file.text)
+    return max(sizes, key=lambda name: (sizes[name], name), default="python")
+
+
+def evidence_of(
+    setting: RunRequest, made: Sequence[tuple[Arm, RunView]], tokens_per_nws: float, language: str
+) -> Evidence:
+    """Return what the runs of one protocol and retriever say, each with its candidate."""
+    runs = [run for _, run in made]
+    labels = [arm.label for arm, _ in made]
+    measure, over = headline_measure(runs), runs[0].metrics.headline
+    joined = together([run.scores for run in runs])
+    scores = joined[0]
+    table = np.column_stack([each.values[measure] for each in joined])
+    sample = Sample.of(table, scores.clusters, scores.repos, over)
+    costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
+    prior = _prior(language, setting.protocol, setting.retriever, [arm for arm, _ in made])
+    return Evidence(
         protocol=setting.protocol,
         retriever=setting.retriever,
-        choice=choose([*runs.values()]),
-        arms=arms,
-        n_queries=made[0][1].counts.queries,
-        tokens_per_nws=ratio,
+        measure=measure,
+        over=over,
+        clustered_by=scores.clustered_by,
+        n_queries=len(scores),
+        n_clusters=sample.n_clusters,
+        means={label: run.metrics.over(over)[measure] for label, run in zip(labels, runs, strict=True)},
+        tokens=dict(zip(labels, costs, strict=True)),
+        cut={label: _cut_share(run) for label, run in zip(labels, runs, strict=True)},
+        runs=dict(zip(labels, runs, strict=True)),
+        posterior=shrink(sample, prior, labels, costs),
     )
+
+
+def _prior(language: str, protocol: str, retriever: str, arms: Sequence[Arm]) -> Prior:
+    candidates = [(Spec.parse(arm.name).name, arm.size) for arm in arms]
+    return load_boards().prior(language, protocol, Spec.parse(retriever).name, candidates)
+
+
+def _cut_share(run: RunView) -> float | None:
+    """Return which share of a run's chunks the embedding model does not read whole; None without a model."""
+    counts = run.metrics.counts
+    return counts.chunks_truncated / counts.chunks if counts.chunks_truncated and counts.chunks else None
+
+
+def conclude(
+    data: str,
+    language: str,
+    evidence: Sequence[Evidence],
+    *,
+    arms: Mapping[str, Arm],
+    skipped: Sequence[str],
+    n_failed: int,
+    runs: Sequence[Path],
+) -> Recommendation:
+    """Choose the candidate with the least expected loss over the evidence, where it has `FEWEST_TASKS` queries.
+
+    Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries decides nothing; a line
+    in `skipped` says so.
+    """
+    skipped = list(skipped)
+    enough = [each for each in evidence if each.n_queries >= FEWEST_TASKS]
+    few = {each.protocol: each.n_queries for each in evidence if each not in enough}
+    skipped += [f"{name}: {count(n, 'query')}, below {FEWEST_TASKS}, decides nothing" for name, n in few.items()]
+    decision: Decision | None = None
+    by_retriever: dict[str, str] = {}
+    setups: tuple[Setup, ...] = ()
+    all_arms = dict(arms)
+    if enough:
+        posterior = combine([(each.protocol, each.posterior) for each in enough])
+        decision = decide(posterior, _rng())
+        for each in dict.fromkeys(each.retriever for each in enough):
+            own = combine([(one.protocol, one.posterior) for one in enough if one.retriever == each])
+            by_retriever[each] = decide(own, _rng()).choice.name
+        others = _unmeasured(arms)
+        all_arms |= {arm.label: arm for arm in others}
+        setups = _setups(decision, posterior, language, enough, all_arms, others)
+        enough = [_with_tests(each, decision.choice.name) for each in enough]
+    return Recommendation(
+        data=data,
+        language=language,
+        evidence=tuple(enough),
+        decision=decision,
+        by_retriever=by_retriever,
+        arms=all_arms,
+        setups=setups,
+        skipped=tuple(skipped),
+        n_failed=n_failed,
+        runs=tuple(runs),
+    )
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(SEED)
+
+
+def _with_tests(evidence: Evidence, choice: str) -> Evidence:
+    """Return the evidence with what the tests say of the choice, in the family of all pairs, as `compare` has it."""
+    runs = evidence.runs
+    names = dict(zip(run_names([*runs.values()]), runs, strict=True))
+    pairs = pairs_with(
+        next(name for name, label in names.items() if label == choice),
+        compare([*runs.values()], measures=[evidence.measure]),
+    )
+    outcome = {names[each.treatment]: each.verdict.outcome for each in pairs}
+    return replace(
+        evidence,
+        better=frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
+        worse=frozenset(label for label, said in outcome.items() if said is Outcome.WORSE),
+    )
+
+
+def _unmeasured(arms: Mapping[str, Arm]) -> list[Arm]:
+    """Return the candidates of frameworks that are not installed, at the sizes of the others."""
+    measured = {arm.name for arm in arms.values()}
+    sizes = sorted({arm.size for arm in arms.values() if arm.size is not None}) or list(SIZES)
+    found = []
+    for name in FRAMEWORKS:
+        if name not in measured:
+            found += [Arm(name=name, size=size, spec=of_size(name, size)) for size in sizes]
+    return found
+
+
+def _setups(
+    decision: Decision,
+    posterior: Posterior,
+    language: str,
+    evidence: Sequence[Evidence],
+    arms: Mapping[str, Arm],
+    unmeasured: Sequence[Arm],
+) -> tuple[Setup, ...]:
+    """Return the choice's setup, and for each other framework that of its candidate with the least expected loss."""
+    ranked = [(one, True) for one in decision.candidates]
+    measured = [arms[name] for name in posterior.names]
+    for arm in unmeasured:
+        parts = []
+        for each in evidence:
+            prior = _prior(language, each.protocol, each.retriever, [*measured, arm])
+            parts.append((each.protocol, with_unmeasured(only(each.posterior, posterior.names), prior, arm.label)))
+        ranked.append((decide(combine(parts), _rng()).candidate(arm.label), False))
+    ranked.sort(key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))
+    found: dict[str, Setup] = {}
+    for one, is_measured in ranked:
+        snippet = snippet_of(arms[one.name].spec, language)
+        if snippet.framework not in found and (not found or snippet.framework != OWN):
+            found[snippet.framework] = Setup(
+                label=one.name,
+                snippet=snippet,
+                expected_loss=one.expected_loss,
+                loss_95=one.loss_95,
+                measured=is_measured,
+            )
+    return tuple(found.values())

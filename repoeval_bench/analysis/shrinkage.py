@@ -22,7 +22,7 @@ The functions are pure: where a prior comes from is `boards`'s affair.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -171,6 +171,30 @@ def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
     return np.asarray(share * own + (1 - share) * expected, dtype=np.float64)
 
 
+def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
+    """Add a candidate without own scores: its score is the prior's, and varies by the prior's deviation.
+
+    `prior` is that of the posterior's candidates, in their order, and of this one, the last. Means stay less that over
+    the measured candidates.
+    """
+    at = len(posterior.names)
+    expected = prior.mean[at] - prior.mean[:at].mean()
+    covariance = np.zeros((at + 1, at + 1))
+    covariance[:at, :at] = posterior.covariance
+    covariance[at, at] = prior.deviation[at] ** 2
+    return replace(
+        posterior,
+        names=(*posterior.names, name),
+        tokens=(*posterior.tokens, None),
+        own=np.append(posterior.own, expected),
+        prior=np.append(posterior.prior, expected),
+        score=np.append(posterior.score, expected),
+        covariance=covariance,
+        weight=np.append(posterior.weight, 0.0),
+        tau=np.append(posterior.tau, prior.deviation[at]),
+    )
+
+
 def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
     """One posterior of the candidates that all have: the mean over questions of the mean over a question's own.
 
@@ -182,7 +206,7 @@ def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
         raise UsageError("no candidate has a score in every setting; leave out the setting in which they failed")
     by_question: dict[str, list[Posterior]] = {}
     for question, each in posteriors:
-        by_question.setdefault(question, []).append(_of(each, names))
+        by_question.setdefault(question, []).append(only(each, names))
     questions = [_mean(group, independent=False) for group in by_question.values()]
     return _mean(questions, independent=True)
 
@@ -229,8 +253,8 @@ def _root(covariance: FloatArray) -> FloatArray:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T, dtype=np.float64)
 
 
-def _of(posterior: Posterior, names: Sequence[str]) -> Posterior:
-    """The posterior of these candidates alone, less their own mean."""
+def only(posterior: Posterior, names: Sequence[str]) -> Posterior:
+    """Return the posterior of these candidates alone, less their own mean."""
     at = [posterior.names.index(name) for name in names]
     return Posterior(
         names=tuple(names),

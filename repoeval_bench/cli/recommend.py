@@ -12,7 +12,15 @@ from repoeval_bench.analysis.recommendation import Recommendation, check_recomme
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option, request_options, say
+from repoeval_bench.cli.options import (
+    details_option,
+    execution_options,
+    home_option,
+    json_option,
+    out_option,
+    request_options,
+    say,
+)
 from repoeval_bench.cli.output import OUTPUT_HTML, page_of, write_and_say
 from repoeval_bench.core.errors import DatasetError, ResultError
 from repoeval_bench.core.files import bytes_in
@@ -22,7 +30,12 @@ from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.repoeval import DEFAULT
-from repoeval_bench.report.recommendation import answer_sentences, recommendation_record, recommendation_table
+from repoeval_bench.report.recommendation import (
+    answer_lines,
+    recommendation_record,
+    recommendation_table,
+    setup_lines,
+)
 from repoeval_bench.runs.execution import check_execution, runs_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.naming import remember
@@ -30,7 +43,6 @@ from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, eval_line, shell_line
 from repoeval_bench.runs.store import check_writable
-from repoeval_bench.runs.view import RunView
 
 _OF_DATA = {"questions", "limit"}
 _CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA or name not in DataRequest.model_fields]
@@ -42,6 +54,7 @@ _CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA o
 @click.option(
     "--report", type=OUTPUT_HTML, metavar="FILE", help="Write the runs behind the answer as an HTML page too."
 )
+@details_option
 @out_option
 @home_option
 @execution_options
@@ -53,19 +66,20 @@ def recommend_command(
     out: Path,
     home: Path | None,
     execution: ExecutionRequest,
+    details: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
     """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
 
-    Every chunker is tried at every size, all at equal sizes and equal budgets of text. The first two sentences are the
-    answer: which chunker, how sure that is, what it gains over `fixed`, and what a query costs. That there is too
-    little data is an answer too. An interrupted command goes on where it stopped.
+    Every chunker is tried at every size, all at equal sizes and equal budgets of text. The answer is one chunker with
+    its size, what the choice may cost, and lines to paste for chonkie, LangChain and LlamaIndex. Few files are weighed
+    with what other repositories show. An interrupted command goes on where it stopped.
     """
     request = _with_what_is_here(RecommendRequest.of({"source": source, **asked}, typed=True))
     _check(request, execution, report, home)
     check_writable(out)
-    source = benchmark_of(request.source, out / PACKS, notify=say)
+    source = benchmark_of(request.source, out / PACKS, request.tasks, notify=say)
     pack = Pack.at(source)
     if pack and not pack.content.levels[DEFAULT.level].tasks:
         raise DatasetError(
@@ -79,19 +93,20 @@ def recommend_command(
     if files and all(map(is_test, files)):
         say(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
-    jobs: dict[str, Any] = {"out": out, "without": frozenset(), "sample": request.tasks}
+    jobs: dict[str, Any] = {"out": out, "sample": request.tasks}
     with runs_on(execution, home=home, notify=say, told=page_of(execution), **jobs) as as_jobs:
         elsewhere = as_jobs and (lambda runs: as_jobs([each.model_copy(update=data) for each in runs]))
         with ProcessPool() as pool:
             places: dict[str, Any] = {"out": out, "home": home, "executor": pool, "elsewhere": elsewhere}
             found = recommend(benchmark, **fields, **places, notify=say)
-        if found.answers:
-            _show(found, request.model_copy(update={"source": source}), report, out, as_json=as_json)
+        if found.runs:
+            shown = request.model_copy(update={"source": source})
+            _show(found, shown, report, out, details=details, as_json=as_json)
     say(f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs")
     # Where jobs failed, that has been told by now.
     if found.n_failed:
-        raise ResultError("\n  ".join([f"{count(found.n_failed, 'run')} failed; left out:", *found.left_out]))
-    if not found.answers:
+        raise ResultError("\n  ".join([f"{count(found.n_failed, 'run')} failed; skipped:", *found.skipped]))
+    if not found.runs:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
 
 
@@ -121,24 +136,35 @@ def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path 
     problems.check()
 
 
-def _show(found: Recommendation, request: RecommendRequest, report: Path | None, out: Path, *, as_json: bool) -> None:
-    first = found.answers[0]
-    decides = [RunView(out / run_id) for run_id in first.arms]
-    remember(decides, out, say)
-    if report:
+def _show(
+    found: Recommendation, request: RecommendRequest, report: Path | None, out: Path, *, details: bool, as_json: bool
+) -> None:
+    decides = [*found.evidence[0].runs.values()] if found.evidence else []
+    if decides:
+        remember(decides, out, say)
+    if report and decides:
         from repoeval_bench.report.html.report import report_page
 
         write_and_say(report, report_page(decides, str(report)), "another file with --report")
     if as_json:
         print_json({"source": request.source} | recommendation_record(found))
         return
-    print_paragraph(" ".join(answer_sentences(first)))
+    first, *evidence = answer_lines(found)
+    print_paragraph(first)
+    echo()
+    for paragraph in evidence:
+        print_paragraph(paragraph)
+    if setups := setup_lines(found):
+        echo()
+        print_lines(setups)
     echo()
     echo(found.data)
-    print_table(recommendation_table(found))
+    print_table(recommendation_table(found, details=details))
+    if not found.decision:
+        return
     closer, tested = (shell_line([command], out=out) for command in ("report", "compare"))
+    first = found.evidence[0]
     best = next(each for each in request.requests([first.protocol]) if each.retriever == first.retriever)
-    alone = eval_line(best.model_copy(update={"chunker": first.best.spec}), out=out, short=True)
-    print_lines(
-        [f"look closer: {closer}", f"each pair tested: {tested} RUN RUN", f"other runs over these tasks: {alone}"]
-    )
+    spec = found.arms[found.decision.choice.name].spec
+    alone = eval_line(best.model_copy(update={"chunker": spec}), out=out, short=True)
+    print_lines([f"page: {closer}", f"test two runs: {tested} RUN RUN", f"try another chunker: {alone}"])

@@ -1,4 +1,4 @@
-"""A recommendation in words, as one table, and as a record."""
+"""A recommendation in words, as one table, and as a record: first what to do, then the evidence."""
 
 from __future__ import annotations
 
@@ -6,133 +6,246 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.arms import BASELINE
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.chunkers.tools.sizes import size_option
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.report.choosing import choice_record, missing_data
-from repoeval_bench.report.table import Table, figures, make_table, spec_column
-from repoeval_bench.report.text import cluster_count, found_nothing, heading, outcome_name, with_interval
-from repoeval_bench.report.verdict import NAMED, listed
+from repoeval_bench.report.table import Column, Table, figures, make_table
+from repoeval_bench.report.text import cluster_count
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.recommendation import Answer, Recommendation
+    from repoeval_bench.analysis.arms import Arm
+    from repoeval_bench.analysis.recommendation import Evidence, Recommendation
+    from repoeval_bench.analysis.shrinkage import RankedCandidate
+
+_FINDS = {
+    "uses": "{} of the definitions that code needs",
+    "docstring": "{} of the lines that a description asks for",
+    "body": "{} of the lines to be written",
+    "questions": "{} of the lines that your questions ask for",
+}
+_BY = {"bm25": "BM25", "dense": "the embedding model"}
+_SMALL = 20
+"""Files below which a warning says how little they tell."""
+_SHOWN = 6
+"""Candidates in the table, unless every one is asked for."""
 
 
-def answer_sentences(answer: Answer) -> list[str]:
-    """Which chunker and size; how sure that is, its gain and its cost; then what more data it would take."""
-    choice, verdict, found = answer.choice, answer.choice.verdict, _who(answer)
-    if choice.found_nothing:
-        where = f"under protocol {answer.protocol} by {answer.retriever}"
-        return [found_nothing(choice.measure, choice.over, where)]
-    if not answer.enough:
-        asked = f"{count(answer.n_queries, 'query')} in {cluster_count(verdict.n_clusters, verdict.clustered_by)}"
-        found = f"Not enough data: {asked} cannot show which chunker is better. {found}"
-    missing = missing_data(choice)
-    return [
-        *filter(None, [found, _gain_and_cost(answer)]),
-        *(f"{each[:1].upper()}{each[1:]}." for each in missing),
+def answer_lines(found: Recommendation) -> list[str]:
+    """Return the answer as paragraphs: what to use, how well it does, what it may cost, and what is close to it."""
+    decision = found.decision
+    if decision is None:
+        return [_too_little(found)]
+    first = decision.choice
+    lines = [f"Use {described(found.arms[first.name])}{_mean_tokens(found, first.name)}.", _measured(found, first.name)]
+    lines[-1] += f" {_risk(first)}"
+    cheaper = decision.cheapest
+    if (saved := _saved(found, first, cheaper)) is not None:
+        lines.append(f"{saved}: {cheaper.name}, about {_points(first.score - cheaper.score)} less.")
+    lines += _conflict(found)
+    lines += _window(found, first.name)
+    lines.append(_close(found))
+    return lines
+
+
+def described(arm: Arm) -> str:
+    """Return a candidate with its size in words: `ast with chunks of up to 1,260 characters`.
+
+    >>> from repoeval_bench.analysis.arms import Arm
+    >>> described(Arm(name="window", size=500, spec="window:lines=18,step=9"))
+    'window with chunks of 18 lines'
+    """
+    spec = Spec.parse(arm.spec)
+    option = size_option(spec)
+    if option is None:
+        return arm.name
+    value = int(spec.params[option])
+    if option == "lines":
+        return f"{arm.name} with chunks of {count(value, 'line')}"
+    unit = "tokens" if "tokens" in option else "characters"
+    blanks = "" if option in {"max_nws", "max_tokens", "max_chunk_size"} else ", blanks included,"
+    return f"{arm.name} with chunks of up to {value:,} {unit}{blanks}".rstrip(",")
+
+
+def setup_lines(found: Recommendation) -> list[str]:
+    """Return a line for each framework, `LangChain  CALL`, and below it what the call is expected to lose."""
+    if not found.setups:
+        return []
+    width = max(len(each.snippet.framework) for each in found.setups)
+    lines = []
+    for each in found.setups:
+        lines.append(f"{each.snippet.framework:<{width}}  {each.snippet.code}")
+        unmeasured = "" if each.measured else "; not installed, so judged by other repositories alone"
+        chosen = found.decision is not None and each.label == found.decision.choice.name
+        loss = "the choice" if chosen else f"{each.label}, loses about {_points(each.expected_loss)}"
+        lines.append(f"{'':<{width}}  {loss}{unmeasured}")
+    return lines
+
+
+def recommendation_table(found: Recommendation, *, details: bool = False) -> Table:
+    """Return a row for each candidate, the least expected loss first; six of them unless `details`."""
+    ranked = found.decision.candidates if found.decision and details else ()
+    shown: Sequence[RankedCandidate] = ranked or (found.decision.candidates[:_SHOWN] if found.decision else ())
+    columns: list[Column | str] = [
+        "candidate",
+        *figures(*(_heading(each) for each in found.evidence), number=".3f", missing=""),
+        *figures("expected loss", number=".3f", missing=""),
+        *figures("tokens a question", number=",.0f", missing=""),
     ]
-
-
-def _who(answer: Answer) -> str:
-    """The arm to use where it is significantly better than all others; else those that may be as good."""
-    choice, verdict = answer.choice, answer.choice.verdict
-    best, nearest, *_ = choice.candidates
-    named = f"{answer.best.label} ({answer.best.spec})"
-    reached = (
-        f"{heading(choice.measure)} {best.mean:.3f} ({choice.over} mean, protocol {answer.protocol} by "
-        f"{answer.retriever})"
+    rows = [
+        [each.name, *(one.means.get(each.name) for one in found.evidence), each.expected_loss, found.tokens(each.name)]
+        for each in shown
+    ]
+    notes = []
+    if found.decision and (more := len(found.decision.candidates) - len(shown)):
+        notes.append(f"{count(more, 'more candidate')}: --details")
+    notes.append(
+        "score: the share found, averaged over reading up to 12,000 characters; characters are non-whitespace ones"
     )
-    close = [answer.arm(each.run).label for each in verdict.close]
-    behind = [answer.arm(each.run).label for each in verdict.behind]
-    family = f"the tests are adjusted for {count(verdict.family, 'comparison')}"
-    if not close:
-        lead = f"{best.mean - nearest.mean:.3f} ahead of {answer.arm(nearest).label}"
-        return (
-            f"Use {named}: its {reached} is {lead}, the nearest, and significantly better than every other; {family}."
-        )
-    rest = f"; significantly worse: {listed(behind)}" if behind else ""
-    who = f"No significant winner: {named} has the highest {reached}, and {_close(close, every=not behind)}{rest}"
-    return f"{who}; {family}."
-
-
-def _close(labels: Sequence[str], *, every: bool) -> str:
-    if len(labels) > NAMED + 1 and every:
-        nearest = listed(labels[:NAMED])
-        return f"none of the {count(len(labels), 'other')} is significantly worse (the nearest are {nearest})"
-    return f"{listed(labels)} {'is' if len(labels) == 1 else 'are'} not significantly worse"
-
-
-def _gain_and_cost(answer: Answer) -> str:
-    choice, parts = answer.choice, []
-    if choice.best.probability is not None:
-        parts.append(f"it is best in {choice.best.probability:.0%} of resamples")
-    if answer.gain is not None:
-        gained = with_interval(answer.gain.lead, answer.gain.ci, "+.3f")
-        parts.append(f"it gains {gained} over {BASELINE} of the same size ({outcome_name(answer.gain.verdict)})")
-    if (tokens := answer.tokens(choice.best)) is not None:
-        parts.append(f"a query that reads {READ} of its chunks costs about {tokens:,.0f} tokens")
-    cheapest = choice.close[0]
-    if cheapest != choice.best and answer.enough and (least := answer.tokens(cheapest)) is not None:
-        parts.append(f"the cheapest that may be as good is {answer.arm(cheapest).label}, {least:,.0f} tokens")
-    sentence = "; ".join(parts)
-    return sentence[:1].upper() + sentence[1:] + "." if sentence else ""
-
-
-def recommendation_table(found: Recommendation) -> Table:
-    """A row for each chunker at each size, best first by the answer that decides; a column for each answer."""
-    first = found.answers[0]
-    order = [first.arm(each) for each in first.choice.candidates]
-    order += [arm for answer in found.answers for arm in answer.arms.values() if arm not in order]
-    columns = [
-        spec_column("chunker"),
-        *figures("characters", number=",", missing=""),
-        *figures(*(f"{answer.protocol} {answer.retriever}" for answer in found.answers), number=".3f", missing=""),
-        *figures("best in", number=".0%", missing=""),
-        *figures("tokens a query", number=",.0f", missing=""),
-    ]
-    by_arm = [{answer.arm(each).spec: each for each in answer.choice.candidates} for answer in found.answers]
-    rows = []
-    for arm in dict.fromkeys(order):
-        decides = by_arm[0].get(arm.spec)
-        means = [each[arm.spec].mean if arm.spec in each else None for each in by_arm]
-        rows.append(
-            [arm.name, arm.size, *means, decides and decides.probability, decides and first.tokens(decides)],
-        )
-    notes = [
-        f"{answer.protocol} by {answer.retriever}: {answer.best.label} has the highest mean"
-        f"{', significantly better than all others' if answer.choice.verdict.result is Result.WINNER else ''}"
-        for answer in found.answers[1:]
-    ]
-    queries = {answer.protocol: answer.n_queries for answer in reversed(found.answers)}
-    notes.append("queries: " + ", ".join(f"{protocol} {n:,}" for protocol, n in reversed(queries.items())))
-    notes += [f"left out: {line}" for line in found.left_out]
-    if first.n_queries < FEWEST_TASKS:
-        notes.append(f"fewer than {FEWEST_TASKS} queries can show nothing; add code, or questions with --queries")
-    title = f"{heading(first.choice.measure)}, {first.choice.over} mean; best in: {first.protocol} by {first.retriever}"
-    return make_table(columns, rows, title=title, notes=notes)
+    notes.append("queries: " + ", ".join(f"{name} {number:,}" for name, number in _queries(found).items()))
+    notes += [f"skipped: {line}" for line in found.skipped]
+    return make_table(columns, rows, notes=notes)
 
 
 def recommendation_record(found: Recommendation) -> dict[str, Any]:
-    """Every field as plain values, the sentences among them."""
+    """Return every field as plain values: the choice, the losses, the setups to paste, and the evidence."""
+    decision = found.decision
     return {
         "data": found.data,
-        "answers": [
+        "language": found.language,
+        "choice": None if decision is None else _candidate_record(found, decision.choice),
+        "cheaper": None if decision is None else _candidate_record(found, decision.cheapest),
+        "answer": answer_lines(found),
+        "candidates": [] if decision is None else [_candidate_record(found, each) for each in decision.candidates],
+        "setups": [
             {
-                "protocol": answer.protocol,
-                "retriever": answer.retriever,
-                "enough_data": answer.enough,
-                "answer": answer_sentences(answer),
-                "best": asdict(answer.best),
-                "gain": asdict(answer.gain) if answer.gain else None,
-                "queries": answer.n_queries,
-                "arms": {run_id: asdict(arm) for run_id, arm in answer.arms.items()},
-                "choice": choice_record(answer.choice),
+                "framework": each.snippet.framework,
+                "imports": each.snippet.imports,
+                "code": each.snippet.code,
+                "candidate": each.label,
+                "spec": found.arms[each.label].spec,
+                "expected_loss": each.expected_loss,
+                "loss_95": each.loss_95,
+                "measured": each.measured,
             }
-            for answer in found.answers
+            for each in found.setups
         ],
-        "left_out": list(found.left_out),
+        "evidence": [_evidence_record(each) for each in found.evidence],
+        "skipped": list(found.skipped),
         "runs": [str(folder) for folder in found.runs],
     }
+
+
+def _candidate_record(found: Recommendation, candidate: RankedCandidate) -> dict[str, Any]:
+    arm = found.arms[candidate.name]
+    return asdict(candidate) | {"spec": arm.spec, "size": arm.size, "tokens_a_question": found.tokens(candidate.name)}
+
+
+def _evidence_record(each: Evidence) -> dict[str, Any]:
+    return {
+        "protocol": each.protocol,
+        "retriever": each.retriever,
+        "measure": each.measure,
+        "mean_over": each.over,
+        "queries": each.n_queries,
+        "clusters": each.n_clusters,
+        "clustered_by": each.clustered_by,
+        "means": dict(each.means),
+        "runs": {label: run.run_id for label, run in each.runs.items()},
+        "significantly_worse_than_choice": sorted(each.worse),
+        "significantly_better_than_choice": sorted(each.better),
+    }
+
+
+def _too_little(found: Recommendation) -> str:
+    asked = ", ".join(f"{count(number, 'query')} of {name}" for name, number in _queries(found).items())
+    return (
+        f"Too little code to choose a chunker by: {asked or 'no query'}. At least {FEWEST_TASKS} are needed; add code, "
+        "or questions of your own with --queries."
+    )
+
+
+def _queries(found: Recommendation) -> dict[str, int]:
+    return {each.protocol: each.n_queries for each in found.evidence}
+
+
+def _measured(found: Recommendation, label: str) -> str:
+    """How much the choice finds, by each question: the mean over the retrievers."""
+    parts = []
+    for protocol in _queries(found):
+        scores = [each.means[label] for each in found.evidence if each.protocol == protocol]
+        share = f"{sum(scores) / len(scores):.0%}".replace("%", " %")
+        parts.append(_FINDS.get(protocol, "{} under protocol " + protocol).format(share))
+    most = max(found.evidence, key=lambda each: each.n_clusters)
+    where = cluster_count(most.n_clusters, most.clustered_by)
+    return f"Measured on {where}: it finds {' and '.join(parts)}."
+
+
+def _risk(first: RankedCandidate) -> str:
+    return (
+        f"If another candidate is better, this choice loses about {_points(first.expected_loss)} of that; with 95 % "
+        f"confidence less than {_points(first.loss_95)}."
+    )
+
+
+def _points(loss: float) -> str:
+    """Return a difference of scores in points of a hundred: `0.5 points`."""
+    shown = f"{max(0.0, 100 * loss):.1f}"
+    return f"{shown} {'point' if shown == '1.0' else 'points'}"
+
+
+def _mean_tokens(found: Recommendation, label: str) -> str:
+    tokens = found.tokens(label)
+    return "" if tokens is None else f" (about {tokens / READ:,.0f} tokens on average)"
+
+
+def _saved(found: Recommendation, first: RankedCandidate, cheaper: RankedCandidate) -> str | None:
+    """Return `Half the tokens` where a cheaper candidate saves a tenth or more; None where it does not."""
+    before, after = found.tokens(first.name), found.tokens(cheaper.name)
+    if cheaper.name == first.name or not before or after is None or after > 0.9 * before:
+        return None
+    share = after / before
+    return "Half the tokens" if 0.45 <= share <= 0.55 else f"{1 - share:.0%} fewer tokens".replace("%", " %")
+
+
+def _conflict(found: Recommendation) -> list[str]:
+    """Return a line where the choices by one retriever alone lose to each other; none where they agree."""
+    names = found.by_retriever
+    if len(set(names.values())) < 2:
+        return []
+    said = ", ".join(f"{_BY.get(retriever, retriever)} alone would choose {name}" for retriever, name in names.items())
+    return [f"The retrievers differ: {said}. Name yours with --retriever."]
+
+
+def _window(found: Recommendation, label: str) -> list[str]:
+    shares = [share for each in found.evidence if (share := each.cut.get(label))]
+    if not shares:
+        return []
+    return [f"The model reads only the first 256 tokens of a text and cuts {max(shares):.0%} of these chunks."]
+
+
+def _close(found: Recommendation) -> str:
+    measured = len({name for each in found.evidence for name in each.means})
+    better = [(name, each) for each in found.evidence for name in each.better]
+    worse = {name for each in found.evidence for name in each.worse}
+    few = (
+        f" With fewer than {_SMALL} files that says little: what other repositories show weighs most here."
+        if found.n_files < _SMALL
+        else ""
+    )
+    if not better and not worse:
+        return f"These {measured} candidates are close: the choice differs significantly from none of them.{few}"
+    parts = []
+    if worse:
+        parts.append(f"it is significantly better than {len(worse)} of the {measured - 1} others")
+    if better:
+        name, each = max(better, key=lambda pair: pair[1].means[pair[0]])
+        by = f"{each.protocol} by {_BY.get(each.retriever, each.retriever)}"
+        parts.append(f"{name} is significantly better in one question ({by})")
+    said = "; ".join(parts)
+    return f"{said[0].upper()}{said[1:]}.{few}"
+
+
+def _heading(each: Evidence) -> str:
+    return f"{each.protocol} {each.retriever}"

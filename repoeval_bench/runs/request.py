@@ -248,8 +248,8 @@ class RecommendRequest(DataRequest):
     """Everything that is asked of a recommendation: every chunker at every size, by every retriever and protocol."""
 
     chunkers: tuple[str, ...] = option(
-        ("fixed", "ast", "recursive", "window", "chonkie"),
-        "A chunker to choose from; repeat it.",
+        ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index"),
+        "A chunker to choose from; repeat it.  [default: these, as far as they are installed]",
         "SPEC",
         also="-c",
         spelled="--chunker",
@@ -261,17 +261,28 @@ class RecommendRequest(DataRequest):
         "N,…",
         words=True,
     )
+    purpose: str = option(
+        "both",
+        "What the chunks are for: completion (code that must see definitions), search (words that look for code), or "
+        "both.",
+        "NAME",
+        spelled="--for",
+    )
     retrievers: tuple[str, ...] = option(
-        ("bm25", "dense"), "Rank by this; the first decides. Repeat it.", spelled="--retriever"
+        ("bm25", "dense"),
+        "Rank by this; several weigh the same. Repeat it.  [default: bm25, and dense where it is installed]",
+        spelled="--retriever",
     )
     protocols: tuple[str, ...] = option(
-        (), "Ask by this; the first decides. Repeat it.  [default: those that suit the data]", spelled="--protocol"
+        (),
+        "Ask by this instead of what --for asks; several weigh the same. Repeat it.",
+        spelled="--protocol",
     )
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
     precision: str = option("auto", _PRECISION, "NAME")
     device: str = option("cpu", _DEVICE, "NAME")
     tasks: int = option(
-        500, "Ask at most N tasks by a protocol, spread over the files; how many were left out is printed.", "N", ge=1
+        1500, "Ask at most N tasks by a protocol, spread over the files; how many were left out is printed.", "N", ge=1
     )
     time_limit: float | None = option(
         None, "Begin nothing after so many minutes; what was left out is printed.", "MINUTES", gt=0

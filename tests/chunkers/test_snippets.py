@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import repoeval_bench
-from repoeval_bench.chunkers.registry import make_chunker, snippet_of
+from repoeval_bench.chunkers.registry import FRAMEWORKS, make_chunker, of_size, snippet_of
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 
@@ -34,7 +34,7 @@ OTHERS = {
 
 
 def cut(spec: str, files: list[SourceFile], language: str) -> None:
-    snippet = snippet_of(make_chunker(spec), language)
+    snippet = snippet_of(make_chunker(spec).spec, language)
     assert snippet.framework == SPECS[spec]
     package = PACKAGES.get(snippet.framework, snippet.framework.replace("-", "_"))
     if importlib.util.find_spec(package) is None:
@@ -67,8 +67,14 @@ def test_so_it_does_in_other_languages(spec: str, language: str, monkeypatch: py
 
 
 def test_what_no_framework_can_say_is_made_by_this_tool() -> None:
-    headed = snippet_of(make_chunker("langchain:chunk_size=300,header=path"), "python")
+    headed = snippet_of("langchain:chunk_size=300,header=path", "python")
     assert headed.framework == "repoeval-bench"
-    assert snippet_of(make_chunker('exec:node "cut it.js"'), "python").code == (
-        'make_chunker("exec:node \\"cut it.js\\"")'
-    )
+    assert snippet_of('exec:node "cut it.js"', "python").code == ('make_chunker("exec:node \\"cut it.js\\"")')
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_a_framework_that_is_not_installed_is_named_at_a_size(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda _: None)
+    small, large = (snippet_of(of_size(name, size), "rust").code for size in (500, 2000))
+    assert small != large
+    assert "rust" in small.lower()

@@ -285,17 +285,18 @@ def _version(package: str) -> str:
         return package
 
 
-def benchmark_of(source: str, folder: Path, *, notify: Callable[[str], None] = lambda _: None) -> str:
-    """The source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
+def benchmark_of(source: str, folder: Path, tasks: int, *, notify: Callable[[str], None] = lambda _: None) -> str:
+    """Return the source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
 
-    A pack of the same files under the same rules is the same folder, so that runs over it are found again.
+    `tasks` is the most tasks of one level that are drawn. A pack of the same files and tasks under the same rules is
+    the same folder, so that runs over it are found again.
     """
     if is_benchmark(source):
         return source
     with ExitStack() as stack:
         with os_errors_as(DatasetError, f"{folder} cannot be written", "name another folder with --out"):
             work = stack.enter_context(folder_beside(folder / "pack"))
-        built = build_pack(BuildRequest(sources=(source,)), work / "pack", notify=notify)
+        built = build_pack(BuildRequest(sources=(source,), tasks=tasks), work / "pack", notify=notify)
         target = folder / f"{slug(built.content.name, 32)}-{_fingerprint(built)}"
         if not target.is_dir():
             built.root.rename(target)
