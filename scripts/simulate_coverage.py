@@ -90,20 +90,22 @@ def benchmark_layout() -> Layout:
     return Layout(np.array(list(counts.values())), np.array([names.index(repo) for repo, _ in counts]))
 
 
-def whole_files(sample: Sample, n_files: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Of BATCH data sets of files drawn from a sample of one column, whose true mean is 0: (held, rejected).
+def whole_files(sample: Sample, n_files: int, rng: np.random.Generator) -> tuple[int, int, int]:
+    """Of BATCH data sets of files drawn from a sample of one column, whose true mean is 0: (held, rejected, held by t).
 
-    How many intervals hold 0 and how many tests reject it; each data set has files, and so weights, of its own.
+    How many intervals hold 0, how many tests reject it, and how many CR2 intervals by Student's t hold it; each data set has files, and so weights, of its own.
     """
     around = sample.sums[:, 0] - sample.counts * sample.mean()[0]
-    held = rejected = 0
+    held = rejected = by_t = 0
     for _ in range(BATCH):
         at = rng.integers(0, sample.n_clusters, n_files)
         drawn = Sample(around[at, None], sample.counts[at], np.zeros(n_files, dtype=np.int64))
         found = flip_signs(*drawn.parts(), rng, first=FLIPS, most=FLIPS)
         held += bool(found.low[0] <= 0 <= found.high[0])
         rejected += bool(found.p[0] < ALPHA)
-    return held, rejected
+        robust = robust_error(drawn)
+        by_t += bool(abs(drawn.mean()[0]) <= stdtrit(robust.df, 1 - ALPHA / 2) * robust.error[0])
+    return held, rejected, by_t
 
 
 def simulate(rng: np.random.Generator, layout: Layout, kind: str, residuals: Residuals | None) -> FloatArray:
@@ -314,7 +316,8 @@ def main() -> None:
         rng = np.random.default_rng([n_files, 3])
         sample = Sample.micro(*stored)
         counts = np.sum([whole_files(sample, n_files, rng) for _ in range(samples // BATCH)], axis=0)
-        print(f"{n_files:>5}  micro  whole files  " + "  ".join(f"{share(each, samples):>15}" for each in counts))
+        held, rejected, by_t = (share(each, samples) for each in counts)
+        print(f"{n_files:>5}  micro  whole files  {held:>15}  {rejected:>15}  Student's t holds {by_t}")
     print("a gate passes, the true value being so many detectable differences from its limit:")
     print(f"{'files':>5}  {'mean':5}  {'residuals':11}  " + "  ".join(f"{step:>+15.1f}" for step in FROM_LIMIT))
     for n_files, over, kind, passes in gates:
