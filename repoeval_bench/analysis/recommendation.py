@@ -14,20 +14,19 @@ import numpy as np
 
 from repoeval_bench.analysis.arms import SIZES, Arm, sample_of, sized
 from repoeval_bench.analysis.boards import load_boards
-from repoeval_bench.analysis.choosing import READ
+from repoeval_bench.analysis.choosing import READ, verdict_on
 from repoeval_bench.analysis.comparable import headline_measure, run_names
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.shrinkage import Decision, Posterior, Prior, combine, decide, only, shrink, with_unmeasured
 from repoeval_bench.analysis.statistics import SEED, Sample
-from repoeval_bench.analysis.verdicts import Outcome, pairs_with
+from repoeval_bench.analysis.verdicts import Outcome, Verdict, pairs_with
 from repoeval_bench.chunkers.registry import FRAMEWORKS, OWN, make_chunker, of_size, snippet_of
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import count_nws
-from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.words import count
+from repoeval_bench.core.spec import Spec, nearest
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
@@ -38,13 +37,14 @@ from repoeval_bench.runs.parts import RESULTS, make_embedder, shared_vectors, si
 from repoeval_bench.runs.planning import asked_of, select
 from repoeval_bench.runs.problems import Problems, check_once, check_requests
 from repoeval_bench.runs.query_scores import together
-from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
+from repoeval_bench.runs.request import EMBEDDER, DataRequest, RecommendRequest, RunRequest
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.settings import Setting, evaluate_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Embedder, Snippet
     from repoeval_bench.runs.jobs import RunJobs
@@ -67,12 +67,12 @@ class Evidence:
 
     `means` are of the protocol's headline `measure`, from 0 to 1, `over` queries or repositories. `tokens` is what the
     first `READ` chunks of a query come to, by the rule `code` (docs/packs.md). `cut` is the share of a candidate's
-    chunks that the embedding model does not read whole; None by a retriever without a model. `better` and `worse` are
-    the candidates that are so significantly, compared with the choice.
+    chunks that the embedding model does not read whole; None by a retriever without a model. `comparisons` and
+    `verdict` are over all pairs of runs, as `compare` has them. `better` and `worse` are the candidates that are so
+    significantly, beside the choice.
     """
 
-    protocol: str
-    retriever: str
+    setting: RunRequest
     measure: str
     over: Headline
     clustered_by: str
@@ -83,8 +83,20 @@ class Evidence:
     cut: Mapping[str, float | None]
     runs: Mapping[str, RunView]
     posterior: Posterior
+    comparisons: Sequence[Comparison]
+    verdict: Verdict
     better: frozenset[str] = frozenset()
     worse: frozenset[str] = frozenset()
+
+    @property
+    def protocol(self) -> str:
+        """What is asked."""
+        return self.setting.protocol
+
+    @property
+    def retriever(self) -> str:
+        """By what chunks are ranked."""
+        return self.setting.retriever
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +116,9 @@ class Recommendation:
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
     `by_retriever` has what each retriever alone would choose. `arms` are the candidates by label. `setups` has one for
-    each framework, that of the choice first. `language` is that of most of the code. `skipped` has a line for
-    everything that was not asked or not made, `n_failed` of the runs because they failed.
+    each framework, that of the choice first. `language` is that of most of the code. `few` has the
+    number of queries of each protocol that has too few to decide, `skipped` a line for everything else that was not
+    asked or not made, `n_failed` of the runs because they failed.
     """
 
     data: str
@@ -115,6 +128,7 @@ class Recommendation:
     by_retriever: Mapping[str, str]
     arms: Mapping[str, Arm]
     setups: tuple[Setup, ...]
+    few: Mapping[str, int]
     skipped: tuple[str, ...]
     n_failed: int
     runs: tuple[Path, ...]
@@ -373,6 +387,9 @@ def check_recommendation(
     )
     check_requests([*dict.fromkeys(asked)], home, found, loaded=bool(settings))
     check_once(request, ("chunkers", "protocols", "retrievers", "sizes"), found)
+    with found.about("purpose"):
+        if request.purpose not in QUESTIONS:
+            raise UsageError(nearest("purpose", request.purpose, QUESTIONS))
     with found.about("chunkers"):
         if len(request.chunkers) * len(request.sizes or SIZES) < 2:
             raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")
@@ -403,10 +420,10 @@ def evidence_of(
     table = np.column_stack([each.values[measure] for each in joined])
     sample = Sample.of(table, scores.clusters, scores.repos, over)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
-    prior = _prior(language, setting.protocol, setting.retriever, [arm for arm, _ in made])
+    prior = _prior(language, setting, [arm for arm, _ in made])
+    comparisons = compare(runs, measures=[measure])
     return Evidence(
-        protocol=setting.protocol,
-        retriever=setting.retriever,
+        setting=setting,
         measure=measure,
         over=over,
         clustered_by=scores.clustered_by,
@@ -417,12 +434,17 @@ def evidence_of(
         cut={label: _cut_share(run) for label, run in zip(labels, runs, strict=True)},
         runs=dict(zip(labels, runs, strict=True)),
         posterior=shrink(sample, prior, labels, costs),
+        comparisons=comparisons,
+        verdict=verdict_on(runs, comparisons),
     )
 
 
-def _prior(language: str, protocol: str, retriever: str, arms: Sequence[Arm]) -> Prior:
+def _prior(language: str, setting: RunRequest, arms: Sequence[Arm]) -> Prior:
+    """Return what the boards lead to expect; they know vectors of the bundled model alone."""
+    retriever, embedder = (Spec.parse(spec).name for spec in (setting.retriever, setting.embedder))
+    ranked_by = embedder if setting.needs_vectors and embedder != EMBEDDER else retriever
     candidates = [(Spec.parse(arm.name).name, arm.size) for arm in arms]
-    return load_boards().prior(language, protocol, Spec.parse(retriever).name, candidates)
+    return load_boards().prior(language, setting.protocol, ranked_by, candidates)
 
 
 def _cut_share(run: RunView) -> float | None:
@@ -443,13 +465,10 @@ def conclude(
 ) -> Recommendation:
     """Choose the candidate with the least expected loss over the evidence, where it has `FEWEST_TASKS` queries.
 
-    Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries decides nothing; a line
-    in `skipped` says so.
+    Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries decides nothing.
     """
-    skipped = list(skipped)
     enough = [each for each in evidence if each.n_queries >= FEWEST_TASKS]
     few = {each.protocol: each.n_queries for each in evidence if each not in enough}
-    skipped += [f"{name}: {count(n, 'query')}, below {FEWEST_TASKS}, decides nothing" for name, n in few.items()]
     decision: Decision | None = None
     by_retriever: dict[str, str] = {}
     setups: tuple[Setup, ...] = ()
@@ -472,6 +491,7 @@ def conclude(
         by_retriever=by_retriever,
         arms=all_arms,
         setups=setups,
+        few=few,
         skipped=tuple(skipped),
         n_failed=n_failed,
         runs=tuple(runs),
@@ -486,10 +506,7 @@ def _with_tests(evidence: Evidence, choice: str) -> Evidence:
     """Return the evidence with what the tests say of the choice, in the family of all pairs, as `compare` has it."""
     runs = evidence.runs
     names = dict(zip(run_names([*runs.values()]), runs, strict=True))
-    pairs = pairs_with(
-        next(name for name, label in names.items() if label == choice),
-        compare([*runs.values()], measures=[evidence.measure]),
-    )
+    pairs = pairs_with(next(name for name, label in names.items() if label == choice), evidence.comparisons)
     outcome = {names[each.treatment]: each.verdict.outcome for each in pairs}
     return replace(
         evidence,
@@ -523,7 +540,7 @@ def _setups(
     for arm in unmeasured:
         parts = []
         for each in evidence:
-            prior = _prior(language, each.protocol, each.retriever, [*measured, arm])
+            prior = _prior(language, each.setting, [*measured, arm])
             parts.append((each.protocol, with_unmeasured(only(each.posterior, posterior.names), prior, arm.label)))
         ranked.append((decide(combine(parts), _rng()).candidate(arm.label), False))
     ranked.sort(key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))

@@ -149,9 +149,10 @@ def _show(
     if as_json:
         print_json({"source": request.source} | recommendation_record(found))
         return
-    first, *evidence = answer_lines(found)
-    print_paragraph(first)
-    echo()
+    use, *evidence = answer_lines(found)
+    print_paragraph(use)
+    if evidence:
+        echo()
     for paragraph in evidence:
         print_paragraph(paragraph)
     if setups := setup_lines(found):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +36,8 @@ def answer_lines(found: Recommendation) -> list[str]:
     decision = found.decision
     if decision is None:
         return [_too_little(found)]
+    if not any(mean for each in found.evidence for mean in each.means.values()):
+        return ["No candidate found anything that was asked for, so none is better than another."]
     first = decision.choice
     lines = [f"Use {described(found.arms[first.name])}{_mean_tokens(found, first.name)}.", _measured(found, first.name)]
     lines[-1] += f" {_risk(first)}"
@@ -85,8 +86,10 @@ def setup_lines(found: Recommendation) -> list[str]:
 
 def recommendation_table(found: Recommendation, *, details: bool = False) -> Table:
     """Return a row for each candidate, the least expected loss first; six of them unless `details`."""
-    ranked = found.decision.candidates if found.decision and details else ()
-    shown: Sequence[RankedCandidate] = ranked or (found.decision.candidates[:_SHOWN] if found.decision else ())
+    if found.decision is None:
+        return make_table([], [], notes=[f"skipped: {line}" for line in found.skipped])
+    ranked = found.decision.candidates
+    shown = ranked if details else ranked[:_SHOWN]
     columns: list[Column | str] = [
         "candidate",
         *figures(*(_heading(each) for each in found.evidence), number=".3f", missing=""),
@@ -98,12 +101,13 @@ def recommendation_table(found: Recommendation, *, details: bool = False) -> Tab
         for each in shown
     ]
     notes = []
-    if found.decision and (more := len(found.decision.candidates) - len(shown)):
+    if more := len(ranked) - len(shown):
         notes.append(f"{count(more, 'more candidate')}: --details")
     notes.append(
         "score: the share found, averaged over reading up to 12,000 characters; characters are non-whitespace ones"
     )
     notes.append("queries: " + ", ".join(f"{name} {number:,}" for name, number in _queries(found).items()))
+    notes += [f"too few to decide: {line}, below {FEWEST_TASKS}" for line in _few(found)]
     notes += [f"skipped: {line}" for line in found.skipped]
     return make_table(columns, rows, notes=notes)
 
@@ -132,6 +136,7 @@ def recommendation_record(found: Recommendation) -> dict[str, Any]:
             for each in found.setups
         ],
         "evidence": [_evidence_record(each) for each in found.evidence],
+        "too_few_queries": dict(found.few),
         "skipped": list(found.skipped),
         "runs": [str(folder) for folder in found.runs],
     }
@@ -159,11 +164,15 @@ def _evidence_record(each: Evidence) -> dict[str, Any]:
 
 
 def _too_little(found: Recommendation) -> str:
-    asked = ", ".join(f"{count(number, 'query')} of {name}" for name, number in _queries(found).items())
+    asked = ", ".join(_few(found))
     return (
-        f"Too little code to choose a chunker by: {asked or 'no query'}. At least {FEWEST_TASKS} are needed; add code, "
-        "or questions of your own with --queries."
+        f"Too little code to choose a chunker by: {asked}. At least {FEWEST_TASKS} are needed; add code, or questions "
+        "of your own with --queries."
     )
+
+
+def _few(found: Recommendation) -> list[str]:
+    return [f"{count(number, 'query')} of {name}" for name, number in found.few.items()]
 
 
 def _queries(found: Recommendation) -> dict[str, int]:

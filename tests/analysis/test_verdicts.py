@@ -14,7 +14,7 @@ from repoeval_bench.analysis.arms import Arm
 from repoeval_bench.analysis.choosing import verdict_on
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.leaderboard import leaderboard
-from repoeval_bench.analysis.recommendation import answer_of
+from repoeval_bench.analysis.recommendation import evidence_of
 from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alpha, near_holm
 from repoeval_bench.analysis.verdicts import Carrier, Outcome, Result, judge
 from repoeval_bench.cli.answer import answer_to
@@ -81,7 +81,7 @@ def test_four_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, 
         of_compare = answer_to(runs)[1].record
         of_report = choose(runs, compare(runs)).verdict
         made = [(Arm(name=run.run_id, size=500, spec=run.run_id), run) for run in runs]
-        of_recommend = answer_of(RunRequest(protocol="context", retriever="bm25"), made, 0.3).choice.verdict
+        of_recommend = evidence_of(RunRequest(protocol="context", retriever="bm25"), made, 0.3, "python").verdict
         (board,) = leaderboard(Path(folder)).boards
     for theirs in (of_report, of_recommend, board.choice.verdict, verdict_on(runs[::-1])):
         same(of_compare, theirs)

@@ -258,9 +258,9 @@ def test_a_recommendation_is_of_the_others(places, further):
     asked = ("--sizes", "200,400", "--protocol", "body", "--out", places["out"], "--json", *further)
     done = bench("recommend", places["pack"], *chunkers, *asked, home=places["home"])
     assert done.code == 1
-    assert REASONS["Breaks"] in done.err[done.err.index("error: 1 run failed; left out:") :]
+    assert REASONS["Breaks"] in done.err[done.err.index("error: 1 run failed; skipped:") :]
     found = json.loads(done.out)
-    assert [REASONS["Breaks"] in line for line in found["left_out"]] == [True]
+    assert [REASONS["Breaks"] in line for line in found["skipped"]] == [True]
     assert len(found["runs"]) == 4
 
 
@@ -271,7 +271,7 @@ def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(places
     asked = ("--sizes", "200", "--protocol", "body", "--out", places["out"], *further)
     done = bench("recommend", places["pack"], *chunkers, *asked, home=places["home"])
     assert done.code == 1
-    told = done.err[done.err.index("error: 2 runs failed; left out:") :]
+    told = done.err[done.err.index("error: 2 runs failed; skipped:") :]
     assert all(reason in told for reason in REASONS.values())
 
 

@@ -80,19 +80,33 @@ def answered(code, tmp_path_factory):
 
 
 def test_a_folder_becomes_a_pack_and_an_answer(answered):
-    """Four arms, the best first, and the two sentences; the page and the pack are there."""
+    """Four candidates by expected loss, the first one chosen; the page and the pack are there."""
     out, found = answered
-    (first, *_) = found["answers"]
-    assert {(arm["name"], arm["size"]) for arm in first["arms"].values()} == {
-        (name, size) for name in ("fixed", "ast") for size in (200, 400)
+    candidates = found["candidates"]
+    assert {(each["name"], each["size"]) for each in candidates} == {
+        (f"{name} at {size}", size) for name in ("fixed", "ast") for size in (200, 400)
     }
-    candidates = first["choice"]["candidates"]
-    assert [each["mean"] for each in candidates] == sorted((each["mean"] for each in candidates), reverse=True)
-    assert candidates == sorted(candidates, key=lambda each: -each["mean"])
-    assert first["best"]["spec"] in first["answer"][0]
-    assert "costs about" in first["answer"][1]
+    assert found["choice"] == candidates[0]
+    assert found["language"] == "python"
+    assert min(each["expected_loss"] for each in candidates) == candidates[0]["expected_loss"] >= 0
+    assert all(each["expected_loss"] <= each["loss_95"] for each in candidates)
+    assert sum(each["probability"] for each in candidates) == pytest.approx(1)
+    assert [each["protocol"] for each in found["evidence"]] == ["docstring"]
+    assert found["too_few_queries"].keys() <= {"uses"}
     assert (out / "page.html").read_text().startswith("<!doctype html>")
     assert [path.name[:8] for path in (out / "packs").iterdir()] == ["project-"]
+
+
+def test_every_framework_has_a_line_to_paste(answered):
+    """Of those that are not measured too, with what it is expected to cost; the choice's own comes first."""
+    _, found = answered
+    setups = found["setups"]
+    assert setups[0]["framework"] == "repoeval-bench"
+    assert {each["framework"] for each in setups[1:]} == {"chonkie", "LangChain", "LlamaIndex"}
+    assert [each["measured"] for each in setups] == [True, False, False, False]
+    assert all(each["expected_loss"] >= setups[0]["expected_loss"] for each in setups)
+    for each in setups:
+        compile(f"{each['imports']}\n{each['code']}", each["framework"], "exec")
 
 
 def test_every_chunker_has_the_size_of_fixed(code, answered):
@@ -111,26 +125,34 @@ def test_every_chunker_has_the_size_of_fixed(code, answered):
 
 
 def test_a_table_and_where_to_look_follow_the_answer(code, tmp_path, answered):
-    """The second time finds the same pack, and prints words."""
+    """The second time finds the same pack and the same runs, and prints words."""
     out, found = answered
     done = bench("recommend", code, *NARROW, "--out", out, home=out / "home")
     assert done.code == 0, done.err
-    paragraph = done.out.partition("\n\n")[0]
-    assert paragraph.split() == " ".join(found["answers"][0]["answer"]).split()
-    assert f"look closer: repoeval-bench report --out {out}" in done.out
+    words = " ".join(done.out.split())
+    assert all(paragraph in words for paragraph in found["answer"])
+    assert f"page: repoeval-bench report --out {out}" in done.out
     (pack,) = (out / "packs").iterdir()
     assert found["source"] == str(pack)
 
 
 def test_the_last_line_goes_on_over_the_same_tasks(code, answered):
-    """It names the pack, and makes the run that the answer names."""
+    """It names the pack, and makes the run of the choice."""
     out, found = answered
     done = bench("recommend", code, *NARROW, "--out", out, home=out / "home")
     program, *words = shlex.split(done.out.splitlines()[-1].partition(": ")[2])
     assert program == "repoeval-bench"
     again = bench(*words, "--json", home=out / "home")
     assert again.code == 0, again.err
-    assert json.loads(again.out)["run_id"] == found["answers"][0]["choice"]["candidates"][0]["run_id"]
+    assert json.loads(again.out)["run_id"] == found["evidence"][0]["runs"][found["choice"]["name"]]
+
+
+def test_one_purpose_asks_one_question(code, answered):
+    out, _ = answered
+    asked = bench("recommend", code, *NARROW, "--for", "search", "--json", "--out", out, home=out / "home")
+    assert [each["protocol"] for each in json.loads(asked.out)["evidence"]] == ["docstring"]
+    wrong = bench("recommend", code, *NARROW, "--for", "serch", "--out", out, home=out / "home")
+    assert "did you mean 'search'" in one_sentence(wrong, 2)
 
 
 def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered):
@@ -158,8 +180,8 @@ def test_what_does_not_fit_into_the_time_is_named(answered):
         out=out,
         clock=lambda: next(ticks),
     )
-    assert found.left_out == ("body by bm25, fixed at 400, ast at 400: the time was up",)
-    assert {arm.size for arm in found.answers[0].arms.values()} == {200}
+    assert found.skipped == ("body by bm25, fixed at 400, ast at 400: the time was up",)
+    assert {found.arms[label].size for label in found.evidence[0].means} == {200}
 
 
 def test_only_so_many_tasks_are_asked(answered):
@@ -168,22 +190,32 @@ def test_only_so_many_tasks_are_asked(answered):
     (pack,) = (out / "packs").iterdir()
     asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "tasks": 8, "out": out}
     found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
-    assert found.left_out == (
+    assert found.skipped == (
         "docstring: 32 of 40 tasks; the mean is over the asked tasks, spread over files; --tasks 40 asks all",
         "body: 32 of 40 tasks; the mean is over the asked tasks, spread over files; --tasks 40 asks all",
     )
-    for answer in found.answers:
-        run = RunView(out / next(iter(answer.arms)))
+    assert found.few == {"docstring": 8, "body": 8}
+    for folder in found.runs:
+        run = RunView(folder)
         assert len(run.scores) == 8
         assert len(set(run.scores.gold_files)) == 8
         assert run.metrics.dataset.label.startswith("pack-project-function-2k-code · 8 of 40 tasks")
         assert verify(run, str(pack)).differences == ()
     assert recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked).runs == found.runs
+
+
+def test_a_notebook_shows_every_candidate(answered):
+    out, _ = answered
+    (pack,) = (out / "packs").iterdir()
+    asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "out": out}
+    found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
     page = found._repr_html_()
-    for answer in found.answers:
-        assert f"<td>{answer.best.label}</td>" in page
-        assert f"{answer.choice.best.mean:.4f}" in page
+    for each in found.evidence:
+        for label, mean in each.means.items():
+            assert f"<td>{label}</td>" in page
+            assert f"{mean:.4f}" in page
     assert repr(found)[1:-1] in page
+    assert found.choice.label == found.decision.choice.name
 
 
 def test_too_few_tasks_are_an_answer(tmp_path):
@@ -192,8 +224,9 @@ def test_too_few_tasks_are_an_answer(tmp_path):
     (tmp_path / "few" / "a.py").write_text(module(1))
     done = bench("recommend", tmp_path / "few", *NARROW, "--out", tmp_path / "out", home=tmp_path / "home")
     assert done.code == 0, done.err
-    assert done.out.startswith("Not enough data: 5 queries in 1 file ")
-    assert "fewer than 20 queries can show nothing" in done.out
+    assert done.out.startswith("Too little code to choose a chunker by: ")
+    assert "5 queries of docstring" in done.out
+    assert "Use " not in done.out
 
 
 @pytest.mark.parametrize(
@@ -209,7 +242,7 @@ def test_too_few_tasks_are_an_answer(tmp_path):
         (["CODE", "--retriever", "bm25", "--retriever", "bm25:k1=1.2"], "--retriever bm25:k1=1.2 is given twice"),
         (["CODE", "-c", "ast", "-c", "ast"], "--chunker ast is given twice"),
         (["CODE", "-c", "file", "--sizes", "200,400"], "file is the same at each of these sizes; name another chunker"),
-        (["CODE", "-c", "file", "--sizes", "90000,99999"], "size 99,999: not matched, no file has more than"),
+        (["CODE", "-c", "file", "--sizes", "90000,99999"], ", where each file is one chunk of `fixed`"),
     ],
 )
 def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
@@ -250,7 +283,7 @@ def test_code_without_a_function_to_ask_about_is_one_sentence(tmp_path):
     (tmp_path / "tiny").mkdir()
     (tmp_path / "tiny" / "a.py").write_text("def a():\n    return 1\n\nx = a()\n")
     done = bench("recommend", "tiny", *NARROW, home=tmp_path / "home", cwd=tmp_path)
-    assert done.code == 2
+    assert done.code == 1
     assert "error: tiny has no function that can be a task, so chunkers cannot be compared on it; name more" in done.err
 
 
@@ -262,8 +295,7 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
     asked.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = bench("recommend", code, *NARROW, "--queries", asked, "--out", tmp_path / "out", home=tmp_path / "home")
     assert done.code == 0, done.err
-    assert "5 queries in 1 file cannot show" in done.out
-    assert "questions bm25" in done.out
+    assert done.out.startswith("Too little code to choose a chunker by: 5 queries of questions.")
 
 
 def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered):
@@ -274,18 +306,16 @@ def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered):
     sizes = [count_nws(file.text) for held in benchmark.files.values() for file in held]
     options = {"chunkers": ("fixed", "ast"), "retrievers": ("bm25",), "protocols": ("body",), "out": out}
     found = recommend(benchmark, sizes=(200, 99_999_998, 99_999_999), **options)
-    (answer,) = found.answers
-    assert {arm.label for arm in answer.arms.values()} == {
-        f"{name} at {size:,}" for name in ("fixed", "ast") for size in (200, max(sizes))
-    }
-    assert found.left_out == tuple(
+    (evidence,) = found.evidence
+    assert set(evidence.means) == {f"{name} at {size:,}" for name in ("fixed", "ast") for size in (200, max(sizes))}
+    assert found.skipped == tuple(
         f"size {size}: not matched, no file has more than {max(sizes):,} characters; tried at {max(sizes):,}, where each "
         f"file is one chunk of `fixed`, on average of {sum(sizes) / len(sizes):,.0f} characters"
         for size in ("99,999,998", "99,999,999")
     )
-    assert {RunView(out / run_id).counts.chunks for run_id, arm in answer.arms.items() if arm.size == max(sizes)} == {8}
+    assert {run.counts.chunks for label, run in evidence.runs.items() if found.arms[label].size == max(sizes)} == {8}
     exact = recommend(benchmark, sizes=(200, max(sizes)), **options)
-    assert (exact.left_out, set(exact.runs)) == ((), set(found.runs))
+    assert (exact.skipped, set(exact.runs)) == ((), set(found.runs))
 
 
 def test_options_about_data_belong_to_the_data(answered):

@@ -1,48 +1,102 @@
-"""What a recommendation says of the arms that are not the best."""
+"""What a recommendation says: the words of its answer, and the verdict that they are taken from."""
 
 import numpy as np
 
 from repoeval_bench.analysis.arms import Arm
 from repoeval_bench.analysis.choosing import choose, verdict_on
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.recommendation import answer_of
+from repoeval_bench.analysis.recommendation import conclude, evidence_of
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.choosing import choice_sentences, choice_table
 from repoeval_bench.report.paper import paper_table
-from repoeval_bench.report.recommendation import answer_sentences
+from repoeval_bench.report.recommendation import answer_lines, described
 from repoeval_bench.report.table import Score
 from repoeval_bench.report.verdict import verdict
 from repoeval_bench.runs.request import RunRequest
 from support.runs import write_run
 
+NAMES = ("fixed", "ast", "recursive", "least-nested", "early-split")
 
-def answer(folder, means):
-    """An answer over 40 files whose scores are spread by the same rule around each mean."""
-    spread = np.random.default_rng(5)
-    runs = [
+
+def runs_of(folder, means, spread=0.05, queries=40):
+    """Runs over as many files, whose scores are spread by the same rule around each mean."""
+    draws = np.random.default_rng(5)
+    return [
         write_run(
             folder / name,
-            {"ndcg@10": np.clip(mean + spread.normal(0, 0.05, 40), 0, 1)},
-            files=[f"f{i}.py" for i in range(40)],
+            {"ndcg@10": np.clip(mean + draws.normal(0, spread, queries), 0, 1) if mean else [0.0] * queries},
+            files=[f"f{i}.py" for i in range(queries)],
         )
         for name, mean in means.items()
     ]
-    made = [(Arm(name=run.run_id, size=500, spec=f"{run.run_id}:max_nws=500"), run) for run in runs]
-    return answer_of(RunRequest(protocol="body", retriever="bm25"), made, 0.3)
 
 
-def test_those_that_are_behind_are_named(tmp_path):
-    """The nearest first; of more than four the first three, and how many there are beside."""
-    two_alike = {"a": 0.701, "b": 0.7}
-    few = answer_sentences(answer(tmp_path / "few", two_alike | {"c": 0.5, "d": 0.4, "e": 0.3}))
+def concluded(runs, retrievers=("bm25",), protocols=("uses",)):
+    """The recommendation of these runs, taken as evidence of each protocol by each retriever."""
+    made = [(Arm(name=name, size=500, spec=f"{name}:max_nws=500"), run) for name, run in zip(NAMES, runs, strict=False)]
+    evidence = [
+        evidence_of(RunRequest(protocol=protocol, retriever=retriever), made, 0.3, "python")
+        for protocol in protocols
+        for retriever in retrievers
+    ]
+    arms = {arm.label: arm for arm, _ in made}
+    return conclude("data", "python", evidence, arms=arms, skipped=(), n_failed=0, runs=())
+
+
+def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
+    found = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9, "c": 0.5}), protocols=("uses", "docstring"))
+    use, measured, *rest = answer_lines(found)
+    assert use.startswith("Use ast with chunks of up to 500 characters")
+    assert measured.startswith("Measured on 40 files: it finds 90 % of the definitions that code needs and 90 % of")
+    assert "with 95 % confidence less than" in measured
+    assert rest[-1] == "It is significantly better than 2 of the 2 others."
+    assert found.choice.name == "ast"
+    assert found.decision.choice.expected_loss < 0.005
+
+
+def test_candidates_that_are_close_are_said_to_be(tmp_path):
+    found = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.5001, "c": 0.4999}, spread=0.2))
     assert (
-        "; significantly worse: c at 500, d at 500 and e at 500; the tests are adjusted for 10 comparisons." in few[0]
+        answer_lines(found)[-1] == "These 3 candidates are close: the choice differs significantly from none of them."
     )
-    many = answer_sentences(answer(tmp_path / "many", two_alike | {f"m{i}": 0.5 - i / 20 for i in range(6)}))
-    assert (
-        "; significantly worse: m0 at 500, m1 at 500, m2 at 500 and 3 others; the tests are adjusted for 28 comparisons."
-        in many[0]
-    )
+    small = concluded(runs_of(tmp_path / "small", {"a": 0.5, "b": 0.51}, spread=0.2, queries=24))
+    assert small.n_files == 24
+
+
+def test_fewer_than_20_queries_name_no_leader_and_no_estimate(tmp_path):
+    found = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19))
+    assert (found.decision, found.choice, found.setups, found.few) == (None, None, (), {"uses": 19})
+    assert answer_lines(found) == [
+        "Too little code to choose a chunker by: 19 queries of uses. At least 20 are needed; add code, or questions of "
+        "your own with --queries."
+    ]
+
+
+def test_retrievers_that_would_choose_otherwise_are_named(tmp_path):
+    by_words = runs_of(tmp_path / "words", {"a": 0.9, "b": 0.5})
+    by_model = runs_of(tmp_path / "model", {"a": 0.5, "b": 0.85})
+    made = [
+        [(Arm(name=name, size=500, spec=f"{name}:max_nws=500"), run) for name, run in zip(NAMES, runs, strict=False)]
+        for runs in (by_words, by_model)
+    ]
+    evidence = [
+        evidence_of(RunRequest(protocol="uses", retriever=retriever), each, 0.3, "python")
+        for retriever, each in zip(("bm25", "dense"), made, strict=True)
+    ]
+    arms = {arm.label: arm for arm, _ in made[0]}
+    found = conclude("data", "python", evidence, arms=arms, skipped=(), n_failed=0, runs=())
+    assert found.by_retriever == {"bm25": "fixed at 500", "dense": "ast at 500"}
+    assert any("BM25 alone would choose fixed at 500" in line for line in answer_lines(found))
+
+
+def test_sizes_are_named_in_the_unit_of_the_chunker():
+    def said(spec):
+        return described(Arm(name=spec.partition(":")[0], size=500, spec=spec))
+
+    assert said("ast:max_nws=1260") == "ast with chunks of up to 1,260 characters"
+    assert said("window:lines=18,step=9") == "window with chunks of 18 lines"
+    assert said("chonkie:chunk_size=820") == "chonkie with chunks of up to 820 characters, blanks included"
+    assert said("ast:max_tokens=300") == "ast with chunks of up to 300 tokens"
 
 
 def test_it_says_what_the_verdict_on_the_same_runs_says(tmp_path):
@@ -60,11 +114,10 @@ def test_it_says_what_the_verdict_on_the_same_runs_says(tmp_path):
             )
             for name in means
         ]
-        made = [(Arm(name=run.run_id, size=500, spec=f"{run.run_id}:max_nws=500"), run) for run in runs]
-        said = answer_of(RunRequest(protocol="context", retriever="bm25"), made, 0.3)
+        (said,) = concluded(runs).evidence
+        assert said.verdict.behind == verdict_on(runs[::-1]).behind
+        behind = {each.run for each in said.verdict.behind}
         found = verdict(runs)
-        assert said.choice.verdict.behind == verdict_on(runs[::-1]).behind
-        behind = {each.run for each in said.choice.verdict.behind}
         assert {each.run for each in found.record.behind} == behind
         alone = compare(runs, next(run for run in runs if run.run_id == found.record.reference.run_id))
         apart += len({each.treatment for each in alone if each.is_significant} - {run.name for run in behind})
@@ -73,11 +126,9 @@ def test_it_says_what_the_verdict_on_the_same_runs_says(tmp_path):
 
 def test_where_every_run_scores_0_there_is_no_best(tmp_path):
     """Neither the answer nor the verdict names one, nor a gain or a price."""
-    runs = [write_run(tmp_path / name, {"ndcg@10": [0.0] * 40}, files=[f"f{i}.py" for i in range(40)]) for name in "ab"]
-    made = [(Arm(name=run.run_id, size=500, spec=f"{run.run_id}:max_nws=500"), run) for run in runs]
-    said = answer_sentences(answer_of(RunRequest(protocol="context", retriever="bm25"), made, 0.3))
-    assert said == [
-        "No run found anything by nDCG@10 under protocol context by bm25: its micro mean is 0 for each of them."
+    runs = runs_of(tmp_path, {"a": 0.0, "b": 0.0})
+    assert answer_lines(concluded(runs)) == [
+        "No candidate found anything that was asked for, so none is better than another."
     ]
     for some in (runs, runs[:1]):
         assert verdict(some).record.result is Result.NOTHING_FOUND
