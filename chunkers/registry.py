@@ -147,8 +147,15 @@ def snippet_of(spec: str, language: str) -> Snippet:
         own: Snippet | None = factory(**chosen.options).snippet(language) if hasattr(factory, "snippet") else None
         if own is not None:
             return own
-    code = f"make_chunker({json.dumps(spec, ensure_ascii=False)})"
+    code = f"make_chunker({json.dumps(_shortened(parsed), ensure_ascii=False)})"
     return Snippet(OWN, "from repoeval_bench import make_chunker", code)
+
+
+def _shortened(spec: Spec) -> str:
+    """Return a spec without the options that have their defaults anyway."""
+    usual = choose("chunker", Spec(spec.name, spec.target, {})).options
+    params = {key: value for key, value in spec.params.items() if str(usual.get(key)) != value}
+    return str(Spec(spec.name, spec.target, params))
 
 
 def of_size(name: str, nws: int) -> str:

@@ -1,4 +1,4 @@
-"""Put the current output of the README's command into the block that follows it, without the paths at its end.
+"""Put the current output of the README's commands into the blocks that follow them, without what is at their ends.
 
 python scripts/refresh_readme.py --source ../shared/repoeval
 """
@@ -11,23 +11,29 @@ import tempfile
 from pathlib import Path
 
 README = Path(__file__).resolve().parents[1] / "README.md"
-TYPED = 'make compare CHUNKER="fixed ast chonkie"'
-COMMAND = ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")
-"""What the README says to type, and the arguments that make passes on."""
+RECOMMEND = ("recommend", "pypi:requests==2.32.3", "--retriever", "bm25")
+COMPARE = ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")
+BLOCKS = {
+    "pypi:requests==2.32.3 --retriever bm25": (RECOMMEND, "\n\npack-"),
+    'make compare CHUNKER="fixed ast chonkie"': (COMPARE, "\n\nstored in "),
+}
+"""What the README says to type: the arguments that make passes on, and how the part begins that is left out."""
 
 
 def main() -> None:
-    """Run it, with cached vectors, and rewrite the file."""
+    """Run them, with cached vectors, and rewrite the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", default="auto", help="where the full data is")
     source = parser.parse_args().source
     readme = README.read_text(encoding="utf-8")
-    block = re.compile(rf"(`{re.escape(TYPED)}`.*?^```\n).*?(^```$)", flags=re.MULTILINE | re.DOTALL)
-    if not block.search(readme):
-        sys.exit(f"error: {README} has no block below `{TYPED}`")
-    with tempfile.TemporaryDirectory() as out:
-        answer, _, _ = printed(*COMMAND, "--source", source, "--out", out).rpartition("\n\nstored in ")
-    readme = block.sub(lambda found: f"{found[1]}{answer}\n{found[2]}", readme, count=1)
+    for typed, (command, rest) in BLOCKS.items():
+        block = re.compile(rf"(`{re.escape(typed)}`.*?^```\n).*?(^```$)", flags=re.MULTILINE | re.DOTALL)
+        if not block.search(readme):
+            sys.exit(f"error: {README} has no block below `{typed}`")
+        data = ("--source", source) if command is COMPARE else ()
+        with tempfile.TemporaryDirectory() as out:
+            answer, _, _ = printed(*command, *data, "--out", out).rpartition(rest)
+        readme = block.sub(lambda found, answer=answer: f"{found[1]}{answer}\n{found[2]}", readme, count=1)
     README.write_text(readme, encoding="utf-8")
 
 
