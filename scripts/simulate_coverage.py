@@ -93,7 +93,8 @@ def benchmark_layout() -> Layout:
 def whole_files(sample: Sample, n_files: int, rng: np.random.Generator) -> tuple[int, int, int]:
     """Of BATCH data sets of files drawn from a sample of one column, whose true mean is 0: (held, rejected, held by t).
 
-    How many intervals hold 0, how many tests reject it, and how many CR2 intervals by Student's t hold it; each data set has files, and so weights, of its own.
+    How many intervals hold 0, how many tests reject it, and how many CR2 intervals by Student's t hold it; each data
+    set has files, and so weights, of its own.
     """
     around = sample.sums[:, 0] - sample.counts * sample.mean()[0]
     held = rejected = by_t = 0
