@@ -88,6 +88,8 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
         elif not nodes:
             pieces.extend(range(first, end))
         else:
+            if len(nodes) == 1:
+                nodes = [parsed.innermost(nodes[0])]
             parts = _open(parsed, (first, end, nodes), before, limit)
             # A member of a list (a method of a class) keeps its borders; a part (a body) opens in place.
             bordered = len(parts) > 1 and any(map(parsed.is_list, nodes))

@@ -143,6 +143,25 @@ class Parsed:
                 return
             yield first, max(first, last), child
 
+    def innermost(self, node: Node) -> Node:
+        """The node, or the one that it begins with while what follows in it is on that one's last line.
+
+        So `a + b` over several lines leads to `a`: a long sum is as many nodes in each other as it has signs.
+        """
+        while not self._starts and node.child_count > 1:
+            first, last = node.child(0), node.child(node.child_count - 1)
+            if (
+                first is None
+                or last is None
+                or self.role(first)
+                or not first.start_point.row == node.start_point.row < first.end_point.row == last.end_point.row
+                or not first.end_point.column
+                or first.end_point.row + self.first >= self.end
+            ):
+                break
+            node = first
+        return node
+
     def text(self, node: Node) -> str:
         """The node's text; line ends are newlines."""
         return self._encoded[node.start_byte : node.end_byte].decode("utf-8", "replace")
