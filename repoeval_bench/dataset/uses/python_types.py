@@ -43,7 +43,7 @@ class Types:
         self._modules = modules
         self._members = Members(modules, self.infer, hole, lambda: self._cut.add(_TOO_FAR))
         self._known: dict[tuple[ast.AST, Scope], tuple[Type, ...]] = {}
-        self._unknown: dict[tuple[ast.AST, Scope], tuple[int, frozenset[object] | None]] = {}
+        self._unknown: dict[tuple[ast.AST, Scope], tuple[int, frozenset[object]]] = {}
         self._busy: set[object] = set()
         self._cut: set[object] = set()
 
@@ -76,6 +76,8 @@ class Types:
             self._busy.discard(key)
             cut = frozenset(each for each in self._cut if each is _TOO_FAR or each in self._busy)
             self._cut = around | cut
+        if found:
+            self._unknown.clear()  # with this known, what was cut short may lead farther
         if found or not self._busy or not cut:
             self._known[key] = found
         else:
@@ -87,13 +89,12 @@ class Types:
         if len(self._busy) > _DEPTH:
             self._cut.add(_TOO_FAR)
             return True
-        depth, cut = self._unknown.get(key, (0, None))
-        if cut is None or not all(
-            each in self._busy or (each is _TOO_FAR and depth <= len(self._busy)) for each in cut
-        ):
+        if key not in self._unknown:
             return False
-        self._cut |= cut
-        return True
+        depth, cut = self._unknown[key]
+        again = all(each in self._busy or (each is _TOO_FAR and depth <= len(self._busy)) for each in cut)
+        self._cut |= cut if again else set()
+        return again
 
     def _asked(self, key: object) -> bool:
         """Whether something is being worked out already: what asks for it then goes without."""
