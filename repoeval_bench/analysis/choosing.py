@@ -53,12 +53,12 @@ def choose(
     if len(distinct) < 2:
         raise UsageError("nothing to choose from: give at least two different runs")
     check_comparable((distinct[0], run) for run in distinct[1:])
-    unit, costs = _costs(distinct)
+    unit, read = costs(distinct)
     measure, over = headline_measure(distinct), distinct[0].metrics.headline
     joined = together([run.scores for run in distinct])
     candidates = [
         Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(over)[measure], cost=cost)
-        for name, run, cost in zip(run_names(distinct), distinct, costs, strict=True)
+        for name, run, cost in zip(run_names(distinct), distinct, read, strict=True)
     ]
     if not any(each.measure == measure for each in comparisons):
         comparisons = _leads(distinct, joined, candidates, measure, seed)
@@ -85,10 +85,10 @@ def verdict_on(
     """
     measure = measure or (comparisons[0].measure if comparisons else headline_measure(runs))
     first = runs[0].metrics
-    _, costs = _costs(runs)
+    _, read = costs(runs)
     candidates = [
         Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(first.headline)[measure], cost=cost)
-        for name, run, cost in zip(run_names(runs), runs, costs, strict=True)
+        for name, run, cost in zip(run_names(runs), runs, read, strict=True)
     ]
     if not comparisons and len(runs) > 1:
         comparisons = _leads(runs, together([run.scores for run in runs]), candidates, measure, seed)
@@ -155,7 +155,7 @@ def choice_of(
     )
 
 
-def _costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:
+def costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:
     """(unit, what `READ` chunks of mean size come to in each run): tokens of one tokenizer, characters, or nothing."""
     metrics = [run.metrics for run in runs]
     tokens, nws = [each.chunk_tokens for each in metrics], [each.chunk_nws for each in metrics]

@@ -154,7 +154,7 @@ def standings(boards: Sequence[Board], updates: Sequence[StabilityRow] = ()) -> 
             continue
         data = board.runs[0].metrics.dataset.name
         if data not in ratios:
-            ratios[data] = _tokens_per_nws(board.runs[0])
+            ratios[data] = kept_tokens_per_nws(board.runs[0])
         found.append(_standing(board, ratios[data], updates))
     return found
 
@@ -393,7 +393,7 @@ def _settled(found: Comparison) -> Outcome:
     return found.verdict.outcome if found.is_significant else Outcome.NOT_SIGNIFICANT
 
 
-def _tokens_per_nws(run: RunView) -> float | None:
-    """Of the sources that a run kept; None where it kept none."""
+def kept_tokens_per_nws(run: RunView) -> float | None:
+    """Tokens for each non-whitespace character of the sources that a run kept; None where it kept none."""
     path = run.folder / SOURCES
     return tokens_per_nws(some_of([*read_sources(path).values()])) if path.is_file() else None

@@ -107,6 +107,31 @@ def verdict_text(found: Verdict, names: Mapping[str, str]) -> str:
             return f"No significant {no} {where}: {best} is first with {reached}, {_close(found, names)}"
 
 
+def advice(found: Verdict, names: Mapping[str, str]) -> str:
+    """Say in one sentence what to do about the runs; `names` is run id -> what to call it."""
+    what = f"{heading(found.measure)} {found.reference.mean:.3f}"
+    best, others = names[found.reference.run_id], [names[each.run.run_id] for each in found.others]
+    match found.result:
+        case Result.ONE_RUN:
+            return f"{best} reaches {what}; one run alone says nothing about other chunkers."
+        case Result.WINNER:
+            return f"Choose {best}: with {what} it is significantly better than {listed(others)}."
+        case Result.CARRIED:
+            rival = next(each for each in found.others if each.verdict.carrier is not None)
+            carrier = rival.verdict.carrier
+            assert carrier is not None
+            one = f"one {carrier.kind}, {elided(carrier.name, _LONGEST)}"
+            return f"Choose {best}, first with {what}, with care: its lead over {names[rival.run.run_id]} comes from {one}."
+        case Result.NOT_SIGNIFICANT | Result.TIED:
+            close = [names[each.run.run_id] for each in found.close]
+            many = listed(close) if len(close) <= NAMED + 1 else count(len(close), "other")
+            return f"Choose {best}, first with {what}; {many} may be as good."
+        case Result.NOTHING_FOUND:
+            return found_nothing(found.measure, found.over, f"under protocol {found.protocol}")
+        case _:
+            return verdict_text(found, names)
+
+
 def listed(pieces: Sequence[str]) -> str:
     """`a, b and c`; of many the first ones, and how many there are beside."""
     if len(pieces) > NAMED + 1:

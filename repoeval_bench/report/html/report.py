@@ -12,27 +12,26 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE
-from repoeval_bench.report.choosing import choice_notes, p_of, standing
 from repoeval_bench.report.comparison import families
 from repoeval_bench.report.html import rests
 from repoeval_bench.report.html.artefacts import artefacts
 from repoeval_bench.report.html.assets import check_page, environment, script, style
 from repoeval_bench.report.html.payload import pack, payload
+from repoeval_bench.report.html.ranking import ranking
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html.scores import BAR, headline_columns
 from repoeval_bench.report.html.segments import segments
-from repoeval_bench.report.plots import figures, svg
+from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.text import full_outcome_name, heading, probability
-from repoeval_bench.report.verdict import WordedVerdict, verdict
+from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Choice
     from repoeval_bench.runs.view import RunView
 
 FOREST = "forest-"
@@ -55,13 +54,10 @@ def report_page(
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
     check_page()
-    from markupsafe import Markup
-
     runs = page_runs(stored)
     measure = headline_measure(stored)
     comparisons = compare(stored) if len(stored) > 1 else ()
     found = verdict(stored, comparisons)
-    choice = choose(stored, comparisons) if comparisons else None
     metrics = runs[0].stored.metrics
     bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
@@ -70,10 +66,9 @@ def report_page(
     clustered = runs[0].scores.clustered_by
     kind = kind_of(runs)
     names = {run.name: at for at, run in enumerate(runs)}
-    drawn = [
-        {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
-        for figure in figures(stored, baseline=stored[found.reference], settings=settings)
-    ]
+    by_id = {run.stored.run_id: run.short for run in runs}
+    drawn = [_chart(figure) for figure in figures(stored, baseline=stored[found.reference], settings=settings)]
+    ranks = ranking(runs, found.record)
     return (
         environment()
         .get_template("report.html")
@@ -86,6 +81,10 @@ def report_page(
             over=f"{metrics.headline} mean over {_over(runs[0])}",
             runs=runs,
             verdict=found,
+            advice=advice(found.record, by_id),
+            ranking=ranks,
+            plot=_ranking_plot(found, by_id, stored),
+            order=[row.run for row in ranks.rows],
             columns=columns,
             bar_width=int(BAR),
             flipped="files" if clustered == "file" else f"groups of one {clustered}",
@@ -93,12 +92,7 @@ def report_page(
             differences_note=_differences_note(found, runs),
             charts=[each for each in drawn if not each["name"].startswith(FOREST)],
             forests=[each for each in drawn if each["name"].startswith(FOREST)],
-            rests={
-                "columns": rests.COLUMNS,
-                "rows": rests.rows(found.record.differences, names),
-                "note": rests.note(found.record.differences),
-            },
-            choice=choice and _choice(choice, {run.stored.run_id: at for at, run in enumerate(runs)}),
+            rests=rests.table(found.record.differences, names),
             measure_title=heading(measure),
             segments=segments(runs, measure, found.reference),
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
@@ -122,23 +116,18 @@ def _beside(run: PageRun) -> PageRun | None:
     return PageRun(found, found.run_id, "BM25", found.scores)
 
 
-def _choice(choice: Choice, positions: Mapping[str, int]) -> dict[str, Any]:
-    """Rows of the runs to choose from, best first, and the sentences below them."""
-    return {
-        "unit": choice.cost_unit,
-        "rows": [
-            {
-                "run": positions[each.run_id],
-                "mean": each.mean,
-                "p": p_of(each, choice),
-                "p_text": probability(p_of(each, choice)),
-                "cost": each.cost,
-                "against": standing(each, choice),
-            }
-            for each in choice.candidates
-        ],
-        "sentences": choice_notes(choice),
-    }
+def _chart(figure: Figure) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    return {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
+
+
+def _ranking_plot(found: WordedVerdict, names: Mapping[str, str], stored: Sequence[RunView]) -> dict[str, Any] | None:
+    """The plot of the first screen; None where there is no difference to draw."""
+    if not found.record.others or found.record.result is Result.NOTHING_FOUND:
+        return None
+    drawn = dict(zip((run.run_id for run in stored), looks(stored), strict=True))
+    return _chart(ranked_figure(found.record, names, drawn))
 
 
 def _report_command(

@@ -33,6 +33,29 @@ COLUMNS = (
     "one new repository",
 )
 
+NOTHING = ("\N{EN DASH}", "one repository")
+"""What a cell says that has nothing to say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadTable:
+    """The rows, the columns that any row has something in, and what these mean."""
+
+    columns: tuple[str, ...]
+    rows: tuple[LeadRow, ...]
+    note: str
+
+
+def table(differences: Sequence[Comparison], positions: Mapping[str, int]) -> LeadTable:
+    """What is said of each primary difference; what one repository alone cannot tell is left out."""
+    found = rows(differences, positions)
+    kept = [at for at in range(len(COLUMNS)) if any(row.cells[at].text not in NOTHING for row in found)]
+    return LeadTable(
+        columns=tuple(COLUMNS[at] for at in kept),
+        rows=tuple(LeadRow(row.run, tuple(row.cells[at] for at in kept)) for row in found),
+        note=note(differences),
+    )
+
 
 def rows(differences: Sequence[Comparison], positions: Mapping[str, int]) -> list[LeadRow]:
     """A row for each primary difference; `positions` are those of the runs on the page, by name."""
@@ -58,10 +81,15 @@ def note(differences: Sequence[Comparison]) -> str:
     if first is None:
         return ""
     clusters = count(first.n_clusters, first.clustered_by)
-    return (
+    here = (
         f"On these repositories: {clusters}, which count like {first.effective_clusters:.0f} of equal weight. Left "
         "out: the ends of the difference without each one in turn; where it is not significant without one of them, "
-        "that is named. On new repositories: each repository is one observation; p is the sign-flip "
+        "that is named."
+    )
+    if first.on_new_repositories is None:
+        return here
+    return (
+        f"{here} On new repositories: each repository is one observation; p is the sign-flip "
         f"test's over {count(first.n_repositories, 'repository')}, its interval and the two-level one "
         "(repositories, then files) beside it. Between repositories: the standard deviation of their true differences. "
         "One new repository: where its own difference is predicted to lie, 95 %."

@@ -48,7 +48,9 @@ def segments(runs: Sequence[PageRun], measure: str, best: int) -> Segments:
     """Every segment of every fact that the first run stored, scored by `measure` for each run."""
     scored = [run.scores for run in runs]
     first = scored[0]
-    parts = [part for by in segment_names(first) if by != first.clustered_by for part in split(first, by)]
+    # A fact that all queries share would repeat the whole.
+    splits = [split(first, by) for by in segment_names(first) if by != first.clustered_by]
+    parts = [part for parts in splits if len(parts) > 1 for part in parts]
     over = runs[0].stored.metrics.headline
     means = [segment_means(each, parts, measure, over) for each in scored]
     found = [(mean.mean, mean.ci) for column in means for mean in column]

@@ -13,7 +13,7 @@ from repoeval_bench.analysis.comparable import check_comparable, headline_measur
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
-from repoeval_bench.report.plots.differences import forest_figure, heat_maps
+from repoeval_bench.report.plots.differences import forest_figure, heat_maps, ranked_figure
 from repoeval_bench.report.plots.figure import Figure, plain_svg, png, svg, write
 from repoeval_bench.report.plots.sizes import score_against_size, size_figure
 from repoeval_bench.report.plots.theme import css, looks
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.runs.view import RunView
 
-__all__ = ["Figure", "css", "figures", "plain_svg", "plot", "png", "svg", "write"]
+__all__ = ["Figure", "css", "figures", "plain_svg", "plot", "png", "ranked_figure", "svg", "write"]
 
 
 def figures(
@@ -46,7 +46,7 @@ def figures(
         *rank_figures(runs),
         size_figure(runs),
         score_against_size(runs, measure),
-        *_forests(runs, base, measure),
+        *(_forests(runs, base, measure) if len({*base.scores.repos}) > 1 else ()),
         *heat_maps(settings),
     ]
     return _named_apart([figure for figure in found if figure is not None])

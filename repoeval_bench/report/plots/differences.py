@@ -14,13 +14,14 @@ from repoeval_bench.analysis.statistics import SEED, mean_intervals
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spec import slug
 from repoeval_bench.report.plots.figure import Figure, draw
-from repoeval_bench.report.plots.theme import INK, MUTED, Look
+from repoeval_bench.report.plots.theme import INK, MUTED, PAPER, Look
 from repoeval_bench.report.text import elided, heading, short_names, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.verdicts import Verdict
     from repoeval_bench.runs.view import RunView
 
 SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}
@@ -77,6 +78,45 @@ def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple
         f"Difference in {heading(measure)} by repository, queries in parentheses. {words}.",
         fill,
         height=1.2 + 0.27 * len(lines),
+    )
+
+
+def ranked_figure(found: Verdict, names: Mapping[str, str], drawn: Mapping[str, Look]) -> Figure:
+    """Every run's difference to the best by the measure that decides, best first, with 95 % intervals.
+
+    A filled mark is a run that is significantly worse. `names` and `drawn` are those of the runs, by their ids.
+    """
+    by_name = {each.treatment: each for each in found.differences if each.measure == found.measure}
+    what = heading(found.measure)
+
+    def fill(axes: Axes) -> None:
+        axes.axvline(0, color=INK, linewidth=1)
+        look = drawn[found.reference.run_id]
+        axes.plot([0], [0], look.mark, color=look.colour, markersize=7)
+        for row, rival in enumerate(found.others, start=1):
+            look, each = drawn[rival.run.run_id], by_name[rival.run.name]
+            if each.ci:
+                axes.plot(each.ci, [row, row], color=look.colour, linewidth=1.8)
+            face = look.colour if rival.is_behind else PAPER
+            axes.plot([each.difference], [row], look.mark, color=look.colour, markersize=7, markerfacecolor=face)
+        runs = [found.reference, *(each.run for each in found.others)]
+        axes.set_yticks(range(len(runs)), [elided(names[each.run_id], 30) for each in runs])
+        axes.set_ylim(len(runs) - 0.4, -0.6)
+        axes.tick_params(axis="y", labelcolor=INK, labelsize=9)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(f"difference in {what}, 95 % CI")
+
+    words = "; ".join(
+        f"{names[each.run.run_id]}: {with_interval(by_name[each.run.name].difference, by_name[each.run.name].ci, '+.4f')}"
+        for each in found.others
+    )
+    best = names[found.reference.run_id]
+    return draw(
+        "ranking-plot",
+        f"Difference to {elided(best, 30)}, the best",
+        f"{best} has {what} {found.reference.mean:.4f}. Difference of each other run: {words}.",
+        fill,
+        height=0.95 + 0.27 * (len(found.others) + 1),
     )
 
 

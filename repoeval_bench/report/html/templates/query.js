@@ -83,28 +83,36 @@ function queryView(data) {
     list.querySelector(`[data-query="${CSS.escape(query.id)}"]`)?.setAttribute("aria-current", "true");
     reachable();
     detail.replaceChildren(...inspection(data, query));
-    const viewer = detail.querySelector(".viewer");
-    if (viewer) viewer.scrollTop = Math.max(0, ((query.gold[0] || query.body)[0] - 4) * LINE);
-    // Show the place where the model began or stopped to read.
-    const text = detail.querySelector(".query-text"), cut = text?.querySelector(query.read?.[0] || query.read?.[1] ? "span" : "del");
-    if (cut) text.scrollTop = Math.max(0, cut.offsetTop - text.offsetTop - 0.6 * text.clientHeight);
+    aim();
     if (chosen) {
       history.replaceState(null, "", `#query=${encodeURIComponent(query.id)}`);
       if (window.innerWidth <= 760) detail.scrollIntoView();
     }
   }
 
+  // What is folded cannot scroll: this is done again when the part is unfolded.
+  function aim() {
+    const query = current;
+    if (!query) return;
+    const viewer = detail.querySelector(".viewer");
+    if (viewer) viewer.scrollTop = Math.max(0, ((query.gold[0] || query.body)[0] - 4) * LINE);
+    // Show the place where the model began or stopped to read.
+    const text = detail.querySelector(".query-text"), cut = text?.querySelector(query.read?.[0] || query.read?.[1] ? "span" : "del");
+    if (cut) text.scrollTop = Math.max(0, cut.offsetTop - text.offsetTop - 0.6 * text.clientHeight);
+  }
+
   function follow() {
     let asked = (location.hash.match(/^#query=(.*)/) || [])[1] || "";
     try { asked = decodeURIComponent(asked); } catch { /* a % that encodes nothing: the id may hold it as it is */ }
     const query = data.queries.find((each) => each.id === asked);
-    if (query) { open(query, false); byId("queries").scrollIntoView(); }
+    if (query) { byId("queries").open = true; open(query, false); byId("queries").scrollIntoView(); }
     return query;
   }
 
   search.addEventListener("input", show);
   [measure, order, repo, wins].forEach((each) => each.addEventListener("change", show));
   window.addEventListener("hashchange", follow);
+  byId("queries").addEventListener("toggle", aim, { once: true });
   const found = show();
   if (!follow() && found.length) open(found[0], false);
 }

@@ -26,3 +26,15 @@ function sortable(table) {
   });
 }
 document.querySelectorAll("table.sortable").forEach(sortable);
+
+// A table that is wider than its box says so, and fades where it goes on.
+const sized = new ResizeObserver((entries) => entries.forEach((entry) => cue(entry.target)));
+function cue(box) {
+  const beyond = box.scrollWidth - box.clientWidth;
+  box.classList.toggle("wide", beyond > 1);
+  box.classList.toggle("more", beyond - box.scrollLeft > 1);
+}
+document.querySelectorAll(".scroll").forEach((box) => {
+  box.addEventListener("scroll", () => cue(box), { passive: true });
+  sized.observe(box);
+});
