@@ -142,14 +142,14 @@ def _show(
     decides = [*found.evidence[0].runs.values()] if found.evidence else []
     if decides:
         remember(decides, out, say)
+    use, *evidence = answer_lines(found)
     if report and decides:
         from repoeval_bench.report.html.report import report_page
 
-        write_and_say(report, report_page(decides, str(report)), "another file with --report")
+        write_and_say(report, report_page(decides, str(report), answer=use), "another file with --report")
     if as_json:
         print_json({"source": request.source} | recommendation_record(found))
         return
-    use, *evidence = answer_lines(found)
     print_paragraph(use)
     if evidence:
         echo()

@@ -124,8 +124,9 @@ def advice(found: Verdict, names: Mapping[str, str]) -> str:
             return f"Choose {best}, first with {what}, with care: its lead over {names[rival.run.run_id]} comes from {one}."
         case Result.NOT_SIGNIFICANT | Result.TIED:
             close = [names[each.run.run_id] for each in found.close]
-            many = listed(close) if len(close) <= NAMED + 1 else count(len(close), "other")
-            return f"Choose {best}, first with {what}; {many} may be as good."
+            all_ = "all " if len(close) == len(others) else ""
+            many = listed(close) if len(close) <= NAMED + 1 else f"{all_}{count(len(close), 'other')}"
+            return f"No clear choice: {best} is first with {what}, but {many} may be as good."
         case Result.NOTHING_FOUND:
             return found_nothing(found.measure, found.over, f"under protocol {found.protocol}")
         case _:

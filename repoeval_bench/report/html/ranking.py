@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.verdicts import Verdict
     from repoeval_bench.report.html.runs import PageRun
 
+
 @dataclass(frozen=True, slots=True)
 class RankedRow:
     """A run by its position on the page; of the best one `difference` is None. `cost` is None where it is unknown."""

@@ -7,7 +7,7 @@ data is one base64 word, and the page's policy runs no script but this one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,12 +44,17 @@ QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 
 # Longer than 60 lines: each name of the template has its line.
 def report_page(
-    stored: Sequence[RunView], output: str, settings: Sequence[Mapping[str, Any]] = (), grid: str | None = None
+    stored: Sequence[RunView],
+    output: str,
+    settings: Sequence[Mapping[str, Any]] = (),
+    grid: str | None = None,
+    *,
+    answer: str = "",
 ) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
     `settings` are those of a sensitivity grid, as `sensitivity --json` prints them, and `grid` the file they were read
-    from; without settings the heat map is left out.
+    from; without settings the heat map is left out. `answer` is the sentence at the head, by default what the tests say.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
@@ -81,14 +86,14 @@ def report_page(
             over=f"{metrics.headline} mean over {_over(runs[0])}",
             runs=runs,
             verdict=found,
-            advice=advice(found.record, by_id),
+            advice=answer or advice(found.record, by_id),
             ranking=ranks,
             plot=_ranking_plot(found, by_id, stored),
             order=[row.run for row in ranks.rows],
             columns=columns,
             bar_width=int(BAR),
             flipped="files" if clustered == "file" else f"groups of one {clustered}",
-            differences=_difference_rows(found, runs, {column.key for column in columns}),
+            differences=_difference_rows(found, runs),
             differences_note=_differences_note(found, runs),
             charts=[each for each in drawn if not each["name"].startswith(FOREST)],
             forests=[each for each in drawn if each["name"].startswith(FOREST)],
@@ -162,15 +167,14 @@ def _over(run: PageRun) -> str:
     return count(len(metrics.per_repo), "repository")
 
 
-def _difference_rows(found: WordedVerdict, runs: Sequence[PageRun], headline: Collection[str]) -> list[dict[str, Any]]:
-    """Every difference; those of the headline table's measures are marked."""
+def _difference_rows(found: WordedVerdict, runs: Sequence[PageRun]) -> list[dict[str, Any]]:
+    """Every difference to the best."""
     names = {run.name: at for at, run in enumerate(runs)}
     # The runs are together under each measure.
     order = {name: at for at, name in enumerate(dict.fromkeys(each.measure for each in found.record.differences))}
     return [
         {
             "title": heading(each.measure),
-            "headline": each.measure in headline,
             "run": names[each.treatment],
             "difference": each.difference,
             "interval": "" if each.ci is None else f"{each.ci[0]:+.4f} to {each.ci[1]:+.4f}",

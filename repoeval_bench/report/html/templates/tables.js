@@ -32,7 +32,7 @@ const sized = new ResizeObserver((entries) => entries.forEach((entry) => cue(ent
 function cue(box) {
   const beyond = box.scrollWidth - box.clientWidth;
   box.classList.toggle("wide", beyond > 1);
-  box.classList.toggle("more", beyond - box.scrollLeft > 1);
+  box.classList.toggle("beyond", beyond - box.scrollLeft > 1);
 }
 document.querySelectorAll(".scroll").forEach((box) => {
   box.addEventListener("scroll", () => cue(box), { passive: true });
