@@ -120,8 +120,8 @@ def advice(found: Verdict, names: Mapping[str, str]) -> str:
             rival = next(each for each in found.others if each.verdict.carrier is not None)
             carrier = rival.verdict.carrier
             assert carrier is not None
-            one = f"one {carrier.kind}, {elided(carrier.name, _LONGEST)}"
-            return f"Choose {best}, first with {what}, with care: its lead over {names[rival.run.run_id]} comes from {one}."
+            lead = f"its lead over {names[rival.run.run_id]} comes from one {carrier.kind}"
+            return f"No clear choice: {best} is first with {what}, but {lead}, {elided(carrier.name, _LONGEST)}."
         case Result.NOT_SIGNIFICANT | Result.TIED:
             close = [names[each.run.run_id] for each in found.close]
             all_ = "all " if len(close) == len(others) else ""

@@ -5,7 +5,7 @@ import pytest
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.experiment import evaluate
-from support.browser import OVERFLOWING, chromium, console, visit
+from support.browser import OVERFLOWING, chromium, console, unfold, visit
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]
 
@@ -23,5 +23,6 @@ def test_three_chunkers_on_every_task(real_source, tmp_path):
         assert len(browser.find_elements("css selector", "#q-list button")) == 455
         for width in (400, 1400):
             visit(browser, path, width=width)
+            unfold(browser)
             assert browser.execute_script(OVERFLOWING) == []
         assert console(browser) == []

@@ -71,6 +71,11 @@ def visit(browser: Any, page: Path, *, width: int = 1400, dark: bool = False, pa
     return float(browser.execute_script(READY))
 
 
+def unfold(browser: Any) -> None:
+    """Open every part of a page that is folded."""
+    browser.execute_script("document.querySelectorAll('details.part').forEach((part) => { part.open = true; })")
+
+
 def console(browser: Any) -> list[str]:
     """Warnings and errors in the console since the last call."""
     return [f"{entry['level']}: {entry['message']}" for entry in browser.get_log("browser") if entry["level"] != "INFO"]

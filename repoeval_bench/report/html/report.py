@@ -54,7 +54,7 @@ def report_page(
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
     `settings` are those of a sensitivity grid, as `sensitivity --json` prints them, and `grid` the file they were read
-    from; without settings the heat map is left out. `answer` is the sentence at the head, by default what the tests say.
+    from; without settings the heat map is left out. `answer` is the sentence at the head, by default the tests' own.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """

@@ -106,10 +106,8 @@ def ranked_figure(found: Verdict, names: Mapping[str, str], drawn: Mapping[str, 
         axes.grid(visible=False, axis="y")
         axes.set_xlabel(f"difference in {what}, 95 % CI")
 
-    words = "; ".join(
-        f"{names[each.run.run_id]}: {with_interval(by_name[each.run.name].difference, by_name[each.run.name].ci, '+.4f')}"
-        for each in found.others
-    )
+    pairs = [(names[each.run.run_id], by_name[each.run.name]) for each in found.others]
+    words = "; ".join(f"{name}: {with_interval(each.difference, each.ci, '+.4f')}" for name, each in pairs)
     best = names[found.reference.run_id]
     return draw(
         "ranking-plot",

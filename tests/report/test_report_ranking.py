@@ -1,0 +1,106 @@
+"""The head of the report: the runs best first, with their differences to the best, and what a query reads."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.report.html.ranking import ranking
+from repoeval_bench.report.html.report import report_page
+from repoeval_bench.report.html.runs import page_runs
+from repoeval_bench.report.html.segments import segments
+from repoeval_bench.report.plots import figures
+from repoeval_bench.report.verdict import advice, verdict
+from support.runs import write_run
+
+FILES = [f"f{i // 2}" for i in range(80)]
+NAMES = ("b", "c", "d")
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Three runs, the best in the middle: `c` far ahead of `b`, and no more than noise ahead of `d`."""
+    base = [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]
+    noisy = [value + 0.2 + (0.05 if i % 4 < 2 else -0.06) for i, value in enumerate(base)]
+    columns = (base, [value + 0.2 for value in base], noisy)
+    return [
+        write_run(tmp_path / name, {"ndcg@10": values}, files=FILES, chunk_nws={"mean": mean, "median": 1, "p95": 1})
+        for name, values, mean in zip(NAMES, columns, (100.0, 120.0, 80.0), strict=True)
+    ]
+
+
+def test_the_best_run_is_first_and_the_others_follow_by_their_score(made):
+    """Scores and differences are those of compare; ten chunks of mean size are what a query reads."""
+    found = verdict(made).record
+    head = ranking(page_runs(made), found)
+    assert [row.run for row in head.rows] == [1, 2, 0]
+    assert [row.score for row in head.rows] == [made[row.run].metrics.micro["ndcg@10"] for row in head.rows]
+    by_name = {each.treatment: each.difference for each in compare(made, made[1]) if each.measure == "ndcg@10"}
+    assert [row.difference for row in head.rows] == [None, by_name["d"], by_name["b"]]
+    assert [row.outcome for row in head.rows] == ["best", "not significant", "worse"]
+    assert (head.unit, [row.cost for row in head.rows]) == ("characters", [1200.0, 800.0, 1000.0])
+
+
+def test_the_page_has_the_ranking_in_its_order_and_one_plot(made):
+    """A row for each run, best first, and the plot's words hold each difference."""
+    page = report_page(made, "report.html")
+    table = page[page.index('id="ranking"') : page.index("</table>", page.index('id="ranking"'))]
+    assert re.findall(r'<tr class="run(\d)">', table) == ["1", "2", "0"]
+    assert page.count('id="ranking-plot"') == 1
+    found = verdict(made).record
+    for each in found.differences:
+        if each.measure == "ndcg@10":
+            assert f"{each.treatment}: {each.difference:+.4f} [{each.ci[0]:+.4f}, {each.ci[1]:+.4f}]" in page
+
+
+def test_one_run_has_no_plot_of_differences(made):
+    page = report_page(made[:1], "report.html")
+    assert 'id="ranking"' in page
+    assert 'id="ranking-plot"' not in page
+    (row,) = ranking(page_runs(made[:1]), verdict(made[:1]).record).rows
+    assert (row.difference, row.outcome, row.cost) == (None, "", 1000.0)
+
+
+def test_the_advice_is_one_sentence_that_names_the_best_and_what_is_close(made):
+    """A winner is chosen; where others may be as good they are named, and of many the number."""
+    names = {run.run_id: name for run, name in zip(made, NAMES, strict=True)}
+    winner = advice(verdict(made[:2]).record, names)
+    assert winner.startswith("Choose c: ")
+    close = verdict(made[1:]).record
+    assert close.result is Result.NOT_SIGNIFICANT
+    for found in (close, verdict(made).record):
+        said = advice(found, names)
+        assert not said.startswith("Choose")
+        assert " c is first" in said
+        assert " d may be as good" in said
+        assert " b " not in said
+    many = replace(close, others=close.others * 9)
+    assert "all 9 others may be as good" in advice(many, names)
+
+
+def test_another_sentence_can_head_the_page(made):
+    """What recommend advises is what its page begins with."""
+    page = report_page(made, "report.html", answer="Use <d>.")
+    assert '<h2 id="h-answer" class="verdict">Use &lt;d&gt;.</h2>' in page
+
+
+def test_one_repository_has_no_columns_and_figures_of_its_own(made, tmp_path):
+    """What would repeat the whole is left out; with a second repository it is there."""
+    two = [
+        write_run(
+            tmp_path / f"two-{name}", {"ndcg@10": run.scores.values["ndcg@10"].tolist()}, files=FILES, repos=repos
+        )
+        for name, run in zip(NAMES, made, strict=True)
+        for repos in ([f"r{i // 40}" for i in range(80)],)
+    ]
+    for runs, several in ((made, False), (two, True)):
+        found = verdict(runs)
+        page = report_page(runs, "report.html")
+        assert ("one new repository</button>" in page) is several
+        assert any(each.name.startswith("forest") for each in figures(runs)) is several
+        by_repository = [
+            row for row in segments(page_runs(runs), "ndcg@10", found.reference).rows if row.segment.by == "repo"
+        ]
+        assert len(by_repository) == (2 if several else 0)
