@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +77,7 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
     names = {about: _page_name(*about) for about in pages}
     agreed = agreements(ranked)
     of_boards = [standing_record(each) for each in ranked]
+    shown = {about: _boards(of_page) for about, of_page in pages.items()}
     records = leaderboard_records(found) | {"standings": of_boards}
     tables = {"leaderboard.csv": leaderboard_csv(found), **standing_csvs(of_boards, agreed)}
     index = _render(
@@ -84,7 +85,8 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
         title="Leaderboard of code chunkers",
         summary=summary(found),
         best=_table(best_table(ranked)),
-        pages=[(names[about], _page_title(*about)) for about in pages],
+        pages=[{"name": names[about], "about": _page_title(*about), "boards": shown[about]} for about in pages],
+        bar_width=int(BAR),
         agreement=_table(agreement_table(agreed)),
         data=[*tables, "leaderboard.json"],
         notes=[_note(note) for note in explained(found)],
@@ -93,18 +95,22 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
     )
     return {
         "index.html": index,
-        **{names[about]: _page(_page_title(*about), of_page) for about, of_page in pages.items()},
+        **{names[about]: _page(_page_title(*about), of_page, shown[about]) for about, of_page in pages.items()},
         **tables,
         "leaderboard.json": json.dumps(records, indent=1, ensure_ascii=False) + "\n",
     }
 
 
-def _page(title: str, found: Sequence[Standing]) -> str:
+def _boards(found: Sequence[Standing]) -> list[dict[str, Any]]:
     ids = _ids([each.board.protocol for each in found])
+    return [_board(each, id_) for each, id_ in zip(found, ids, strict=True)]
+
+
+def _page(title: str, found: Sequence[Standing], boards: Sequence[Mapping[str, Any]]) -> str:
     return _render(
         "board.html",
         title=title,
-        boards=[_board(each, id_) for each, id_ in zip(found, ids, strict=True)],
+        boards=boards,
         against=_table(against_table(found)),
         bar_width=int(BAR),
     )
@@ -178,6 +184,7 @@ def _row(entry: Entry, found: Standing, cell: Any) -> dict[str, Any]:
         "score": cell,
         "share": entry.share,
         "behind": entry.behind,
+        "tokens": tokens,
         "against_first": against_first(entry),
         "against": against and (against[0].difference, against[0].ci, outcome_name(against[0].verdict)),
         "rest": [
