@@ -1,6 +1,6 @@
 """A picture of a report, such as the one in the README: docs/report.png is what this makes of the three chunkers' page.
 
-  .venv/bin/python scripts/screenshot.py results/report.html docs/report.png
+  .venv/bin/python scripts/screenshot.py results/report.html docs/report.png --height 0
 
 Needs chromium and chromium-driver (Debian's packages) and selenium, which `make test` installs.
 """
@@ -40,7 +40,7 @@ def main() -> int:
         page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         colours = [{"name": "prefers-color-scheme", "value": "dark" if asked.dark else "light"}]
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": colours})
-        page.get(asked.report.resolve().as_uri())
+        page.get(asked.report.resolve().as_uri() + (f"#{asked.at}" if asked.at else ""))  # a link unfolds its part
         WebDriverWait(page, 30).until(
             lambda page: page.execute_script("return document.documentElement.dataset.ready") is not None
         )

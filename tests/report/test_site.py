@@ -35,7 +35,7 @@ def test_data_sets_whose_names_are_alike_have_pages_of_their_own(tmp_path, names
     assert len({name.lower() for name in pages}) == len(names)
     for name in names:
         assert sum(f'<h1 class="wrap">{name} by ' in files[page] for page in pages) == 1
-    assert all(f'href="{page}"' in files["index.html"] for page in pages)
+    assert all(f'href="{page}#' in files["index.html"] for page in pages)
 
 
 def test_ids_of_a_page_are_its_own(tmp_path):
@@ -45,6 +45,31 @@ def test_ids_of_a_page_are_its_own(tmp_path):
     ids = Counter(re.findall(r'\sid="([^"]*)"', files[page]))
     assert {name for name, n in ids.items() if n > 1} == set()
     assert sum(name.startswith("table-") for name in ids) == 2
+
+
+def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
+    """Rank, score and difference to the first are those of the board's own page; the first ranking is unfolded."""
+    for at, chunker in enumerate(("ast", "fixed", "window")):
+        for protocol in ("context", "body"):
+            write_run(
+                tmp_path / f"{chunker}-{protocol}",
+                {"line_rprec": [0.1 * at + 0.01 * j for j in range(8)]},
+                chunker=chunker,
+                protocol=protocol,
+                headline_measure="line_rprec",
+            )
+    found = leaderboard(tmp_path, apart=True)
+    index = site_files(found)["index.html"]
+    rankings = re.findall(r'<details class="part ranking"( open)?>(.*?)</details>', index, re.DOTALL)
+    assert [bool(unfolded) for unfolded, _ in rankings] == [True, False]
+    for (_, text), board in zip(rankings, found.boards, strict=True):
+        body = text.partition("<tbody>")[2]
+        values = [
+            [float(each) for each in re.findall(r'data-value="([^"]*)"', row)] for row in body.split("</tr>")[:-1]
+        ]
+        wanted = [[e.rank, e.score, e.behind[0] if e.behind else 0] for e in board.entries]
+        assert [row[:3] for row in values] == wanted
+        assert [e.chunker for e in board.entries] == re.findall(r'title="(\w+)"', body)
 
 
 def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):

@@ -104,10 +104,10 @@ def budget_figure(runs: Sequence[RunView]) -> Figure | None:
     ]
     return _figure(
         "line-recall-over-budget",
-        "Line recall over the budget",
+        "Lines found over the budget",
         runs,
         curves,
-        axes_labels=("budget, non-whitespace characters (log scale)", "Line recall"),
+        axes_labels=("budget in characters (log scale)", "Lines found"),
         ticks=BUDGETS,
         ceilings=ceilings,
     )

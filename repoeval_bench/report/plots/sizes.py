@@ -66,7 +66,7 @@ def size_figure(runs: Sequence[RunView]) -> Figure | None:
         axes.set_ylim(len(runs) - 0.6, -0.85)
         axes.set_xlim(0, end * 1.02)
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel("non-whitespace characters of a chunk")
+        axes.set_xlabel("characters of a chunk")
 
     words = "; ".join(
         f"{name}: mean {size.mean:.0f}, median {size.median}, 95th percentile {size.p95}"
@@ -109,7 +109,7 @@ def score_against_size(runs: Sequence[RunView], measure: str) -> Figure | None:
             if curve.intervals[0]:
                 axes.plot([size, size], curve.intervals[0], color=look.colour, linewidth=1.6)
             axes.plot([size], [score], look.mark, color=look.colour, markersize=7, label=elided(name))
-        axes.set_xlabel("mean non-whitespace characters of a chunk")
+        axes.set_xlabel("mean characters of a chunk")
         axes.set_ylabel(f"{heading(measure)}, {runs[0].metrics.headline} mean")
         axes.margins(x=0.12, y=0.12)
 

@@ -42,7 +42,7 @@ def sizes_figure(found: Standing) -> Figure | None:
         ticks = [size for size in (250, 500, 1000, 2000, 4000, 8000) if _within(size, lines)]
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.set_xticks([], minor=True)
-        axes.set_xlabel("mean non-whitespace characters of a chunk (log scale)")
+        axes.set_xlabel("mean characters of a chunk (log scale)")
         axes.set_ylabel(f"{heading(board.measure)}, {board.over} mean")
 
     words = "; ".join(
@@ -79,7 +79,7 @@ def frontier_figure(found: Standing) -> Figure | None:
         axes.set_xticks(at, [f"{tokens:,.0f}" for tokens in at])
         axes.set_xticks([], minor=True)
         axes.set_ylim(0, None)
-        axes.set_xlabel(f"{'tokens' if ratio else 'non-whitespace characters'} that a query reads (log scale)")
+        axes.set_xlabel(f"{'tokens' if ratio else 'characters'} that a query reads (log scale)")
         axes.set_ylabel(f"{heading(found.recall)}, {board.over} mean")
 
     words = "; ".join(
