@@ -289,7 +289,7 @@ def _size(chunker: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str |
         lines = chunk.text.splitlines()[max(0, offset - chunk.lines.start) :]
         full = [nws for nws in map(count_nws, lines) if nws]
         if len(full) > 1 and sum(full) > limit:
-            return f"{chunk.chunk_id} has {sum(full)} nws on {len(full)} lines, above {limit}"
+            return f"{chunk.chunk_id} has {sum(full)} non-whitespace characters on {len(full)} lines, above {limit}"
     return ""
 
 

@@ -37,7 +37,7 @@ class SizeMatch:
     reason: str = ""
 
     def __str__(self) -> str:
-        near = f"; not matched: {self.reason}" if self.reason else ""
+        near = f"; {self.reason}" if self.reason else ""
         return f"{self.spec}: chunks average {self.realised:.0f} characters, for {self.target:.0f}{near}"
 
     @property

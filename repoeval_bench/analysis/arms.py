@@ -61,7 +61,7 @@ def sized(
         baseline = make_chunker(f"{BASELINE}:max_nws={size}")
         target = mean_nws(baseline, files)
         left_out += [
-            f"size {more:,}: not matched, no file has more than {largest:,} characters; tried at {largest:,}, where "
+            f"size {more:,}: no file has more than {largest:,} characters; tried at {largest:,}, where "
             f"each file is one chunk of `{BASELINE}`, on average of {target:,.0f} characters"
             for more in dict.fromkeys(sizes)
             if size == largest < more

@@ -365,7 +365,7 @@ def _asked(benchmark: Benchmark, setting: RunRequest, most: int, left_out: list[
     if len(asked.tasks) < of:
         left_out.append(
             f"{setting.protocol}: {of - most:,} of {of:,} tasks; "
-            f"the mean is over the asked tasks, spread over files; --tasks {of} asks all"
+            f"the mean is over these, spread over files; --tasks {of} takes all"
         )
     return asked
 

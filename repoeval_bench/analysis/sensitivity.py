@@ -261,7 +261,7 @@ def _matched(
                 continue
             size = match_size(spec, target, files)
         except ChunkError as error:
-            notify(f"{spec}: not matched ({error})")
+            notify(f"{spec}: no size to match ({error})")
             continue
         if size.matched:
             specs[spec] = size.spec

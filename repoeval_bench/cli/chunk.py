@@ -57,7 +57,7 @@ def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) ->
                 echo(json.dumps(_record(chunk), ensure_ascii=False))
             else:
                 lines = f"{chunk.path}:{chunk.lines.start + 1}-{chunk.lines.end}"
-                echo(f"── {lines} · {count_nws(chunk.text)} nws {'─' * 20}", colour="cyan")
+                echo(f"── {lines} · {count_nws(chunk.text)} characters {'─' * 20}", colour="cyan")
                 echo(chunk.embed_text, nl=not chunk.embed_text.endswith("\n"))
 
 
@@ -81,7 +81,7 @@ def chunk_stats_command(
     """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given.
 
     With --against, PATH and NEW are two versions of some code, each a folder, an archive, pypi:NAME==VERSION or
-    npm:NAME@VERSION: which share of the texts of NEW, and of their nws and tokens, is not in PATH?
+    npm:NAME@VERSION: which share of the texts of NEW, and of their characters and tokens, is not in PATH?
     """
     from repoeval_bench.chunkers.tools.statistics import chunk_stats
 
@@ -223,7 +223,7 @@ def _say_skipped(spec: str, skipped: Sequence[str], of: str = "") -> None:
 
 
 def _print_stats(found: Sequence[ChunkStats]) -> None:
-    heads = ("files", "chunks", "mean nws", "median", "p95", "max", "definitions whole", "lines twice", "lines lost")
+    heads = ("files", "chunks", heading("mean_nws"), "median", "p95", "max", "definitions whole", "lines twice", "lines lost")
     rows = [
         (
             row.spec,
@@ -240,7 +240,7 @@ def _print_stats(found: Sequence[ChunkStats]) -> None:
             echo(f"{count(found[0].unknown, 'file')} of an unknown language, whose definitions are not counted")
         echo(
             f"{count(found[0].definitions, 'function or type', 'functions and types')}, "
-            f"{count(found[0].lines, 'non-blank line')}; sizes in nws"
+            f"{count(found[0].lines, 'non-blank line')}; {CHARACTERS_NOTE}"
         )
 
 

@@ -64,7 +64,7 @@ def export_command(
 
     `csv` writes the scores to FILE and the differences beside it, `trec` the ranking to FILE and the judgements to
     FILE.qrels. With --measure, `markdown` and `latex` are one table of short names, the best in bold, and letters for
-    the runs that a mean is shown to be better than.
+    the runs that a mean is significantly better than.
     """
     if form is None and output is not None and output.suffix:
         form = form_of(output, ENDINGS)

@@ -47,7 +47,7 @@ def export_beir_command(
     """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of RUN; those of several side by side.
 
     A query sees its own repository only, so each repository is a data set of its own, and a subset of FOLDER. Texts are
-    not stored with a run: they are cut again from the data, of which the tasks that the runs asked are taken.
+    not stored with a run: they are cut again from the data, of which the runs' tasks are taken.
     """
     stored = find_runs(runs, out)
     benchmark = data_of(stored[0], **places, notify=say)

@@ -34,7 +34,7 @@ from repoeval_bench.runs.request import DataRequest
 @json_option
 @details_option
 def verify_command(*, run: str, out: Path, as_json: bool, details: bool, **asked: Any) -> int:
-    """Compute chunks, qrels, ranking, measures, means and intervals of RUN again, from the data and what was asked.
+    """Compute chunks, qrels, ranking, measures, means and intervals of RUN again, from the data and the stored request.
 
     Exit 0 where all are what the folder says, 1 where a value differs or a file is broken, 2 where it cannot be tried.
     Nothing in the folder is believed but the texts that a model wrote, and the ranking where its model is not here. No

@@ -5,8 +5,8 @@ from __future__ import annotations
 from repoeval_bench.metrics.measure import Measure
 
 _CHOSEN = {
-    "lines": "gold lines per nws",
-    "definitions": "definitions per nws",
+    "lines": "gold lines per character",
+    "definitions": "definitions per character",
 }
 
 
@@ -29,6 +29,7 @@ def explain(name: str) -> str:
             (f"option {key}", f"{option.meaning}; {option.read.wanted}, default {option.default or 'none'}")
             for key, option in definition.options.items()
         ),
+        ("characters", "counted without whitespace" if definition.unit == "nws" else ""),
         ("needs", ", ".join(sorted(definition.needs))),
         ("also", ", ".join(definition.aliases)),
         ("source", definition.source),

@@ -58,7 +58,7 @@ class LineReading:
         budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), self.limit.shape)
         if (budgets > self.limit).any():
             i = int(np.argmax(budgets > self.limit))
-            raise ValueError(f"the reading ended at {self.limit[i]:g} nws, before the budget {budgets[i]:g}")
+            raise ValueError(f"the reading ended at {self.limit[i]:g} characters, before the budget {budgets[i]:g}")
         within = np.minimum(budgets, self.step - 1) + np.arange(len(budgets)) * self.step
         end = np.searchsorted(self.rising, within, side="right")
         last = np.where(end > self.starts[:-1], end, 0)

@@ -89,10 +89,8 @@ class Protocol:
             == "prompt",
             "the lines to be found follow the query's in the same file, so neighbourhood helps; they are not the only "
             "useful ones": self.gold == "body",
-            "names are resolved statically, and those that lead to no definition of the repository have no gold; "
-            "scores under exclusion=free and exclusion=hidden give other orders, so name the rule beside a number": (
-                self.of_definitions
-            ),
+            "the definitions were found by reading the code without running it, so dynamic names do not count; "
+            "exclusion=free and exclusion=hidden rank differently, so name the rule beside a score": self.of_definitions,
             "a docstring is written with its code in view, so it shares more words with it than a stranger's question "
             "does": self.tasks == "docstring",
             "the places are those that the questions' author knew; others may answer as well": self.tasks

@@ -63,7 +63,7 @@ def _sizes_note(first: Comparison) -> str:
     clusters, effective = count(first.n_clusters, "cluster"), f"{first.effective_clusters:.0f}"
     if effective == str(first.n_clusters):
         return f"{clusters} of equal size, or nearly."
-    return f"{clusters} of unequal size tell as much as {effective} of equal size."
+    return f"{clusters}, but a few hold most queries: they count like {effective} of equal size."
 
 
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
@@ -74,7 +74,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         resampled = "queries, because the gold names no files: queries that resemble each other count as independent"
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
-        f"intervals and tests flip the signs of {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide "
+        f"intervals and tests are sign-flip ones, by {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide "
         "nothing.",
         _sizes_note(first),
         "d: mean over standard deviation of the differences. detectable: the true difference that is found with 80 % "

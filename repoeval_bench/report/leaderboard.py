@@ -20,7 +20,7 @@ from repoeval_bench.report.table import (
     spec_column,
     with_notes,
 )
-from repoeval_bench.report.text import heading, outcome_name
+from repoeval_bench.report.text import CHARACTERS_NOTE, heading, outcome_name
 from repoeval_bench.runs.verified import VerificationStatus
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def explained(found: Leaderboard) -> list[str]:
         )
     if found.boards:
         flipped = sorted({plural(board.clustered_by) for board in found.boards})
-        lines.append(f"Intervals are 95 %, by {' or '.join(flipped)}. Characters are non-whitespace.")
+        lines.append(f"Intervals are 95 %, by {' or '.join(flipped)}.")
+        lines.append(f"{CHARACTERS_NOTE[0].upper()}{CHARACTERS_NOTE[1:]}.")
     return lines
 
 

@@ -11,7 +11,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.table import Column, Table, figures, make_table
-from repoeval_bench.report.text import cluster_count
+from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.arms import Arm
@@ -104,7 +104,7 @@ def recommendation_table(found: Recommendation, *, details: bool = False) -> Tab
     if more := len(ranked) - len(shown):
         notes.append(f"{count(more, 'more candidate')}: --details")
     notes.append(
-        "score: the share found, averaged over reading up to 12,000 characters; characters are non-whitespace ones"
+        f"score: the share found, averaged over reading up to 12,000 characters; {CHARACTERS_NOTE}"
     )
     notes.append("queries: " + ", ".join(f"{name} {number:,}" for name, number in _queries(found).items()))
     notes += [f"too few to decide: {line}, below {FEWEST_TASKS}" for line in _few(found)]

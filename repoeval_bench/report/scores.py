@@ -29,7 +29,7 @@ from repoeval_bench.report.table import (
     spec_column,
     with_notes,
 )
-from repoeval_bench.report.text import CHARACTERS, elided, heading, short_names
+from repoeval_bench.report.text import CHARACTERS_NOTE, elided, heading, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import Means, Metrics
@@ -146,6 +146,7 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
     return [
         *(line for run in runs for line in footnotes(run)),
         f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant",
+        *([CHARACTERS_NOTE] if any(run.metrics.chunk_nws or LINE_MEASURES[0] in run.metrics.micro for run in runs) else []),
         *(f"note: {caution}" for caution in cautions if caution),
         *(["ceilings are of a choice among hits with what they bring"] if any(r.metrics.expand for r in runs) else []),
     ]
@@ -180,7 +181,7 @@ def footnotes(run: RunView) -> list[str]:
     counts, sizes, tokens = metrics.counts, metrics.chunk_nws, metrics.chunk_tokens
     lines = [
         f"{metrics.chunker}: {count(counts.chunks, 'chunk')} of {count(counts.files, 'file')}"
-        + (f", {CHARACTERS} mean {sizes.mean:.0f}, median {sizes.median}, p95 {sizes.p95}" if sizes else "")
+        + (f", characters mean {sizes.mean:.0f}, median {sizes.median}, p95 {sizes.p95}" if sizes else "")
         + (f"; tokens mean {tokens.mean:.0f}, median {tokens.median}, p95 {tokens.p95}" if tokens else ""),
         f"  {_truncation(metrics)} · queries with no relevant chunk: "
         f"{counts.queries_without_relevant} of {counts.queries}",

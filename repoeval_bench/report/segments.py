@@ -80,7 +80,7 @@ def comparison_lines(found: SegmentComparison) -> list[str]:
 def _against(segment: SegmentDifference) -> str:
     if not segment.against:
         return ""
-    return "opposite to the overall difference" + (", 0 outside the interval" if segment.shown else "")
+    return "sign differs from overall" + (", 0 outside the interval" if segment.shown else "")
 
 
 def _columns(clusters: str) -> list[Column]:
@@ -105,8 +105,7 @@ def heterogeneity_lines(found: Sequence[Heterogeneity]) -> list[str]:
             ends = (f"{with_interval(at.difference, at.ci, '+.4f')} ({at.name})" for at in (each.lowest, each.highest))
             lines.append(f"heterogeneity by {each.by}: {' to '.join(ends)}; these intervals do not overlap")
     if rest := [each.by for each in found if not each.apart]:
-        shown = "no heterogeneity is shown" if not lines else "none is shown"
-        lines.append(f"{shown} by {', '.join(rest)}: the intervals of the lowest and the highest difference overlap")
+        lines.append(f"no clear heterogeneity by {', '.join(rest)}: the lowest and the highest interval overlap")
     return lines
 
 

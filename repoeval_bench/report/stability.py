@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
+from repoeval_bench.report.text import CHARACTERS_NOTE
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.stability import Stability
@@ -16,13 +17,16 @@ def stability_table(found: Sequence[Stability]) -> Table:
     """A row for each chunker: the texts of both versions, those to embed again, and their shares."""
     heads = (
         *figures("texts before", "texts now", "to embed again", number=","),
-        *figures("share", "of nws", "of tokens", number=".1%"),
+        *figures("share", "of characters", "of tokens", number=".1%"),
     )
     rows = [
         (each.spec, each.old_texts, each.texts, each.new_texts, each.share, each.nws_share, each.tokens_share)
         for each in found
     ]
-    notes = ["texts are distinct embedded texts; those to embed again were not in the old version, in any of its files"]
+    notes = [
+        "texts are distinct embedded texts; those to embed again were not in the old version, in any of its files",
+        CHARACTERS_NOTE,
+    ]
     if any(each.tokens is None for each in found):
         notes.append(f"tokens are not counted; {install_command('dense')} installs the tokenizer")
     return make_table([spec_column("chunker"), *heads], rows, notes=notes)

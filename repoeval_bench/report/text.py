@@ -24,8 +24,8 @@ BETWEEN = " · "
 LONGEST = 40
 """Characters of a name in a figure; the middle of a longer one is left out."""
 
-CHARACTERS = "characters (non-whitespace)"
-"""What sizes of chunks are counted in, with its one footnote."""
+CHARACTERS_NOTE = "characters are counted without whitespace"
+"""The one footnote of every output that counts characters."""
 
 EQUAL = '"equal within" knows only the files that were seen: a rare one that differs by much may not be among them'
 """What is said where two means are called equal."""

@@ -21,7 +21,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.text import (
-    CHARACTERS,
+    CHARACTERS_NOTE,
     EQUAL,
     cluster_count,
     elided,
@@ -253,7 +253,8 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
     if len(sizes) == len(runs) > 1 and max(sizes) > 1.05 * min(sizes):
         named = ", ".join(f"{name} {size:.0f}" for name, size in zip(short, sizes, strict=True))
         remedy = _size_remedy({each.chunker for each in metrics})
-        lines.append(f"mean chunk in {CHARACTERS}: {named}; size alone moves scores; {remedy}")
+        lines.append(f"mean chunk: {named} characters; size alone moves scores; {remedy}")
+        lines.append(CHARACTERS_NOTE)
     cautions = [copy_note(metrics[0].gold_in_query)]
     with suppress(UsageError):  # an imported run's protocol has no text of ours
         cautions.append(Protocol.parse(metrics[0].protocol).caution)

@@ -96,7 +96,7 @@ def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrie
         if protocol.documents == "windows"
     ]
     found += [
-        f"protocol {protocol.name} asks questions, and a grid varies how completion is asked; leave it out"
+        f"protocol {protocol.name} is not of completion tasks, which are what a grid varies; leave it out"
         for protocol in protocols
         if protocol.tasks != "completion"
     ]

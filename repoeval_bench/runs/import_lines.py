@@ -38,7 +38,7 @@ def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | Place) -> None:
 
 
 def _words(place: ChunkPlace) -> str:
-    header = f" with a header of {place.header_nws} nws" if place.header_nws else ""
+    header = f" with a header of {place.header_nws} characters" if place.header_nws else ""
     return f"{place.file} [{place.lines.start}, {place.lines.end}){header}"
 
 

@@ -90,7 +90,7 @@ class LogRow(Record):
         default=None, description="What the retriever ranked, before the reranker."
     )
     original_topk: list[Retrieved] | None = Field(
-        default=None, description="What the query retrieves as it was asked, before it was rewritten."
+        default=None, description="What the original query retrieves, before it was rewritten."
     )
     index_version: _Name
     chunker: ChunkerOfLog

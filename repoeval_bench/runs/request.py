@@ -72,7 +72,7 @@ class RunRequest(DataRequest):
 
     chunker: str | None = option(None, _CHUNKER, "SPEC", also="-c", key="chunkers", combined=True)
     match_size: str | None = option(
-        None, "Set every chunker's size so that its realised mean is within 5 % of this one's.", "SPEC", combined=True
+        None, "Set every chunker's size so that its mean chunk is within 5 % of this one's.", "SPEC", combined=True
     )
     header: str = option(
         "none",
@@ -215,7 +215,7 @@ class GridRequest(DataRequest):
     measures: tuple[str, ...] = option(
         ("ndcg@10", "line_recall_auc"), "Measures of the grid; repeat it.", also="-m", spelled="--measure"
     )
-    match: bool = option(default=True, meaning="Compare at matched realised sizes too.", spelled="--match/--no-match")
+    match: bool = option(default=True, meaning="Compare at equal mean sizes too.", spelled="--match/--no-match")
     placebo: int = 10
     """Line offsets at which the fixed baseline is started for the placebo band; 0 for none. Python alone sets it."""
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")

@@ -42,7 +42,7 @@ def rewriting(log: JudgedLog, k: int) -> Section:
     if not len(part):
         rewritten = len(log.where(lambda row: row.rewritten_query is not None))
         why = f"; {rewritten} rows have rewritten_query" if rewritten else ""
-        missing = f"no row has original_topk, what the query as it was asked retrieves{why}"
+        missing = f"no row has original_topk, what the original query retrieves{why}"
         return Section("rewriting", title, missing=missing)
     original = {row.query_id: [each.chunk_id for each in row.original_topk or ()] for row in part.scored_rows()}
     names = (f"recall@{k}", f"mrr@{k}")

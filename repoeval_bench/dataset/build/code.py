@@ -154,7 +154,7 @@ class Gathered:
         """What was taken and what was not, on one line."""
         files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
         left_out = ", ".join(f"{number} {reason}" for reason, number in self.counts.items()) or "nothing"
-        return f"{files} files, {count(sum(self.lines.values()), 'line')}; left out: {left_out}{self.way_out}"
+        return f"{files} files, {count(sum(self.lines.values()), 'line')}; skipped: {left_out}{self.way_out}"
 
     @property
     def way_out(self) -> str:
