@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the text.")
 def explain_command(*, name: str, as_json: bool) -> None:
-    """Explain what `list` lists: a protocol such as `context`, a chunker, a measure such as `ndcg@10`.
+    """Explain a printed word, such as `detectable`, or what `list` lists: a protocol, a chunker, a measure.
 
-    A name that is in two lists is explained as both.
+    A name that is in two lists is explained as both, and a heading of several words by its words.
     """
-    found = list(explanations(name))
+    found = list(explanations(name)) or _by_words(name)
     if not found:
         raise UsageError(_unknown(name))
     if as_json:
@@ -63,17 +63,35 @@ def explanations(name: str) -> Iterator[str]:
     """What each list says of a name; nothing where no list has it."""
     lists: list[Callable[[str], Iterator[str]]] = [_protocols]
     lists += [partial(_parts, kind) for kind in ("chunker", "embedder", "retriever", "reranker")]
-    lists += [_relevance, _exclusions, _expansions, _languages, _levels, _measures, _packs]
+    lists += [_relevance, _exclusions, _expansions, _languages, _levels, _measures, _packs, _printed]
     for explained in lists:
         yield from explained(name)
 
 
+def _by_words(heading: str) -> list[str]:
+    """Explain a heading such as `micro mean, 95 % CI` by its longest parts; empty where one word is unknown.
+
+    What follows `minus` is the name of a run.
+    """
+    words, found = [word.strip(",()") for word in heading.split() if not is_whole(word)], list[str]()
+    while len(words) + len(found) > 1 and words:
+        for end in range(len(words), 0, -1):
+            if part := list(explanations(" ".join(words[:end]))):
+                found += part
+                words = [] if words[0] == "minus" else words[end:]
+                break
+        else:
+            return []
+    return list(dict.fromkeys(found))
+
+
 def all_names() -> list[str]:
-    """The names of all lists, without options."""
+    """The names of all lists, without options, and the printed words."""
     from repoeval_bench.dataset.shipped import editions
     from repoeval_bench.metrics.condensed import UNREGISTERED
     from repoeval_bench.protocols.exclusion import POLICIES
     from repoeval_bench.protocols.qrels import RULES
+    from repoeval_bench.report.glossary import WORDS
 
     parts = [row.name.partition(":")[0] for kind in KINDS for row in available(kind)]
     return [
@@ -86,6 +104,8 @@ def all_names() -> list[str]:
         *LEVELS,
         *UNREGISTERED,
         *editions(),
+        *_facts(),
+        *WORDS,
     ]
 
 
@@ -170,9 +190,27 @@ def _measures(name: str) -> Iterator[str]:
 
     if name in UNREGISTERED:
         yield f"measure {name}: {UNREGISTERED[name]} Scored for imported runs alone."
-    # `list measures` writes the cutoff as a letter.
-    elif is_measure(plain := name.removesuffix("@k").removesuffix("@B")):
+    # `list measures` writes the cutoff as a letter; `p (Holm)` is no precision with an option.
+    elif name.lower() != "p (holm)" and " " not in name.partition("@")[2] and is_measure(plain := name.removesuffix("@k").removesuffix("@B")):
         yield explain(plain)
+
+
+def _facts() -> dict[str, str]:
+    from repoeval_bench.dataset.facts import FACTS
+    from repoeval_bench.protocols import uses
+
+    return {**FACTS, **uses.FACTS}
+
+
+def _printed(name: str) -> Iterator[str]:
+    """A fact of a task, or a word of tables and notes, in capitals or not."""
+    from repoeval_bench.report.glossary import WORDS
+
+    if meant := _facts().get(name):
+        yield f"fact {name}: {meant}"
+    for word, meant in WORDS.items():
+        if word == name or (word.lower() == name.lower() and name not in WORDS):
+            yield f"{word}: {meant}"
 
 
 _GOLD = {

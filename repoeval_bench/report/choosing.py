@@ -54,7 +54,10 @@ def choice_sentences(choice: Choice) -> list[str]:
     names = [each.run for each in choice.candidates]
     short = dict(zip((each.run_id for each in choice.candidates), short_names(names), strict=True))
     best, n, behind = short[choice.best.run_id], len(verdict.others), len(verdict.behind)
-    lines = [f"{best} is significantly better than {'all' if behind == n else behind} of the {count(n, 'other')}"]
+    others = "the other" if n == 1 else f"{'any' if behind == 0 else behind} of the {n} others"
+    if behind == n > 1:
+        others = f"all {n} others"
+    lines = [f"{best} is {'not ' if behind == 0 else ''}significantly better than {others}"]
     lines += [
         f"its lead over {short[each.run.run_id]} comes from one {carrier.kind}, {carrier.name}; without it the "
         "difference may be chance"

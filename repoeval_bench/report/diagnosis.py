@@ -44,7 +44,7 @@ def checks_table(checks: Sequence[Check], title: str = "") -> Table:
             check.status,
             check.name,
             printable(check.says),
-            tuple(f"{name}: {_number(value)}" for name, value in check.numbers.items()),
+            tuple(f"{_named(name)}: {_number(value)}" for name, value in check.numbers.items()),
             tuple(f"{name} {value:g}" for name, value in check.limits.items()),
         )
         for check in sorted(checks, key=lambda each: order[each.status])
@@ -106,6 +106,12 @@ def diagnosis_markdown(found: Diagnosis) -> str:
             markdown(worst_tables(found)).rstrip(),
         ]
     return "\n\n".join(blocks) + "\n"
+
+
+def _named(figure: str) -> str:
+    """A figure's name with its measures as tables have them: `recall@5 / ceiling` as `R@5 / ceiling`."""
+    words = figure.split(" ")
+    return " ".join(heading(word) if "@" in word or "_" in word or word == "mrr" else word for word in words)
 
 
 def _number(value: float | None) -> str:

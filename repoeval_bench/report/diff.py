@@ -48,5 +48,5 @@ def diff_summary(found: Diff, limit: int) -> list[str]:
         f"{len(reasons) - up} down; {', '.join(f'{why} {reasons.count(why)}' for why in dict.fromkeys(reasons))}"
     ]
     if len(reasons) > limit:
-        lines.append(f"the {limit} largest are shown; --limit N or --json shows more")
+        lines.append(f"these are the {limit} largest; --limit N or --json has more")
     return lines

@@ -90,7 +90,7 @@ def test_a_gate_on_few_files_is_decided_with_a_warning(tmp_path):
     """The same words as those of `segments`, in every form of the results."""
     scored = run(tmp_path, files=[f"f{i % 9}.py" for i in range(90)], repos=["r"] * 90)
     result = one({"at_least": 0.1}, scored)
-    assert (result.passed, result.warning) == (True, "the interval is over 9 files: single ones decide it")
+    assert (result.passed, result.warning) == (True, "the interval is over 9 files: one of them can decide it")
     assert gate_table([result], "run").notes == (f"note: nDCG@10, micro: {result.warning}",)
     assert ET.fromstring(gate_junit([result], "run")).find("testsuite/testcase/system-out").text == result.warning
     assert result.warning in gate_markdown([result], "run")

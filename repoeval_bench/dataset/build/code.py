@@ -153,8 +153,16 @@ class Gathered:
     def summary(self) -> str:
         """What was taken and what was not, on one line."""
         files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
-        left_out = ", ".join(f"{number} {reason}" for reason, number in self.counts.items()) or "nothing"
-        return f"{files} files, {count(sum(self.lines.values()), 'line')}; skipped: {left_out}{self.way_out}"
+        counts = self.counts.items()
+        skipped = ", ".join(f"{number} {reason}{self._seen(reason)}" for reason, number in counts) or "nothing"
+        return f"{files} files, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}{self.way_out}"
+
+    def _seen(self, reason: str) -> str:
+        """The two commonest endings of files of no known language: ` (.po, .md …)`."""
+        if reason != "unknown language":
+            return ""
+        endings = [ending or "without an ending" for ending, _ in self.endings.most_common(2)]
+        return f" ({', '.join(endings)}{' …' if len(self.endings) > len(endings) else ''})"
 
     @property
     def way_out(self) -> str:

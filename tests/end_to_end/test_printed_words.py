@@ -1,0 +1,165 @@
+"""`explain` knows the words of every table and note that is printed, and each output counts characters in one way."""
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from repoeval_bench.cli.explain import explain_command
+from repoeval_bench.report.text import CHARACTERS_NOTE
+from support.command import bench
+
+CHUNKERS = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=200")
+RULE = re.compile(r" ─+$")
+TERMS = (
+    *("sign-flip test", "Holm", "adjusted", "significant", "not significant", "primary", "detectable", "power", "micro"),
+    *("ceiling", "interval", "cluster", "gold", "leak", "truncated", "chunks", "knee of recall", "quantiles", "points"),
+    *("heterogeneity", "mean chunk", "best", "measured", "candidate", "query", "task"),
+)
+"""What notes and sentences say that is no everyday English."""
+
+JARGON = ("told apart", "rests on", "is shown", "signs flipped", "realised", "overall difference", "nws", "line_recall")
+"""Words that were hard to follow; `nws` is one of a name such as `max_nws` too."""
+
+
+def project(folder):
+    """Write 24 modules, in each two functions and a caller of those of the next: tasks that use definitions."""
+    folder.mkdir()
+    for i in range(24):
+        after = (i + 1) % 24
+        lines = [f"from part_{after} import gather_{after}, weigh_{after}", "", ""]
+        for name, verb, sign in (("gather", "Collect", "+"), ("weigh", "Judge", "*")):
+            lines += [
+                f"def {name}_{i}(items, limit={i + 3}):",
+                f'    """{verb} the items of shelf {i} up to a limit, the {name} of aisle {i % 7}."""',
+                f"    total_{i} = {i}",
+                f"    for position, item in enumerate(items[:limit + {i}]):",
+                f"        total_{i} = total_{i} {sign} len(item) {sign} position",
+                f"        if total_{i} > {100 + 13 * i}:",
+                f'            raise ValueError(f"shelf {i} is full at {{position}}")',
+                f"    return total_{i}",
+                *("", ""),
+            ]
+        lines += [
+            f"def report_{i}(boxes):",
+            f'    """Print what the boxes of branch {i} hold, heaviest first, for clerk {i % 5}."""',
+            f"    count_{i} = gather_{after}(boxes)",
+            f"    weight_{i} = weigh_{after}(boxes, limit=count_{i})",
+            f'    print("branch {i}", count_{i}, weight_{i})',
+            f"    return count_{i}, weight_{i}",
+        ]
+        (folder / f"part_{i}.py").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    """Command -> what it prints, of commands on a small benchmark ranked by BM25."""
+    folder = tmp_path_factory.mktemp("printed")
+    code, pack, runs, home = project(folder / "code"), folder / "pack", folder / "runs", folder / "home"
+    gates = folder / "gates.yaml"
+    gates.write_text("gates:\n  - {measure: ndcg@10, at_least: 0.1}\n  - {measure: lines found, max_drop: 0.9}\n")
+    printed = {}
+
+    def call(*words, out=runs):
+        options = () if out is None else ("--out", out)
+        done = bench(*words, *options, home=home)
+        assert done.code in (0, 1), done.err
+        printed[" ".join(map(str, words))] = done.out
+        return done
+
+    call("data", "build", code, "--resolve", "names", "--tasks", "60", out=pack)
+    shared = ("--source", pack, "--retriever", "bm25", "--protocol")
+    call("eval", *CHUNKERS, *shared, "uses")
+    call("eval", *CHUNKERS, *shared, "docstring")
+    call("eval", *CHUNKERS[:2], *shared, "context")
+    first, second = sorted(path.name for path in runs.iterdir() if "_uses_" in path.name)
+    for more in ((), ("--details",)):
+        call("eval", *CHUNKERS[:2], *shared, "uses", *more)
+        call("compare", first, second, *more)
+        call("recommend", code, "--retriever", "bm25", *CHUNKERS, "--sizes", "200,400", *more, out=folder / "answer")
+    call("segments", first)
+    call("segments", first, second)
+    call("diff", first, second)
+    call("gate", first, "--config", gates, "--baseline", second)
+    call("leaderboard")
+    call("runs")
+    call("chunk-stats", code, out=None)
+    call("chunk-stats", code, "--against", code, out=None)
+    call("report", first, second, "-o", folder / "page.html")
+    printed["report"] = (folder / "page.html").read_text(encoding="utf-8")
+    return printed
+
+
+def explained(word):
+    return CliRunner().invoke(explain_command, [word]).exit_code == 0
+
+
+def tables(text):
+    """(headings, rows) of each table of a terminal's text: cells are where the headings are, two blanks apart."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        if RULE.match(line):
+            body = []
+            for row in lines[at + 1 :]:
+                if not row.strip():
+                    break
+                body.append(row)
+            yield [head for head in re.split(r"\s{2,}", lines[at - 1].strip()) if head], body
+
+
+def test_every_heading_is_explained(outputs):
+    """The columns of every table, as they are printed."""
+    heads = {head for text in outputs.values() for columns, _ in tables(text) for head in columns}
+    assert len(heads) > 60
+    assert sorted(head for head in heads if not explained(head)) == []
+
+
+def test_every_heading_of_the_page_is_explained(outputs):
+    """The cells that are headings in the tables of `report`, but the runs' own names."""
+    cells = re.findall(r'<th scope="col"[^>]*>(.*?)</th>', outputs["report"], re.DOTALL)
+    heads = {re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", cell)).strip() for cell in cells} - {"", "ast", "fixed"}
+    assert len(heads) > 10
+    assert sorted(head for head in heads if not explained(head)) == []
+
+
+def test_every_row_of_a_measure_or_mean_is_explained(outputs):
+    """The first cells below `measure` and `mean over`, verdicts and reasons below theirs."""
+    labels = set()
+    for text in outputs.values():
+        for columns, rows in tables(text):
+            cells = [re.split(r"\s{2,}", row.strip()) for row in rows]
+            if columns[0] in {"measure", "mean over", "by"}:
+                labels |= {row[0] for row, line in zip(cells, rows, strict=True) if line[1] != " " or columns[0] != "by"}
+            if columns[-1] in {"verdict", "why", "against the best"}:
+                labels |= {row[-1] for row in cells}
+    labels = {label for label in labels if re.search("[a-z]", label) and "-0" not in label and label != "code"}
+    assert len(labels) > 40
+    assert sorted(label for label in labels if not explained(label)) == []
+
+
+def test_every_term_of_the_notes_is_explained(outputs):
+    """What stands before a colon in a note, and the field's terms, each of which is printed somewhere."""
+    text = "\n".join(outputs[name] for name in outputs if name != "report").replace("\n  ", " ")
+    notes = set(re.findall(r"^ ?([a-zA-Z][a-z ]{0,24}): ", text, re.MULTILINE))
+    assert sorted(term for term in TERMS if term not in text) == []
+    assert sorted(term for term in {*TERMS, *notes} if not explained(term)) == []
+
+
+def test_words_that_were_hard_to_follow_are_gone(outputs):
+    """In nothing that a command prints; a measure has the name that tables give it."""
+    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(JARGON)})(?![\w@])")
+    said = [(name, match[0]) for name, text in outputs.items() if name != "report" for match in pattern.finditer(text)]
+    assert said == []
+
+
+def test_characters_have_one_footnote(outputs):
+    """At most one in an output, and one wherever characters are counted in a table or note."""
+    for name, text in outputs.items():
+        if name == "report":
+            continue
+        flat = re.sub(r"\s+", " ", text).lower()
+        assert flat.count(CHARACTERS_NOTE) <= 1, name
+        assert "non-whitespace" not in flat, name
+        if "characters" in flat.replace(CHARACTERS_NOTE, ""):
+            assert CHARACTERS_NOTE in flat, name
