@@ -73,7 +73,7 @@ def _by_words(heading: str) -> list[str]:
 
     What follows `minus` is the name of a run.
     """
-    words, found = [word.strip(",()") for word in heading.split() if not is_whole(word)], list[str]()
+    words, found = [word.strip(",()") for word in heading.split()], list[str]()
     while len(words) + len(found) > 1 and words:
         for end in range(len(words), 0, -1):
             if part := list(explanations(" ".join(words[:end]))):
@@ -81,7 +81,8 @@ def _by_words(heading: str) -> list[str]:
                 words = [] if words[0] == "minus" else words[end:]
                 break
         else:
-            return []
+            if not is_whole(words.pop(0)):
+                return []
     return list(dict.fromkeys(found))
 
 

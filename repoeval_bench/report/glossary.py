@@ -58,6 +58,8 @@ _TESTS = {
     "on new repositories": "The difference to expect of repositories that were not measured, with an interval over repositories.",
     "one file left out": "The lowest and highest difference when any one file is left out.",
     "one repository left out": "The lowest and highest difference when any one repository is left out.",
+    "on these repositories": "The difference on the repositories that were measured.",
+    "one new repository": "The range in which the difference of a single further repository is expected.",
     "between repositories": "How far the differences of single repositories lie apart.",
 }
 
@@ -102,12 +104,26 @@ _SEGMENTS = {
 }
 
 _OTHERS = {
+    "level": "What a task completes: a function's body, a line, or a call.",
+    "tasks": "The number of tasks.",
+    "task": "A piece of code that is to be written, and the prompt before it.",
+    "repository": "A project's code; a query usually searches its own repository only.",
+    "candidates": "The pieces of code that may become tasks by the rules.",
+    "left out": "What no rule admits, counted by reason.",
+    "tasks that use definitions": "The number of tasks that use a definition of the repository.",
+    "names": "The number of names in the lines to be written.",
+    "resolved": "The names whose definition in the repository was found, by where it was found.",
+    "without a definition": "The names without a definition in the repository, by reason.",
+    "unread": "The number of files that cannot be parsed.",
     "gate": "A limit on a run's score, below which a build fails.",
     "rule": "The limit of a gate: a least score, or the most that may be lost against the baseline.",
     "measured": "What the run reaches by the gate's measure.",
     "passed": "The gate's limit is kept, with the interval's end counted.",
     "FAILED": "The gate's limit is not kept.",
     "id": "The name of a run's folder.",
+    "note": "A remark that limits what a number or text says.",
+    "what": "The property that a row is about.",
+    "search": "The time or results of the search for a query.",
     "made": "When the run was finished.",
     "chunks": "The number of chunks.",
     "median": "The size that half of the chunks do not exceed, in characters.",
