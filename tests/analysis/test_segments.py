@@ -111,8 +111,8 @@ def test_how_much_a_difference_varies_is_a_range_with_intervals():
         "heterogeneity by hard: -0.2000 [-0.2000, -0.1383] (yes) to +0.3000 [+0.2495, +0.3000] (no); "
         "these intervals do not overlap"
     )
-    assert rest.startswith("none is shown by even: ")
-    assert heterogeneity_lines([by_even])[0].startswith("no heterogeneity is shown by even: ")
+    assert rest.startswith("no clear heterogeneity by even: ")
+    assert heterogeneity_lines([by_even])[0].startswith("no clear heterogeneity by even: ")
     assert heterogeneity([replace(easy, ci=None), hard]) == []
 
 

@@ -36,8 +36,8 @@ def run(command, *arguments, fails: type[BenchError] | None = None):
 
 def test_a_file_is_shown_chunk_by_chunk_with_lines_and_size(folder) -> None:
     out = run(chunk_command, folder / "a.py", "--chunker", "ast:max_nws=20").output
-    assert "── a.py:1-3 · 8 nws" in out
-    assert "── a.py:4-5 · 16 nws" in out
+    assert "── a.py:1-3 · 8 characters" in out
+    assert "── a.py:4-5 · 16 characters" in out
     assert "    return 'ä'\n" in out
 
 
