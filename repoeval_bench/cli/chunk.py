@@ -225,7 +225,17 @@ def _say_skipped(spec: str, skipped: Sequence[str], of: str = "") -> None:
 def _print_stats(found: Sequence[ChunkStats]) -> None:
     from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 
-    heads = ("files", "chunks", heading("mean_nws"), "median", "p95", "max", "definitions whole", "lines twice", "lines lost")
+    heads = (
+        "files",
+        "chunks",
+        heading("mean_nws"),
+        "median",
+        "p95",
+        "max",
+        "definitions whole",
+        "lines twice",
+        "lines lost",
+    )
     rows = [
         (
             row.spec,

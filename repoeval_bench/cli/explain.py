@@ -192,7 +192,11 @@ def _measures(name: str) -> Iterator[str]:
     if name in UNREGISTERED:
         yield f"measure {name}: {UNREGISTERED[name]} Scored for imported runs alone."
     # `list measures` writes the cutoff as a letter; `p (Holm)` is no precision with an option.
-    elif name.lower() != "p (holm)" and " " not in name.partition("@")[2] and is_measure(plain := name.removesuffix("@k").removesuffix("@B")):
+    elif (
+        name.lower() != "p (holm)"
+        and " " not in name.partition("@")[2]
+        and is_measure(plain := name.removesuffix("@k").removesuffix("@B"))
+    ):
         yield explain(plain)
 
 

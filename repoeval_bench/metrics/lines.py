@@ -61,7 +61,7 @@ DEFINITIONS = (
     _at_budget(
         name="line_recall",
         aliases=("lines",),
-        meaning="Share of the gold's non-blank lines read before the budget of B non-whitespace characters is spent.",
+        meaning="Share of the gold's non-blank lines read before the budget of B characters is spent.",
         formula="|collected and gold| / |gold|, over distinct non-blank lines, chunks read in order of rank",
         range="0..1; its ceiling depends on the chunker and B",
         avoid="B is far below the gold's own characters: no chunker can then score; use line_rprec or line_recall_auc",

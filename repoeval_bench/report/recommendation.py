@@ -103,9 +103,7 @@ def recommendation_table(found: Recommendation, *, details: bool = False) -> Tab
     notes = []
     if more := len(ranked) - len(shown):
         notes.append(f"{count(more, 'more candidate')}: --details")
-    notes.append(
-        f"score: the share found, averaged over reading up to 12,000 characters; {CHARACTERS_NOTE}"
-    )
+    notes.append(f"score: the share found, averaged over reading up to 12,000 characters; {CHARACTERS_NOTE}")
     notes.append("queries: " + ", ".join(f"{name} {number:,}" for name, number in _queries(found).items()))
     notes += [f"too few to decide: {line}, below {FEWEST_TASKS}" for line in _few(found)]
     notes += [f"skipped: {line}" for line in found.skipped]

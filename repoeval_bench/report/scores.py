@@ -146,7 +146,11 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
     return [
         *(line for run in runs for line in footnotes(run)),
         f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant",
-        *([CHARACTERS_NOTE] if any(run.metrics.chunk_nws or LINE_MEASURES[0] in run.metrics.micro for run in runs) else []),
+        *(
+            [CHARACTERS_NOTE]
+            if any(run.metrics.chunk_nws or LINE_MEASURES[0] in run.metrics.micro for run in runs)
+            else []
+        ),
         *(f"note: {caution}" for caution in cautions if caution),
         *(["ceilings are of a choice among hits with what they bring"] if any(r.metrics.expand for r in runs) else []),
     ]

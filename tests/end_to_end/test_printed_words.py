@@ -12,7 +12,17 @@ from support.command import bench
 CHUNKERS = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=200")
 RULE = re.compile(r" ─+$")
 TERMS = (
-    *("sign-flip test", "Holm", "adjusted", "significant", "not significant", "primary", "detectable", "power", "micro"),
+    *(
+        "sign-flip test",
+        "Holm",
+        "adjusted",
+        "significant",
+        "not significant",
+        "primary",
+        "detectable",
+        "power",
+        "micro",
+    ),
     *("ceiling", "interval", "cluster", "gold", "leak", "truncated", "chunks", "knee of recall", "quantiles", "points"),
     *("heterogeneity", "mean chunk", "best", "measured", "candidate", "query", "task"),
 )

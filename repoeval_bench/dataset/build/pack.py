@@ -113,7 +113,7 @@ def build_pack(
         for level, counted in content.levels.items():
             if counted.tasks < FEWEST_TASKS:
                 notify(
-                    f"note: {count(counted.tasks, f'{level} task')}: with fewer than {FEWEST_TASKS} no difference "
+                    f"note: {count(counted.tasks, f'{level} task')}: below {FEWEST_TASKS} no difference "
                     "between chunkers can be significant"
                 )
     return Pack(target, content)
