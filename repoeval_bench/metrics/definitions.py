@@ -92,7 +92,7 @@ DEFINITIONS = (
     _at_budget(
         name="definition_recall",
         aliases=("definitions",),
-        meaning="Share of the used definitions whose gold lines are all read before the budget of B characters is spent.",
+        meaning="Share of the used definitions whose gold lines are all read within the budget of B characters.",
         formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
         range="0..1; its ceiling depends on the chunker and B",
         avoid="a part of a definition helps too: use line_recall@B",

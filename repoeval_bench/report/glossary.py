@@ -9,7 +9,7 @@ _SCORES = {
     "mean over": "The queries or repositories whose average a row holds.",
     "micro": "The mean in which every query weighs the same.",
     "macro": "The mean in which every repository weighs the same, however few its queries.",
-    "95 % CI": "An interval that holds the true value in about 95 of 100 repetitions with other files of the same kind.",
+    "95 % CI": "An interval that holds the true value in about 95 of 100 repetitions with other such files.",
     "score": "The measure by which a protocol ranks runs, averaged over the queries or the repositories.",
     "ceiling": "The best score that any ranking of these chunks is known to reach.",
     "% of ceiling": "The score divided by its ceiling: what the ranking makes of these chunks.",
@@ -28,7 +28,7 @@ _SCORES = {
 
 _TESTS = {
     "minus": "The run's mean minus that of the run that is named.",
-    "verdict": "What the test says of a difference: better, worse, not significant, equal within a margin, or not tested.",
+    "verdict": "What the test says of a difference: better, worse, not significant, equal within, or not tested.",
     "better": "The mean is significantly higher, or lower where less of the measure is better.",
     "worse": "The mean is significantly lower, or higher where less of the measure is better.",
     "significant": "So large a difference would be rare if only chance made it: adjusted p is below 0.05.",
@@ -55,7 +55,7 @@ _TESTS = {
     "treatment": "The run that is compared with the baseline.",
     "cluster": "Queries that are drawn together because they are alike, mostly those of one file.",
     "difference": "The run's mean minus the baseline's, over the same queries.",
-    "on new repositories": "The difference to expect of repositories that were not measured, with an interval over repositories.",
+    "on new repositories": "The difference to expect of repositories that were not measured.",
     "one file left out": "The lowest and highest difference when any one file is left out.",
     "one repository left out": "The lowest and highest difference when any one repository is left out.",
     "on these repositories": "The difference on the repositories that were measured.",

@@ -122,7 +122,7 @@ def few_note(found: Sequence[SegmentMean | SegmentDifference]) -> str:
     if not small:
         return ""
     intervals = count(len(small), "interval is", "intervals are")
-    return f"note: {intervals} over fewer than {FEW_CLUSTERS} clusters ({_listed(small)}): one cluster can decide such an interval"
+    return f"note: {intervals} over fewer than {FEW_CLUSTERS} clusters ({_listed(small)}): one cluster can decide"
 
 
 def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:
