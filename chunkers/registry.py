@@ -152,9 +152,10 @@ def snippet_of(spec: str, language: str) -> Snippet:
 
 
 def _shortened(spec: Spec) -> str:
-    """Return a spec without the options that have their defaults anyway."""
+    """Return a spec without the options that have their defaults anyway, but for the first one, which is the size."""
     usual = choose("chunker", Spec(spec.name, spec.target, {})).options
-    params = {key: value for key, value in spec.params.items() if str(usual.get(key)) != value}
+    first = next(iter(spec.params), "")
+    params = {key: value for key, value in spec.params.items() if key == first or str(usual.get(key)) != value}
     return str(Spec(spec.name, spec.target, params))
 
 

@@ -77,7 +77,7 @@ def setup_lines(found: Recommendation) -> list[str]:
     lines = []
     for each in found.setups:
         lines.append(f"{each.snippet.framework:<{width}}  {each.snippet.code}")
-        unmeasured = "" if each.measured else "; not installed, so judged by other repositories alone"
+        unmeasured = "" if each.measured else "; not tried here, so judged by other repositories alone"
         chosen = found.decision is not None and each.label == found.decision.choice.name
         loss = "the choice" if chosen else f"{each.label}, loses about {_points(each.expected_loss)}"
         lines.append(f"{'':<{width}}  {loss}{unmeasured}")
