@@ -1,6 +1,6 @@
 """A picture of a report, such as the one in the README: docs/report.png is what this makes of the three chunkers' page.
 
-  .venv/bin/python scripts/screenshot.py results/report.html docs/report.png --height 0
+  .venv/bin/python scripts/screenshot.py results/report.html docs/report.png --height 860
 
 Needs chromium and chromium-driver (Debian's packages) and selenium, which `make test` installs.
 """
