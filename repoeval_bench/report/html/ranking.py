@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from repoeval_bench.report.html.runs import PageRun
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRow:
     """A run by its position on the page; of the best one `difference` is None. `cost` is None where it is unknown."""
 
@@ -48,10 +48,12 @@ def ranking(runs: Sequence[PageRun], found: Verdict) -> Ranking:
         unit, read = "tokens", [None if each is None else each * ratio for each in read]
     by_name = {each.treatment: each for each in found.differences if each.measure == found.measure}
     best = position[found.reference.run_id]
-    rows = [RankedRow(best, found.reference.mean, None, "best" if found.others else "", read[best])]
+    first = "best" if found.others else ""
+    rows = [RankedRow(run=best, score=found.reference.mean, difference=None, outcome=first, cost=read[best])]
     for rival in found.others:
         at, each = position[rival.run.run_id], by_name[rival.run.name]
-        rows.append(RankedRow(at, rival.run.mean, each.difference, full_outcome_name(each.verdict), read[at]))
+        outcome = full_outcome_name(each.verdict)
+        rows.append(RankedRow(run=at, score=rival.run.mean, difference=each.difference, outcome=outcome, cost=read[at]))
     return Ranking(
         measure=heading(found.measure),
         unit=unit,
