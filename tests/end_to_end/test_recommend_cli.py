@@ -93,7 +93,10 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert sum(each["probability"] for each in candidates) == pytest.approx(1)
     assert [each["protocol"] for each in found["evidence"]] == ["docstring"]
     assert found["too_few_queries"].keys() <= {"uses"}
-    assert (out / "page.html").read_text().startswith("<!doctype html>")
+    page = (out / "page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    head = page[page.index('id="h-answer"') :].partition("</h2>")[0]
+    assert found["choice"]["name"].partition(" at ")[0] in head
     assert [path.name[:8] for path in (out / "packs").iterdir()] == ["project-"]
 
 
