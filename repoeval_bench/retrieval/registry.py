@@ -85,7 +85,7 @@ RETRIEVERS = (
     ),
     Row(
         name="oracle",
-        meaning="the relevant chunks first, by gain, ties by most new gold lines a character: the ceiling",
+        meaning="the relevant chunks by gain, of equals those with most new gold lines a character: the ceiling",
         where="repoeval_bench.retrieval.bounds:OracleRetriever",
         final=True,
     ),
