@@ -239,6 +239,17 @@ def facts_at(line, text=SOURCE, length=1):
     )["t"]
 
 
+@pytest.mark.parametrize("deep", ["x = a" + ".b()" * 30_000, "x = a" + " + a" * 100_000])
+def test_of_code_that_is_nested_too_deeply_for_the_parser_nothing_is_known(deep):
+    """It ended the command with a traceback."""
+    assert facts_at(2, f"def f(a):\n    {deep}\n    return x\n")["nesting_depth"] in (None, 0)
+
+
+def test_a_chain_of_elif_is_not_nested():
+    text = "def f(a):\n    if a: pass\n" + "".join(f"    elif a == {n}: pass\n" for n in range(700)) + "    return 1\n"
+    assert facts_at(500, text)["nesting_depth"] == 0
+
+
 @pytest.mark.parametrize(
     ("line", "lines", "depth", "docstring", "method"),
     [

@@ -9,6 +9,7 @@ import pytest
 from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
+from repoeval_bench.core.syntax import Parsed
 
 
 def cut(text: str, path: str = "m.py", **options: object) -> list[Chunk]:
@@ -166,6 +167,16 @@ def test_positions_are_characters_where_bytes_and_lines_disagree() -> None:
 def test_ten_thousand_levels_need_no_recursion(text: str) -> None:
     chunks = cut(text)
     assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_a_long_sum_is_opened_at_its_line_ends(monkeypatch) -> None:
+    """It is as many nodes in each other as it has signs; those on one line are passed over."""
+    opened = []
+    children = Parsed.children
+    monkeypatch.setattr(Parsed, "children", lambda parsed, node: opened.append(node) or children(parsed, node))
+    text = "x = (a\n" + ("  + a" + " + a" * 19 + "\n") * 100 + ")\n"
+    assert "".join(chunk.text for chunk in cut(text)) == text
+    assert len(opened) < 2 * 100 + 20
 
 
 def test_time_grows_with_the_file_and_not_with_its_square() -> None:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, tokens_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.uses.steps import TooManyStepsError
 from repoeval_bench.protocols.uses import with_used
 from support.codebase import ASIDE, CODE, LEFT_OUT, commit, write_code
 
@@ -373,6 +375,62 @@ def test_names_of_a_repository_that_is_too_large_are_not_resolved(code, tmp_path
         assert counted.uses is not None
         assert counted.uses.unread == counted.tasks
         assert counted.uses.names == 0
+
+
+def test_a_file_is_read_once_for_all_candidates_in_it(tmp_path, monkeypatch):
+    """A file with many candidates took the square of its length, and more so where few of them were distinct."""
+    folder = tmp_path / "code"
+    folder.mkdir()
+    lines = "".join(f"    total = total + weigh_{n}(value, {n})\n" for n in range(300))
+    (folder / "a.py").write_text(f"def first(value):\n    total = 0\n{lines}    return total\n")
+    read = []
+    monkeypatch.setattr("repoeval_bench.dataset.build.pack.decode", lambda raw: read.append(raw) or raw.decode())
+    pack = build(tmp_path / "p", folder, resolve="no")
+    assert pack.content.levels["line"].candidates == 300
+    assert len(read) == 1
+
+
+def test_tasks_of_too_many_steps_are_counted_as_unread(code, tmp_path, monkeypatch):
+    monkeypatch.setattr("repoeval_bench.dataset.uses.steps.Steps.take", too_many)
+    said = []
+    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p", notify=said.append)
+    unread = sum(each.uses.unread for each in pack.content.levels.values())
+    assert unread > 0
+    assert any(line.startswith(f"note: {unread} tasks of mixed left unread") for line in said)
+
+
+def too_many(*_):
+    raise TooManyStepsError
+
+
+LONG = {
+    "calls.py": "def f(a):\n    b = 1\n    c = (a\n" + "        .b()\n" * 30_000 + "    )\n    return b, c\n",
+    "sum.py": "def f(a):\n    b = 1\n    c = (a\n"
+    + ("        + a" + " + a" * 19 + "\n") * 5_000
+    + "    )\n    return b, c\n",
+    "sum.ts": "function f(a: number) {\n  let b = 1;\n  b = a" + " + a\n" * 100_000 + ";\n  return b;\n}\n",
+    "ifs.ts": "function f(a: number) {\n  let b = 1;\n"
+    + "if (a > 1) {\n" * 10_000
+    + "b = a;\n"
+    + "}\n" * 10_000
+    + "  return b;\n}\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_long_and_deep_code_is_read_or_counted(name, code, tmp_path):
+    """What is nested more deeply than its parser goes is unread, and the rest of the source is as without it."""
+    folder = tmp_path / "mixed"
+    shutil.copytree(code, folder)
+    before = build(tmp_path / "before", folder)
+    (folder / name).write_text(LONG[name])
+    after = build(tmp_path / "after", folder)
+    assert sum(after.content.sources[0].files.values()) == sum(before.content.sources[0].files.values()) + 1
+    for level, counted in after.content.levels.items():
+        more = counted.tasks - before.content.levels[level].tasks
+        assert counted.uses.unread >= more or not more
+        assert counted.uses.tasks == before.content.levels[level].uses.tasks
 
 
 def test_few_tasks_are_said(code, tmp_path):
