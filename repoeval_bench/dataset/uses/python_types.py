@@ -31,9 +31,8 @@ from repoeval_bench.dataset.uses.python_values import (
     own_nodes,
 )
 
-_DEPTH = 12
+_DEPTH, _TOO_FAR = 12, "farther"
 """Steps from one expression to the next; what lies farther is not known."""
-_TOO_FAR = "farther"
 
 
 class Types:
@@ -98,8 +97,7 @@ class Types:
 
     def _asked(self, key: object) -> bool:
         """Whether something is being worked out already: what asks for it then goes without."""
-        if key in self._busy:
-            self._cut.add(key)
+        self._cut |= {key} & self._busy
         return key in self._busy
 
     def _infer(self, node: ast.expr, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression

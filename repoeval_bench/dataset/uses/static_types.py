@@ -7,6 +7,7 @@ alone. What a name means without an object is for `VisibleNames` to say.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,7 +32,6 @@ from repoeval_bench.dataset.uses.static_nodes import (
     SAME,
     arguments_of,
     bare_type,
-    called_with,
     callee_of,
     head_of,
     steps_of,
@@ -63,19 +63,17 @@ class Value:
 
 
 _OUTSIDE = Value("", None)
-_NOTHING = Value(" ", None)
 Members = Sequence[tuple[str, Parsed]] | None
 """(file, definition) of each; None where what a name is looked up in is known, and of no file here."""
 
 
-class StaticTypes:
+class StaticTypes(ABC):
     """The types of the files of one repository, worked out when they are asked for."""
 
     def __init__(self, trees: Trees, names: VisibleNames) -> None:
         self._trees, self._names = trees, names
         self.bindings = Bindings(trees)
         self._known: dict[tuple[str, int, int, int], Value | None] = {}
-        self._literals: dict[tuple[str, int], Value | None] = {}
         self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
         self._depth = 0
 
@@ -85,88 +83,14 @@ class StaticTypes:
         Trees are kept as long as a value of them is.
         """
         self._known.clear()
-        self._literals.clear()
         self.bindings.begin()
         self._depth = 0
         if len(self._nodes) > _KEPT:
             self._nodes.clear()
 
+    @abstractmethod
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
-        """Whether a name at a place is looked up in something, and what of that it then is.
-
-        Nothing where it is not known what it is looked up in.
-        """
-        owner = self._owner(path, node)
-        if owner is None or owner is _NOTHING:
-            return owner is None, ()
-        found = self.members(owner, text_of(node))
-        return True, self._names.fitting(found, called_with(node)) if found else found
-
-    def _owner(self, path: str, node: Node) -> Value | None:
-        """What a name is looked up in, also where a literal or a pattern names a member.
-
-        `_NOTHING` where it is alone.
-        """
-        receiver, parent = receiver_of(node), node.parent
-        if receiver is not None:
-            # Of what is above a class `VisibleNames` knows.
-            return None if text_of(receiver) in ("super", "base") else self.of(path, receiver)
-        holder = parent.parent if parent is not None else None
-        if parent is None or holder is None:
-            return _NOTHING
-        if parent.type == "literal_element" and holder.type == "keyed_element" and parent == child(holder, "key"):
-            owner = self._literal(path, holder.parent)
-            return _NOTHING if owner is not None and self._step(owner, "item") is not None else owner
-        if parent.type in ("field_initializer", "shorthand_field_initializer") and node == (
-            child(parent, "field") or node
-        ):
-            made = holder.parent
-            if made is not None and made.type == "struct_expression":
-                return self._typed(path, child(made, "name"))
-            return self._around(path, node) if self._names.family(path) == "c" else None
-        if parent.type == "field_pattern" and node == child(parent, "name"):
-            return self._typed(path, child(holder, "type"))
-        if parent.type == "assignment_expression" and holder.type == "initializer_expression":
-            return self.of(path, holder.parent) if node == child(parent, "left") else _NOTHING
-        return self._of_case(path, node) if parent.type == "switch_label" else _NOTHING
-
-    def _of_case(self, path: str, node: Node) -> Value | None:
-        """The enumeration that the name after `case` is of, alone in Java; `_NOTHING` where it is another constant."""
-        at: Node | None = node
-        while at is not None and at.type != "switch_expression":
-            at = at.parent
-        owner = self.of(path, child(at, "condition"))
-        if owner is not None and self.members(owner, text_of(node)):
-            return owner
-        line = self._trees.of(path).span(node).start
-        found = self._names.bare(path, LineSpan(line, line + 1), text_of(node))[0]
-        return _NOTHING if any(each.kind != "class" for _, each in found) else None
-
-    def _literal(self, path: str, body: Node | None) -> Value | None:
-        """The type of the literal of Go that these braces are of, worked out once: each asks for what is around it."""
-        if body is None:
-            return None
-        key = path, body.start_byte
-        if key not in self._literals:
-            self._names.steps.take()
-            self._literals[key] = self._of_literal(path, body)
-        return self._literals[key]
-
-    def _of_literal(self, path: str, body: Node) -> Value | None:
-        of = body.parent
-        if of is None:
-            return None
-        if of.type == "composite_literal":
-            return self._typed(path, child(of, "type"))
-        holder = of.parent
-        if of.type == "literal_element" and holder is not None and holder.type == "keyed_element":
-            key = child(holder, "key")
-            whole = self._literal(path, holder.parent)
-            named = key.named_children[0] if key is not None and key.named_children else None
-            if whole and named is not None and named.type == "identifier" and (found := self.named(path, named)[1]):
-                return self._of_definition(*found[0])
-            return self._step(whole, "item")
-        return self._step(self._literal(path, holder), "item") if of.type == "literal_element" else None
+        """Whether a name at a place is looked up in something, and what of that it then is."""
 
     def of(self, path: str, node: Node | None) -> Value | None:
         """What an expression is; None where that is not known."""
@@ -184,10 +108,10 @@ class StaticTypes:
     def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
         kind = node.type
         if text_of(node) in OWN[self._names.family(path) or ""]:
-            return self._around(path, node)
+            return self.around(path, node)
         if kind in ("bracketed_type", *GENERIC):
             named = child(node, "name")
-            return self.of(path, named) if kind == "template_function" else self._typed(path, bare_type(node))
+            return self.of(path, named) if kind == "template_function" else self.typed(path, bare_type(node))
         if kind in _NAMES and node.parent is not None and node.parent.type == "field_pattern":
             return self._first(self.named(path, node)[1])
         if kind in _NAMES:
@@ -198,18 +122,18 @@ class StaticTypes:
         if kind in CALLS:
             return self._of_call(path, node)
         if kind in MADE:
-            return self._typed(path, child(node, "type", "name"))
+            return self.typed(path, child(node, "type", "name"))
         if kind in CAST:
-            return self._typed(path, child(node, "type", "right"))
+            return self.typed(path, child(node, "type", "right"))
         if kind == "try_expression":
-            return self._step(self.of(path, node.named_children[0]), "inside")
+            return self.step(self.of(path, node.named_children[0]), "inside")
         if kind in SAME and node.named_children:
             inner = child(node, "operand", "function", "argument", "value", "condition", "right")
             inside = self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
             received = kind == "unary_expression" and text_of(node).startswith("<-")
-            return self._step(inside, "item") if received else inside
+            return self.step(inside, "item") if received else inside
         if kind in ITEMS and node.named_children:
-            return self._step(self.of(path, node.named_children[0]), "item")
+            return self.step(self.of(path, node.named_children[0]), "item")
         if kind in ("func_literal", "closure_expression", "lambda_expression"):
             return Value(path, node)
         return _OUTSIDE if kind in LITERALS else None
@@ -221,9 +145,9 @@ class StaticTypes:
             line = self._trees.of(path).span(node).start
             found, reason = self._names.bare(path, LineSpan(line, line + 1), name)
             return self._first(found) if found else _OUTSIDE if reason == "third party" else None
-        value = self._typed(path, bound.typed) if bound.typed is not None else self.of(path, bound.value)
+        value = self.typed(path, bound.typed) if bound.typed is not None else self.of(path, bound.value)
         for step in bound.steps:
-            value = self._step(value, step)
+            value = self.step(value, step)
         return value
 
     def _of_member(self, path: str, node: Node, name: Node) -> Value | None:
@@ -245,9 +169,9 @@ class StaticTypes:
         return Value(path, node) if self._names.types(path, steps_of(node))[0] else None
 
     def _first(self, found: Members) -> Value | None:
-        return self._of_definition(*found[0]) if found else None
+        return self.of_definition(*found[0]) if found else None
 
-    def _of_definition(self, path: str, parsed: Parsed) -> Value | None:
+    def of_definition(self, path: str, parsed: Parsed) -> Value | None:
         """What a name that is defined so is."""
         node = self._node(path, parsed)
         if node is None:
@@ -258,7 +182,7 @@ class StaticTypes:
             return Value(path, node)
         if node.type in ("enum_variant", "enum_constant", "enum_member_declaration", "enumerator"):
             around = self._names.defined(path)[parsed.parent] if parsed.parent is not None else None
-            return self._of_definition(path, around) if around is not None else None
+            return self.of_definition(path, around) if around is not None else None
         parts = (each for each in node.named_children if child(each, "type", "value") is not None)
         of = node if child(node, "type", "value") is not None else next(parts, None)
         typed, value = child(of, "type"), child(of, "value")
@@ -266,7 +190,7 @@ class StaticTypes:
             names = [text_of(each) for each in node.children_by_field_name("name")]
             at = names.index(parsed.name) if parsed.name in names else 0
             value = value.named_children[at] if at < len(value.named_children) else None
-        return self._typed(path, typed) if typed is not None else self.of(path, value)
+        return self.typed(path, typed) if typed is not None else self.of(path, value)
 
     def _node(self, path: str, parsed: Parsed) -> Node | None:
         """The syntax node of a definition, of several in one declaration its own."""
@@ -279,7 +203,7 @@ class StaticTypes:
             return next((each for each, name in names if text_of(name) == parsed.name), node)
         return node
 
-    def _around(self, path: str, node: Node) -> Value | None:
+    def around(self, path: str, node: Node) -> Value | None:
         """What `this` is of."""
         at: Node | None = node
         while at is not None and at.type not in CLASSES:
@@ -297,11 +221,11 @@ class StaticTypes:
         name = text_of(function)
         if name in ("new", "make", "append") and path.endswith(".go") and arguments is not None:
             first = next(iter(arguments.named_children), None)
-            return self.of(path, first) if name == "append" else self._typed(path, first)
+            return self.of(path, first) if name == "append" else self.typed(path, first)
         template = next((each for each in (function, child(function, "name")) if each and each.type in GENERIC), None)
         made = child(template, "arguments")
         if made is not None and re.match(r"(std::)?(make_unique|make_shared|\w+_cast)\b", name):
-            return self._typed(path, made.named_children[0] if made.named_children else None)
+            return self.typed(path, made.named_children[0] if made.named_children else None)
         alone = node.type != "method_invocation" or child(node, "object") is None
         called = self.of(path, function) if alone else self._first(self.named(path, function)[1])
         method = child(function, "field", "name") if function.type in DOTTED else function
@@ -316,8 +240,8 @@ class StaticTypes:
             return of
         head = head_of(of.node)
         if head in INSIDE and name in OPENS:
-            return self._step(of, "inside")
-        return self._step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in HELD) else None
+            return self.step(of, "inside")
+        return self.step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in HELD) else None
 
     def _result(self, called: Value) -> Value | None:
         """What a function gives; a class gives its own kind."""
@@ -328,13 +252,14 @@ class StaticTypes:
         if node.type in ("constructor_declaration", "type_identifier", "identifier", "generic_type", "qualified_type"):
             return called
         if result is not None and result.type == "parameter_list" and result.named_child_count == 1:
-            return self._step(Value(called.path, result), 0)
-        return self._typed(called.path, result)
+            return self.step(Value(called.path, result), 0)
+        return self.typed(called.path, result)
 
-    def _typed(self, path: str, node: Node | None) -> Value | None:
+    def typed(self, path: str, node: Node | None) -> Value | None:
+        """A value of the type that is written at a node."""
         return Value(path, node) if node is not None else None
 
-    def _step(self, of: Value | None, step: Step) -> Value | None:
+    def step(self, of: Value | None, step: Step) -> Value | None:
         """What is inside a value, or one of several."""
         node = bare_type(of.node) if of is not None and of.node is not None else None
         if of is None or node is None:
@@ -342,7 +267,7 @@ class StaticTypes:
         if isinstance(step, int):
             parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
             one = child(parts[step], "type") or parts[step] if step < len(parts) else None
-            return self._typed(of.path, one) if parts or step else of
+            return self.typed(of.path, one) if parts or step else of
         if node.type in HELD:
             held = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(of.path, held)
@@ -355,7 +280,7 @@ class StaticTypes:
             spec = self._node(path, parsed)
             written = child(spec, "type") if spec is not None and spec.type in ("type_spec", "type_item") else None
             if written is not None and written.type in HELD:
-                return self._step(Value(path, written), "item")
+                return self.step(Value(path, written), "item")
         if self._names.family(of.path) == "c":  # what a pointer leads to
             return of
         return None
@@ -388,7 +313,7 @@ class StaticTypes:
         if node.type in HELD or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
         if text_of(node) == "Self":
-            inner = self._around(of.path, node)
+            inner = self.around(of.path, node)
             return self._members(inner, name, tried) if inner is not None else ()
         if not (steps := steps_of(node)):
             return ()
@@ -414,7 +339,7 @@ class StaticTypes:
         for path, parsed in self._classes(of) if of is not None and of.path.endswith(".go") else ():
             for steps in self.embedded(path, parsed):
                 if steps and steps[-1] == name and (found := self._names.types(path, steps)[0]):
-                    return self._of_definition(*found[0])
+                    return self.of_definition(*found[0])
         return None
 
     def embedded(self, path: str, parsed: Parsed) -> Iterable[Sequence[str]]:

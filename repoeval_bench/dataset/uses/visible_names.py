@@ -14,7 +14,7 @@ from repoeval_bench.dataset.uses.file_definitions import IMPLICIT, FileDefinitio
 from repoeval_bench.dataset.uses.imports import EVERY, Import, Imports
 from repoeval_bench.dataset.uses.script_trees import Trees
 from repoeval_bench.dataset.uses.static_nodes import may_take, parameters_of
-from repoeval_bench.dataset.uses.static_types import StaticTypes
+from repoeval_bench.dataset.uses.static_places import StaticPlaces
 
 if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition as Parsed
@@ -35,7 +35,7 @@ class VisibleNames(FileDefinitions):
         self.steps = steps
         self._imports = Imports(self._files)
         self._trees = Trees(self._files, self._imports, steps)
-        self._static = StaticTypes(self._trees, self)
+        self._static = StaticPlaces(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 
