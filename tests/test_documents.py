@@ -48,7 +48,7 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(document):
 
 @every_document
 def test_every_command_exists(document):
-    named = re.findall(r"\brepoeval-bench +([a-z][a-z-]*)", code(document))
+    named = re.findall(r"\brepoeval-bench +([a-z][a-z-]*)(?![\w-])", code(document))
     assert set(named) <= set(COMMANDS)
 
 

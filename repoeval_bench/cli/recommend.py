@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.analysis.recommendation import Recommendation, check_recommendation, recommend
+from repoeval_bench.analysis.recommendation import check_recommendation, recommend
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_table
 from repoeval_bench.cli.echo import echo
@@ -43,6 +43,9 @@ from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RecommendRequest, eval_line, shell_line
 from repoeval_bench.runs.store import check_writable
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.evidence import Recommendation
 
 _OF_DATA = {"questions", "limit"}
 _CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA or name not in DataRequest.model_fields]

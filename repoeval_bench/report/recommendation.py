@@ -15,7 +15,7 @@ from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.arms import Arm
-    from repoeval_bench.analysis.recommendation import Evidence, Recommendation
+    from repoeval_bench.analysis.evidence import Evidence, Recommendation
     from repoeval_bench.analysis.shrinkage import RankedCandidate
 
 _FINDS = {

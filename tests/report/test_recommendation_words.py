@@ -5,7 +5,7 @@ import numpy as np
 from repoeval_bench.analysis.arms import Arm
 from repoeval_bench.analysis.choosing import choose, verdict_on
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.recommendation import conclude, evidence_of
+from repoeval_bench.analysis.evidence import conclude, evidence_of
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.choosing import choice_sentences, choice_table
 from repoeval_bench.report.paper import paper_table

@@ -1,0 +1,282 @@
+"""What runs of candidates say: the evidence of each question, and the choice with what it may cost. It runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.analysis.arms import SIZES, Arm
+from repoeval_bench.analysis.boards import load_boards
+from repoeval_bench.analysis.choosing import READ, verdict_on
+from repoeval_bench.analysis.comparable import headline_measure, run_names
+from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.shrinkage import Decision, Posterior, Prior, combine, decide, only, shrink, with_unmeasured
+from repoeval_bench.analysis.statistics import SEED, Sample
+from repoeval_bench.analysis.verdicts import Outcome, Verdict, pairs_with
+from repoeval_bench.chunkers.registry import FRAMEWORKS, OWN, of_size, snippet_of
+from repoeval_bench.core.notebook import html_table
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.dataset.pack import FEWEST_TASKS
+from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.request import EMBEDDER, RunRequest
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.core.parts import Snippet
+    from repoeval_bench.runs.records import Headline
+    from repoeval_bench.runs.view import RunView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one protocol by one retriever says of the candidates, each named by its label.
+
+    `means` are of the protocol's headline `measure`, from 0 to 1, `over` queries or repositories. `tokens` is what the
+    first `READ` chunks of a query come to, by the rule `code` (docs/packs.md). `cut` is the share of a candidate's
+    chunks that the embedding model does not read whole; None by a retriever without a model. `comparisons` and
+    `verdict` are over all pairs of runs, as `compare` has them. `better` and `worse` are the candidates that are so
+    significantly, beside the choice.
+    """
+
+    setting: RunRequest
+    measure: str
+    over: Headline
+    clustered_by: str
+    n_queries: int
+    n_clusters: int
+    means: Mapping[str, float]
+    tokens: Mapping[str, float | None]
+    cut: Mapping[str, float | None]
+    runs: Mapping[str, RunView]
+    posterior: Posterior
+    comparisons: Sequence[Comparison]
+    verdict: Verdict
+    better: frozenset[str] = frozenset()
+    worse: frozenset[str] = frozenset()
+
+    @property
+    def protocol(self) -> str:
+        """What is asked."""
+        return self.setting.protocol
+
+    @property
+    def retriever(self) -> str:
+        """By what chunks are ranked."""
+        return self.setting.retriever
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """How to make a candidate elsewhere: the Python to paste, and whether its chunks were measured on this code."""
+
+    label: str
+    snippet: Snippet
+    expected_loss: float
+    loss_95: float
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Recommendation:
+    """Which candidate to use, what it costs if another is better, and the evidence.
+
+    `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
+    `by_retriever` has what each retriever alone would choose. `arms` are the candidates by label. `setups` has one for
+    each framework, that of the choice first. `language` is that of most of the code. `few` has the
+    number of queries of each protocol that has too few to decide, `skipped` a line for everything else that was not
+    asked or not made, `n_failed` of the runs because they failed.
+    """
+
+    data: str
+    language: str
+    evidence: tuple[Evidence, ...]
+    decision: Decision | None
+    by_retriever: Mapping[str, str]
+    arms: Mapping[str, Arm]
+    setups: tuple[Setup, ...]
+    few: Mapping[str, int]
+    skipped: tuple[str, ...]
+    n_failed: int
+    runs: tuple[Path, ...]
+
+    @property
+    def choice(self) -> Arm | None:
+        """The candidate to use; None where there is too little data."""
+        return None if self.decision is None else self.arms[self.decision.choice.name]
+
+    @property
+    def n_files(self) -> int:
+        """The most files that the queries of one protocol are of."""
+        return max((each.n_clusters for each in self.evidence), default=0)
+
+    def tokens(self, label: str) -> float | None:
+        """What a query costs that reads the first `READ` chunks of a candidate; the mean over the evidence."""
+        costs = [cost for each in self.evidence if (cost := each.tokens.get(label)) is not None]
+        return sum(costs) / len(costs) if costs else None
+
+    def __repr__(self) -> str:
+        return f"<Recommendation {self.choice.label if self.choice else 'without a choice'}>"
+
+    def _repr_html_(self) -> str:
+        """Every candidate with its means and its expected loss."""
+        columns = [f"{each.protocol} by {each.retriever}" for each in self.evidence]
+        ranked = self.decision.candidates if self.decision else ()
+        rows = [
+            (one.name, *(f"{each.means[one.name]:.4f}" for each in self.evidence), f"{one.expected_loss:.4f}")
+            for one in ranked
+        ]
+        return html_table(f"{repr(self)[1:-1]} ({self.data})", ("candidate", *columns, "expected loss"), rows)
+
+
+def evidence_of(
+    setting: RunRequest, made: Sequence[tuple[Arm, RunView]], tokens_per_nws: float, language: str
+) -> Evidence:
+    """Return what the runs of one protocol and retriever say, each with its candidate."""
+    runs = [run for _, run in made]
+    labels = [arm.label for arm, _ in made]
+    measure, over = headline_measure(runs), runs[0].metrics.headline
+    joined = together([run.scores for run in runs])
+    scores = joined[0]
+    table = np.column_stack([each.values[measure] for each in joined])
+    sample = Sample.of(table, scores.clusters, scores.repos, over)
+    costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
+    prior = _prior(language, setting, [arm for arm, _ in made])
+    comparisons = compare(runs, measures=[measure])
+    return Evidence(
+        setting=setting,
+        measure=measure,
+        over=over,
+        clustered_by=scores.clustered_by,
+        n_queries=len(scores),
+        n_clusters=sample.n_clusters,
+        means={label: run.metrics.over(over)[measure] for label, run in zip(labels, runs, strict=True)},
+        tokens=dict(zip(labels, costs, strict=True)),
+        cut={label: _cut_share(run) for label, run in zip(labels, runs, strict=True)},
+        runs=dict(zip(labels, runs, strict=True)),
+        posterior=shrink(sample, prior, labels, costs),
+        comparisons=comparisons,
+        verdict=verdict_on(runs, comparisons),
+    )
+
+
+def _prior(language: str, setting: RunRequest, arms: Sequence[Arm]) -> Prior:
+    """Return what the boards lead to expect; they know vectors of the bundled model alone."""
+    retriever, embedder = (Spec.parse(spec).name for spec in (setting.retriever, setting.embedder))
+    ranked_by = embedder if setting.needs_vectors and embedder != EMBEDDER else retriever
+    candidates = [(Spec.parse(arm.name).name, arm.size) for arm in arms]
+    return load_boards().prior(language, setting.protocol, ranked_by, candidates)
+
+
+def _cut_share(run: RunView) -> float | None:
+    """Return which share of a run's chunks the embedding model does not read whole; None without a model."""
+    counts = run.metrics.counts
+    return counts.chunks_truncated / counts.chunks if counts.chunks_truncated and counts.chunks else None
+
+
+def conclude(
+    data: str,
+    language: str,
+    evidence: Sequence[Evidence],
+    *,
+    arms: Mapping[str, Arm],
+    skipped: Sequence[str],
+    n_failed: int,
+    runs: Sequence[Path],
+) -> Recommendation:
+    """Choose the candidate with the least expected loss over the evidence, where it has `FEWEST_TASKS` queries.
+
+    Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries decides nothing.
+    """
+    enough = [each for each in evidence if each.n_queries >= FEWEST_TASKS]
+    few = {each.protocol: each.n_queries for each in evidence if each not in enough}
+    decision: Decision | None = None
+    by_retriever: dict[str, str] = {}
+    setups: tuple[Setup, ...] = ()
+    all_arms = dict(arms)
+    if enough:
+        posterior = combine([(each.protocol, each.posterior) for each in enough])
+        decision = decide(posterior, _rng())
+        for each in dict.fromkeys(each.retriever for each in enough):
+            own = combine([(one.protocol, one.posterior) for one in enough if one.retriever == each])
+            by_retriever[each] = decide(own, _rng()).choice.name
+        others = _unmeasured(arms)
+        all_arms |= {arm.label: arm for arm in others}
+        setups = _setups(decision, posterior, language, enough, all_arms, others)
+        enough = [_with_tests(each, decision.choice.name) for each in enough]
+    return Recommendation(
+        data=data,
+        language=language,
+        evidence=tuple(enough),
+        decision=decision,
+        by_retriever=by_retriever,
+        arms=all_arms,
+        setups=setups,
+        few=few,
+        skipped=tuple(skipped),
+        n_failed=n_failed,
+        runs=tuple(runs),
+    )
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(SEED)
+
+
+def _with_tests(evidence: Evidence, choice: str) -> Evidence:
+    """Return the evidence with what the tests say of the choice, in the family of all pairs, as `compare` has it."""
+    runs = evidence.runs
+    names = dict(zip(run_names([*runs.values()]), runs, strict=True))
+    pairs = pairs_with(next(name for name, label in names.items() if label == choice), evidence.comparisons)
+    outcome = {names[each.treatment]: each.verdict.outcome for each in pairs}
+    return replace(
+        evidence,
+        better=frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
+        worse=frozenset(label for label, said in outcome.items() if said is Outcome.WORSE),
+    )
+
+
+def _unmeasured(arms: Mapping[str, Arm]) -> list[Arm]:
+    """Return the candidates of frameworks that are not installed, at the sizes of the others."""
+    measured = {arm.name for arm in arms.values()}
+    sizes = sorted({arm.size for arm in arms.values() if arm.size is not None}) or list(SIZES)
+    found = []
+    for name in FRAMEWORKS:
+        if name not in measured:
+            found += [Arm(name=name, size=size, spec=of_size(name, size)) for size in sizes]
+    return found
+
+
+def _setups(
+    decision: Decision,
+    posterior: Posterior,
+    language: str,
+    evidence: Sequence[Evidence],
+    arms: Mapping[str, Arm],
+    unmeasured: Sequence[Arm],
+) -> tuple[Setup, ...]:
+    """Return the choice's setup, and for each other framework that of its candidate with the least expected loss."""
+    ranked = [(one, True) for one in decision.candidates]
+    measured = [arms[name] for name in posterior.names]
+    for arm in unmeasured:
+        parts = []
+        for each in evidence:
+            prior = _prior(language, each.setting, [*measured, arm])
+            parts.append((each.protocol, with_unmeasured(only(each.posterior, posterior.names), prior, arm.label)))
+        ranked.append((decide(combine(parts), _rng()).candidate(arm.label), False))
+    ranked.sort(key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))
+    found: dict[str, Setup] = {}
+    for one, is_measured in ranked:
+        snippet = snippet_of(arms[one.name].spec, language)
+        if snippet.framework not in found and (not found or snippet.framework != OWN):
+            found[snippet.framework] = Setup(
+                label=one.name,
+                snippet=snippet,
+                expected_loss=one.expected_loss,
+                loss_95=one.loss_95,
+                measured=is_measured,
+            )
+    return tuple(found.values())
