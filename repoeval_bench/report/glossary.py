@@ -21,6 +21,8 @@ _SCORES = {
     "leak": "The share of the gold's lines that are in the query, and of the top 10 that overlap the prompt itself.",
     "gold": "The lines or definitions that a query should find.",
     "truncated": "Texts that are longer than the model reads, so that their ends are cut off.",
+    "difference to the best": "The run's score minus that of the best run.",
+    "tokens per query": "What ten chunks of a run's mean size come to, in tokens.",
     "query": "A question to the index: a prompt, a docstring, or a question of your own.",
     "protocol": "What is asked, what counts as found, and what a query may see.",
     "relevant": "How many chunks count as right answers to the query.",

@@ -141,8 +141,8 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> RunConfig:
     stored = stored_config(run)
     if refused := [spec for spec in code_named_by(stored) if spec not in allowed]:
         raise UsageError(
-            f"{run.run_id} names code or a server of its own: {', '.join(refused)}; it is not run because a folder "
-            f"says so: give {' '.join(f'--allow {shlex.quote(spec)}' for spec in refused)} if you trust it"
+            f"{run.run_id} names code or a server of its own; give "
+            f"{' '.join(f'--allow {shlex.quote(spec)}' for spec in refused)} if you trust it"
         )
     return stored
 

@@ -44,7 +44,7 @@ def test_eval_prints_the_table_and_what_stands_under_it(evaluate):
         assert piece in done.out
     assert "truncated by the model:" in done.out
     assert "queries with no relevant chunk:" in done.out
-    assert "characters (non-whitespace) mean" in done.out
+    assert "characters mean" in done.out
 
 
 def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(evaluate, tmp_path):

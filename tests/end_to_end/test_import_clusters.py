@@ -74,7 +74,7 @@ def mirrored(a, b):
             (other.p_adjusted, other.clustered_by, other.n_clusters),
         )
         yield one.ci, (-other.ci[1], -other.ci[0])
-        yield one.verdict, {"better": "worse", "worse": "better"}.get(other.verdict, other.verdict)
+        yield one.verdict, other.verdict.reversed()
 
 
 @pytest.mark.parametrize("gold_names", [False, True])

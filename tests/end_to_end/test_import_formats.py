@@ -197,7 +197,7 @@ def test_what_does_not_fit_is_one_sentence(made, by_ranx, tmp_path):
         ("a.lz4", b"", "it cannot be unpacked"),
         ("a.json", b'{"": {"a": 1}}', "ranx saves query -> document -> score"),
         pytest.param("a.parquet", b"PAR1", "no table with q_id, doc_id, score", marks=PARQUET),
-        ("a.gz", b"\x1f\x8bbroken", "cannot be read"),
+        ("a.gz", b"\x1f\x8bbroken", "cannot be unpacked"),
         ("a.trec", b"q Q0 a 1\n", "4 fields, not 6"),
         ("a.trec", b"q Q0 a 1 nan t\n", "is not a number"),
     ],

@@ -120,7 +120,7 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
     assert "q.jsonl:1: query: it is missing" in sentence("--queries", tmp_path / "q.jsonl")
     assert "leave out query= and exclusion=" in sentence("--protocol", "docstring", "--exclusion", "body")
     done = bench("sensitivity", "--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring", home=tmp_path)
-    assert "asks questions" in one_sentence(done, 2)
+    assert "protocol docstring is not of completion tasks" in one_sentence(done, 2)
 
 
 COMMANDS = {
