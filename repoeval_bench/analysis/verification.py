@@ -144,6 +144,13 @@ def _compare(run: RunView, again: Replay, benchmark: Benchmark, *, into: Path) -
     if settings := run.manifest.completion:
         made, other_tasks = _completed_again(run, settings, made, benchmark, into=into)
         found += other_tasks
+        if other_tasks:  # means over other tasks than the stored ceilings are of
+            return Verification(
+                run_id=run.run_id,
+                data=benchmark.label,
+                differences=tuple(found),
+                compared={COMPLETIONS: len(benchmark.tasks)},
+            )
     left_out = _AS_STORED | (set() if again.counts_tokens else _TOKENS)
     # Which pairs a model reads follows from a first stage that may differ in its last places.
     left_out |= _PAIRS if made.manifest.config and made.manifest.config.retriever_identity else set()
