@@ -51,6 +51,7 @@ def evaluate(mirror, warm_home, tmp_path):
     """Call `eval` on the mini benchmark with cached vectors."""
 
     def call(*arguments, **options):
-        return bench("eval", "--source", mirror, "--out", tmp_path / "results", *arguments, home=warm_home, **options)
+        out = () if "--out" in arguments else ("--out", tmp_path / "results")
+        return bench("eval", "--source", mirror, *out, *arguments, home=warm_home, **options)
 
     return call

@@ -153,7 +153,7 @@ def told_at_the_end(done, *names, of):
 def test_the_others_are_compared(places, name, further):
     done = ask(places, "compare", "ast", name, "fixed", further=further)
     told_at_the_end(done, name, of=3)
-    assert "1 other run failed and is not compared." in " ".join(done.out.split())
+    assert "1 other run failed and is not compared" in " ".join(done.out.split())
 
 
 def test_the_others_are_evaluated_and_json_has_the_reason(places):
@@ -293,7 +293,7 @@ def test_a_chunker_that_fails_at_other_sizes_alone_is_told(places):
     """It is compared as it is, and is missing among the matched ones with a reason."""
     done = ask(places, "sensitivity", "ast", f"py:{places['module']}:OneSize", "fixed", further=["--json", "--match"])
     assert done.code == 0, done.err
-    assert ":OneSize:max_nws=40: not matched (" in done.err
+    assert "OneSize:max_nws=40" in done.err
     assert "ValueError: no other size" in done.err
     found = [(each["sizes"].partition(":")[0], each["a"], each["b"]) for each in json.loads(done.out)]
     assert {sizes for sizes, *pair in found if "OneSize" in str(pair)} == {"nominal"}

@@ -10,26 +10,26 @@ from repoeval_bench.runs.ranker import FUSED, HALF, ROUNDED, tolerance_of
 from repoeval_bench.runs.records import RunConfig
 from support.command import bench
 from support.embedding_server import KEY
-from support.runs import config
+from support.runs import config, read_text, write_text
 
 CHUNKER = ("-c", "fixed:max_nws=400")
 
 
 def rewritten(folder, query, scores):
     """Give the first `len(scores)` chunks of a query these scores, in the log and in run.trec alike."""
-    rows = [json.loads(line) for line in (folder / "retrieved.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in read_text(folder / "retrieved.jsonl.gz").splitlines()]
     topk = next(row["topk"] for row in rows if row["query_id"] == query)
     given = [(score, each) for score, each in zip(scores, topk, strict=False)]
     given += [(each["score"], each) for each in topk[len(scores) :]]
     given.sort(key=lambda each: (each[0], each[1]["chunk_id"]), reverse=True)
     topk[:] = [each | {"rank": rank, "score": score} for rank, (score, each) in enumerate(given, start=1)]
-    (folder / "retrieved.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    lines = (folder / "run.trec").read_text().splitlines()
+    write_text(folder / "retrieved.jsonl.gz", "".join(json.dumps(row) + "\n" for row in rows))
+    lines = read_text(folder / "run.trec.gz").splitlines()
     tag = lines[0].split()[-1]
     ours = [f"{query} Q0 {each['chunk_id']} {each['rank']} {each['score']:.9g} {tag}" for each in topk]
     first = next(i for i, line in enumerate(lines) if line.startswith(f"{query} "))
     others = [line for line in lines if not line.startswith(f"{query} ")]
-    (folder / "run.trec").write_text("\n".join([*others[:first], *ours, *others[first:], ""]))
+    write_text(folder / "run.trec.gz", "\n".join([*others[:first], *ours, *others[first:], ""]))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def hashed(tmp_path_factory, mirror, home):
 def test_scores_may_differ_by_one_step_of_rounding(hashed, mirror, home, tmp_path, moved, holds):
     """That much another machine's last bits may move them; more is another ranking, with every score that follows."""
     folder = shutil.copytree(hashed, tmp_path / hashed.name)
-    row = json.loads((folder / "retrieved.jsonl").read_text().splitlines()[0])
+    row = json.loads(read_text(folder / "retrieved.jsonl.gz").splitlines()[0])
     rewritten(folder, row["query_id"], [round(row["topk"][0]["score"] + moved, 7)])
     done = bench("verify", folder, "--source", mirror, "--json", home=home)
     found = json.loads(done.out)
@@ -59,7 +59,7 @@ def test_scores_may_differ_by_one_step_of_rounding(hashed, mirror, home, tmp_pat
     assert (done.code == 0, found["holds"]) == (holds, holds), found["differences"][:4]
     assert found["moved"] == pytest.approx(max(moved, 0.0), abs=1e-7) or moved < 0
     if not holds:
-        assert {each["file"] for each in found["differences"]} >= {"run.trec"}
+        assert {each["file"] for each in found["differences"]} >= {"run.trec.gz"}
         assert any(each["value"].endswith("rank 1 by the request") for each in found["differences"])
 
 
