@@ -129,7 +129,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     assert bench("gate", run, "--config", gates, *out).code == 0
     assert bench("export", run, "--format", "csv", *out).code == 0
     assert "minus" in bench("export", run, cut["run_id"], "--format", "latex", "--plots", tmp_path / "p", *out).out
-    assert {path.stem.partition("-")[0] for path in (tmp_path / "p").iterdir()} == {"recall", "ndcg", "forest"}
+    assert {path.stem.partition("-")[0] for path in (tmp_path / "p").iterdir()} == {"recall", "ndcg"}
     assert "was imported" in one_sentence(bench("export", run, "--format", "markdown", *out), 2)
 
 
