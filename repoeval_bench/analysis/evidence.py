@@ -240,7 +240,7 @@ def _with_tests(evidence: Evidence, choice: str) -> Evidence:
 
 
 def _unmeasured(arms: Mapping[str, Arm]) -> list[Arm]:
-    """Return the candidates of frameworks that are not installed, at the sizes of the others."""
+    """Return the candidates of frameworks that were not tried here, at the sizes of the others."""
     measured = {arm.name for arm in arms.values()}
     sizes = sorted({arm.size for arm in arms.values() if arm.size is not None}) or list(SIZES)
     found = []
