@@ -22,13 +22,16 @@ PIP   := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q
 TOOL  := $(BIN)/repoeval-bench
 # Tests and benchmarks start hundreds of processes. Without bytecode each would compile every module again.
 COMPILED := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
+# The marks of tests that take long or need what is not everywhere; `make test` runs the others.
+LONG   := slow or network or full_data
+PYTEST ?=
 # Quote a value as one shell word.
 q = '$(subst ','\'',$(1))'
 ASK     = $(TOOL) --variables
 FROM    = $(call q,$(or $(SOURCE),auto))
 RUNS    = $(or $(OUT),results)
 
-.PHONY: help download recommend eval compare report leaderboard leaderboard-full run sensitivity reproduce test lint check docs bench clean
+.PHONY: help download recommend eval compare report leaderboard leaderboard-full run sensitivity reproduce test test-all lint check docs bench clean
 
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,8 +105,11 @@ sensitivity: .venv/run.stamp ## count the settings in which one chunker beats an
 reproduce: .venv/run.stamp ## reproduce published numbers, with causes
 	@$(ASK) reproduce --out $(call q,$(RUNS)/reproduce)
 
-test: .venv/dev.stamp ## run the whole test suite
-	@$(COMPILED) -m pytest -n auto --dist worksteal
+test: .venv/dev.stamp ## test what a change can break; minutes
+	@$(COMPILED) -m pytest -n auto --dist worksteal -m 'not ($(LONG))' $(PYTEST)
+
+test-all: .venv/dev.stamp ## run the long tests that test leaves out: full data, indexes, browsers, clusters, deep properties
+	@$(COMPILED) -m pytest -n auto --dist worksteal -m '$(LONG) or hypothesis' --hypothesis-profile deep $(PYTEST)
 
 lint: .venv/dev.stamp ## check style, types and architecture
 	@$(BIN)/ruff format --check .
@@ -111,8 +117,7 @@ lint: .venv/dev.stamp ## check style, types and architecture
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-check: lint ## check style, types and architecture, and run the fast tests
-	@$(COMPILED) -m pytest -n auto --dist worksteal -m 'not slow and not network and not full_data'
+check: lint test ## lint and test
 
 docs: .venv/dev.stamp ## build the documentation site into build/site; its notebooks are run
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q

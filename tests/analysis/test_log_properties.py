@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.analysis.intervals import quantile_interval, share_interval
@@ -16,10 +16,8 @@ from support.logs import MEASURES, by_name, chunks, judged, row
 IDS = "abcdefgh"
 rankings = st.lists(st.sampled_from(IDS), unique=True, max_size=8)
 golds = st.sets(st.sampled_from(IDS), max_size=4)
-FEW = settings(max_examples=30)
 
 
-@FEW
 @given(rankings, golds, st.dictionaries(st.sampled_from(IDS), st.integers(0, 2), min_size=1, max_size=5))
 def test_bounds_are_the_extremes_over_every_set_in_between(ranking, gold, grades):
     """Brute force: every subset of what the judge adds."""
@@ -38,7 +36,6 @@ def test_bounds_are_the_extremes_over_every_set_in_between(ranking, gold, grades
         assert each.both.value <= each.upper.value + 1e-12
 
 
-@FEW
 @given(st.lists(st.tuples(rankings, golds), min_size=1, max_size=4), st.integers(1, 4), st.data())
 def test_negatives_never_raise_a_measure(queries, n, data):
     """Unnamed, or any that are not relevant, retrieved or not; more of them never cost less."""
@@ -58,7 +55,6 @@ def test_negatives_never_raise_a_measure(queries, n, data):
             assert losses[1][name].value <= losses[0][name].value + 1e-12
 
 
-@FEW
 @given(rankings, golds, st.dictionaries(st.sampled_from(IDS), st.sampled_from(["2024-01-01", "2024-09-01", "v2"])))
 def test_without_newer_chunks_a_ranking_is_as_if_they_had_never_been(ranking, gold, dates):
     """The measures are those of a log, and of a gold, that lack them."""
@@ -74,7 +70,6 @@ def test_without_newer_chunks_a_ranking_is_as_if_they_had_never_been(ranking, go
         assert found["retrieved chunks not newer than as_of"].value == 1.0
 
 
-@FEW
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=40))
 def test_a_shares_interval_holds_the_share(answers):
     """Within 0 and 1, and ordered, however the answers are clustered."""
@@ -89,7 +84,6 @@ def test_a_shares_interval_holds_the_share(answers):
     assert low is None or high is None or low <= high
 
 
-@FEW
 @given(st.floats(0, 1), st.integers(2, 500), st.integers(1, 60), st.integers(1, 60), st.data())
 def test_a_correction_rises_with_what_the_judge_sees(apparent, size, n_se, n_sp, data):
     """And its interval is ordered."""
@@ -102,7 +96,6 @@ def test_a_correction_rises_with_what_the_judge_sees(apparent, size, n_se, n_sp,
     assert ci[0] <= ci[1]
 
 
-@FEW
 @given(st.lists(st.dictionaries(st.sampled_from("pqr"), rankings), min_size=1, max_size=3), st.integers(1, 8))
 def test_a_pool_is_the_union_of_the_tops(logs, depth):
     """Each chunk once, and no other."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.analysis.robust_errors import robust_covariance, robust_error
@@ -61,7 +61,6 @@ def test_the_diagonal_of_the_covariance_is_the_robust_error():
 
 
 @given(problems())
-@settings(max_examples=60, deadline=None)
 def test_a_score_is_between_the_own_mean_and_the_prior(problem):
     table, files, prior = problem
     found = shrink(Sample.micro(table, files), prior, names_of(table.shape[1]))
@@ -73,7 +72,6 @@ def test_a_score_is_between_the_own_mean_and_the_prior(problem):
 
 
 @given(problems())
-@settings(max_examples=40, deadline=None)
 def test_a_decision_has_a_number_for_everything(problem):
     """One file, one candidate, all scores equal, no variance: all of it is defined."""
     table, files, prior = problem
@@ -88,7 +86,6 @@ def test_a_decision_has_a_number_for_everything(problem):
 
 
 @given(problems(), st.randoms(use_true_random=False))
-@settings(max_examples=30, deadline=None)
 def test_the_order_of_candidates_and_of_files_changes_nothing(problem, random):
     table, files, prior = problem
     k = table.shape[1]
@@ -108,7 +105,6 @@ def test_the_order_of_candidates_and_of_files_changes_nothing(problem, random):
 
 
 @given(problems(), st.floats(-5, 5))
-@settings(max_examples=30, deadline=None)
 def test_a_constant_added_to_all_scores_changes_nothing(problem, constant):
     table, files, prior = problem
     names = names_of(table.shape[1])

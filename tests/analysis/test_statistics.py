@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.analysis.robust_errors import minimum_detectable
@@ -195,7 +195,6 @@ def test_holm_bounds(p_values):
         assert (np.array(adjusted) >= scipy.stats.false_discovery_control(p_values) - 1e-12).all()
 
 
-@settings(max_examples=30)
 @given(st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=30))
 def test_whatever_the_data_the_numbers_are_numbers(rows):
     """Any values, clusters and groups: an interval that holds no NaN, and p between 0 and 1."""

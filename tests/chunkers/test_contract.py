@@ -6,7 +6,7 @@ import functools
 import importlib.util
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.registry import BUILT_IN, PEERS, make_chunker
@@ -127,7 +127,6 @@ def chunker(spec: str):
 
 
 @pytest.mark.parametrize("spec", SMALL)
-@settings(max_examples=30)
 @given(text=texts)
 def test_every_promise_holds_on_every_text(spec: str, text: str) -> None:
     """Slices, order, coverage, size, determinism, line ends: see chunkers.tools.conformance.PROMISES."""
@@ -139,14 +138,12 @@ def test_no_built_in_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("spec", [*SMALL, "ast:max_nws=40,header=scope"])
-@settings(max_examples=30)
 @given(file=of_any_language)
 def test_every_promise_holds_on_every_language(spec: str, file: SourceFile) -> None:
     assert unexpected(spec, broken_promises(chunker(spec), file)) == {}
 
 
 @pytest.mark.parametrize("spec", THEIRS)
-@settings(max_examples=30)
 @given(file=of_any_language)
 def test_a_library_breaks_no_other_promise_on_another_language(spec: str, file: SourceFile) -> None:
     """Each refuses some text and counts carriage returns; one cannot cut every language."""
@@ -176,7 +173,6 @@ def test_every_built_in_passes_the_cases_at_small_sizes(spec: str) -> None:
     assert not any(broken.values()), broken
 
 
-@settings(max_examples=60)
 @given(text=modules.map(lambda text: text + "\n"))
 def test_a_definition_that_fits_is_never_cut(text: str) -> None:
     """A function or class of at most max_nws is within one chunk of `ast`, in any context."""
@@ -194,7 +190,6 @@ def test_a_definition_that_fits_is_never_cut(text: str) -> None:
             assert any(chunk.lines.contains(lines) for chunk in chunks), (found, chunks)
 
 
-@settings(max_examples=60)
 @given(text=modules.map(lambda text: text + "\n"), window=st.integers(1, 120))
 def test_a_file_parsed_piece_by_piece_is_cut_as_in_one(text: str, window: int) -> None:
     """Files above the window: same lines on the outermost level, each in one piece, whatever the window."""

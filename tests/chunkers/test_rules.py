@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.blocks import BlocksChunker
@@ -243,7 +243,6 @@ def nodes_of_blocks(file: SourceFile, max_nws: int, min_nws: int) -> tuple[set[L
     return whole, leaves
 
 
-@settings(max_examples=200)
 @given(file=FILES, max_nws=st.integers(1, 120), min_nws=st.integers(0, 30))
 def test_blocks_are_what_the_rule_says_over_each_definition(file: SourceFile, max_nws: int, min_nws: int) -> None:
     """With and without what is above it, in whatever order the nodes are met."""
@@ -255,7 +254,6 @@ def test_blocks_are_what_the_rule_says_over_each_definition(file: SourceFile, ma
         assert all(any(leaf.contains(lines) for leaf in leaves) for lines in cut - whole)
 
 
-@settings(max_examples=60)
 @given(file=FILES, max_nws=st.integers(1, 80), min_nws=st.integers(0, 30))
 def test_blocks_have_every_definition_of_their_sizes_and_nothing_too_small(
     file: SourceFile, max_nws: int, min_nws: int
@@ -328,7 +326,6 @@ def chosen(before: list[int], depths: list[int], start: int, first: int, limit: 
     return max(border for border in range(large, fits[-1] + 1) if depths[border] == least)
 
 
-@settings(max_examples=100)
 @given(file=FILES, limit=st.integers(12, 120))
 def test_every_chunk_ends_where_the_rule_says(file: SourceFile, limit: int) -> None:
     """Against the rule said over by counting; lines above the size are another branch."""
@@ -391,7 +388,6 @@ def test_blank_lines_at_the_end_stay_with_the_last_chunk() -> None:
     assert texts(EarlySplitChunker(max_nws=20), LINE * 8 + "\n\n") == [LINE * 4, LINE * 4 + "\n\n"]
 
 
-@settings(max_examples=60)
 @given(file=FILES, size=st.integers(1, 120))
 def test_every_line_is_in_one_chunk_that_ends_for_a_reason(file: SourceFile, size: int) -> None:
     chunks = EarlySplitChunker(max_nws=size).chunk(file)
@@ -437,7 +433,6 @@ def test_a_line_above_the_size_has_a_chunk_of_its_own() -> None:
     assert texts(HalfOverlapChunker(max_nws=24), "\n" + long + LINE * 4 + "\n\n") == [long, LINE * 4 + "\n\n"]
 
 
-@settings(max_examples=60)
 @given(file=FILES, size=st.integers(1, 120))
 def test_every_chunk_is_filled_and_starts_near_the_middle(file: SourceFile, size: int) -> None:
     """Where no line is above a fifth of the size, so that no piece of a file that is not small is too small itself."""

@@ -6,7 +6,7 @@ A row: kind form qualified | lines | header | body | doc | marks. Lines are 0-ba
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.definitions import Definition, definitions, definitions_in
@@ -780,7 +780,6 @@ def test_a_file_read_piece_by_piece_defines_the_same() -> None:
 
 
 @pytest.mark.parametrize("language", SAMPLES)
-@settings(max_examples=40)
 @given(data=st.data())
 def test_any_part_of_a_file_gives_spans_within_it(language: str, data: st.DataObject) -> None:
     """Lines left out, doubled and moved: whatever is found keeps its promises."""

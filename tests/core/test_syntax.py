@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import GrammarError
@@ -35,7 +35,6 @@ LINES = st.lists(
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@settings(max_examples=60)
 @given(rows=LINES, window=st.integers(1, 100))
 def test_a_node_is_at_the_lines_and_characters_of_its_text(newline: str, rows: list[str], window: int) -> None:
     """Identifiers and numbers have no line end in them, so the file holds their text as it is."""

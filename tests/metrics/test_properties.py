@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.places import Place
@@ -157,7 +157,6 @@ scores_to_write = st.lists(
 )
 
 
-@settings(max_examples=50)
 @given(pair_list=scores_to_write, shift=st.sampled_from([0.0, 300.0, 5000.0]))
 def test_a_written_run_reads_back_in_the_order_it_had(tmp_path_factory, pair_list, shift):
     """Ties, scores that float32 cannot tell apart and ids with blanks keep their order through a file."""
@@ -170,7 +169,6 @@ def test_a_written_run_reads_back_in_the_order_it_had(tmp_path_factory, pair_lis
     assert [d for d, _ in back.get("q", ())] == [written.get(d, d) for d, _ in ranking]
 
 
-@settings(max_examples=50)
 @given(relevant=gains)
 def test_written_qrels_read_back_to_a_thousandth(tmp_path_factory, relevant):
     """Gains survive a file to within half a thousandth; a relevant chunk stays one, a query without any stays too."""

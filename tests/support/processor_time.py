@@ -73,7 +73,9 @@ class Totals:
             order = sorted(self.seconds.items(), key=lambda pair: -pair[1][0])
             total = sum(seconds for seconds, _ in self.seconds.values())
             lines = [f"{total:.1f} s of the processor in {len(order)} tests; the {ROWS} that took most:"]
-            lines += [f"{seconds:7.2f} {'long ' if marked else '     '}{name}" for name, (seconds, marked) in order[:ROWS]]
+            lines += [
+                f"{seconds:7.2f} {'long ' if marked else '     '}{name}" for name, (seconds, marked) in order[:ROWS]
+            ]
             target = Path(self.slowest)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text("\n".join(lines) + "\n", "utf-8")

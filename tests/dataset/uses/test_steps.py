@@ -207,7 +207,7 @@ def steps(code, shape, depth):
 
 
 @pytest.mark.parametrize("code", CODE, ids=lambda code: code.__name__)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(shape=st.sampled_from(["chain", "cycle", "diamonds", "both ways"]), depth=st.integers(8, 20))
 def test_twice_the_depth_takes_about_twice_the_steps(code, shape, depth):
     """So of aliases, inheritance, re-exports and imports, in each language; a few steps do not grow."""
