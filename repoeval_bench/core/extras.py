@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shlex
 import sys
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -56,8 +59,11 @@ def require(what: str, *packages: str) -> None:
 def install_command(extras: str = "") -> str:
     """The command that installs extras from where this installation was got; without one, what is missing of the base.
 
-    That is a checkout, a file, an address, or an index.
+    That is a checkout, a file, an address, or an index. Where the environment is for one call (uvx), it is the call
+    whose environment has the extras.
     """
+    if _is_for_once():
+        return f"uvx --from {_requirement(extras).removeprefix('-e ')} {PROJECT}"
     return f"{_installer()} {_requirement(extras)}"
 
 
@@ -92,13 +98,26 @@ def _distribution(name: str) -> Distribution | None:
 
 
 def _installer() -> str:
-    """The program that made this environment, with the words that make it again; pip where none has left a sign."""
+    """The program that made this environment, with the words that change it or make it again.
+
+    A tool of pipx or of uv is told by what they leave in its environment, and that of `uvx` by its folder in uv's cache.
+    """
     prefix = Path(sys.prefix)
     if (prefix / "uv-receipt.toml").is_file():
         return "uv tool install --force"
     if (prefix / "pipx_metadata.json").is_file():
         return "pipx install --force"
-    return "pip install" if _distribution("pip") else "uv pip install"
+    if _distribution("pip"):
+        pip = which("pip")
+        here = pip is not None and Path(pip).parent == prefix / "bin"
+        return "pip install" if here else f"{shlex.quote(sys.executable)} -m pip install"
+    here = os.environ.get("VIRTUAL_ENV") == sys.prefix
+    return "uv pip install" if here else f"uv pip install --python {shlex.quote(sys.prefix)}"
+
+
+def _is_for_once() -> bool:
+    """Whether uv made this environment for one call: it is in uv's cache, and what is added to it is not found again."""
+    return bool(re.match(r"(archive|builds|environments)-v\d+$", Path(sys.prefix).parent.name))
 
 
 def _quoted(place: str, extras: str) -> str:
