@@ -100,7 +100,7 @@ def _distribution(name: str) -> Distribution | None:
 def _installer() -> str:
     """The program that made this environment, with the words that change it or make it again.
 
-    A tool of pipx or of uv is told by what they leave in its environment, and that of `uvx` by its folder in uv's cache.
+    A tool of uv or pipx has their file in its environment; another one is named where it is not the active one.
     """
     prefix = Path(sys.prefix)
     if (prefix / "uv-receipt.toml").is_file():
@@ -116,7 +116,7 @@ def _installer() -> str:
 
 
 def _is_for_once() -> bool:
-    """Whether uv made this environment for one call: it is in uv's cache, and what is added to it is not found again."""
+    """Whether the environment is in uv's cache: made for one call, and what is added to it is not found again."""
     return bool(re.match(r"(archive|builds|environments)-v\d+$", Path(sys.prefix).parent.name))
 
 
