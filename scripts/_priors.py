@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-CANDIDATES = tuple((name, size) for size in SIZES for name in ("fixed", "ast", "recursive", "window", "chonkie"))
+CHUNKERS = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index")
+LEAST_TAU = 0.005
+CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,10 @@ def tau_around(boards: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> f
 
 
 def _root_of(excess: Callable[[float], float]) -> float:
-    """Where a falling function of tau is 0, by bisection; 0.0 where it is below 0 from the start."""
-    low, high = 1e-4, 1.0
+    """Where a falling function of tau is 0, by bisection; `LEAST_TAU` where it is below 0 from the start."""
+    low, high = LEAST_TAU, 1.0
     if excess(low) < 0:
-        return 0.0
+        return low
     for _ in range(40):
         middle = (low * high) ** 0.5
         low, high = (middle, high) if excess(middle) > 0 else (low, middle)

@@ -1,17 +1,19 @@
-"""Print data/priors.json: what the boards lead to expect of the candidates of `recommend`, and how far to trust it.
+r"""Print data/priors.json: what the boards lead to expect of the candidates of `recommend`, and how far to trust it.
 
 python scripts/estimate_prior.py FOLDER... > data/priors.json
 
 A FOLDER holds the runs of a pack and has its name, as these commands make it:
 
-repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstring --tasks 2500 --out FOLDER
+repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstring --protocol body --tasks 2500 \
+    --out FOLDER
 
-(2000 for pypi-40, whose 51 questions a repository are enough.)
+(2000 for pypi-40, whose 51 questions a repository are enough.) The candidates' packages are those of the extra `all`.
 A board's means are those of its repositories, each weighing 1 / (tau^2 + s^2). tau is one for all boards of a protocol:
 there each repository is as far from the mean of its board's others as it should be. For other languages the means are
-those of all boards, and tau is that of each board's repositories around the other boards. What the bundled model ranks
+those of all boards, and tau is that of each board's repositories around the other boards. Where repositories differ by
+less than their noise, tau is 0.005: one that is unlike all of them must be able to say so. What the bundled model ranks
 was measured once, for data/leaderboard/leaderboard.csv: the means are those of all data sets there, as far as each has
-the candidates, and tau^2 is BM25's plus the squared difference between two data sets.
+the candidates, null where none has it, and tau^2 is BM25's plus the squared difference between two data sets.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from repoeval_bench.analysis.boards import OTHER
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,13 +44,13 @@ if TYPE_CHECKING:
 
 LEADERBOARD = Path(__file__).resolve().parents[1] / "data" / "leaderboard" / "leaderboard.csv"
 LANGUAGES = {"pypi-40": ("python",), "npm-12": ("typescript", "tsx", "javascript"), "native-8": ("rust", "c", "cpp")}
-PROTOCOLS = ("uses", "docstring")
+PROTOCOLS = ("uses", "docstring", "body")
 INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
 """A list of plain values, which is printed on one line."""
 
 COMMANDS = (
     *(
-        f"repoeval-bench recommend {pack} --retriever bm25 --protocol uses --protocol docstring "
+        f"repoeval-bench recommend {pack} --retriever bm25 --protocol uses --protocol docstring --protocol body "
         f"--tasks {tasks} --out {pack}"
         for pack, tasks in (("pypi-40", 2000), ("npm-12", 2500), ("native-8", 2500))
     ),
@@ -56,8 +58,8 @@ COMMANDS = (
 )
 
 
-def dense_means(protocol: str) -> tuple[FloatArray, float]:
-    """The candidates' means by the bundled model, and the deviation between two data sets.
+def dense_means(protocol: str) -> tuple[list[float | None], float]:
+    """The candidates' means by the bundled model, None where it was not measured, and the deviation between data sets.
 
     A data set that has some of the candidates is moved by a constant to fit the others best.
     """
@@ -66,19 +68,21 @@ def dense_means(protocol: str) -> tuple[FloatArray, float]:
         for row in csv.DictReader(stream):
             name = Spec.parse(row["chunker"]).name
             if (row["protocol"], Spec.parse(row["retriever"]).name) == (protocol, "dense"):
-                size = min(SIZES, key=lambda each: abs(log(float(row["chunk_nws_mean"]) / each)))
+                size = min(SIZES, key=lambda each: abs(log(float(row["mean characters"]) / each)))
                 by_set[row["dataset"]][name, size] = float(row["score"])
     sets = [{key: score for key, score in found.items() if key in CANDIDATES} for found in by_set.values()]
-    cells = [(at, CANDIDATES.index(key), score) for at, found in enumerate(sets) for key, score in found.items()]
-    design = np.zeros((len(cells), len(sets) + len(CANDIDATES)))
+    measured = [key for key in CANDIDATES if any(key in found for found in sets)]
+    cells = [(at, measured.index(key), score) for at, found in enumerate(sets) for key, score in found.items()]
+    design = np.zeros((len(cells), len(sets) + len(measured)))
     for row_at, (at, candidate, _) in enumerate(cells):
         design[row_at, [at, len(sets) + candidate]] = 1
     means = np.linalg.lstsq(design, np.array([score for *_, score in cells]), rcond=None)[0][len(sets) :]
+    by_candidate = dict(zip(measured, rounded(means - means.mean()), strict=True))
     apart = []
     for one, other in combinations(sets, 2):
         differences = np.array([one[key] - other[key] for key in one if key in other])
         apart += [differences.var(ddof=1)] * len(differences)
-    return means - means.mean(), float(np.sqrt(np.mean(apart)))
+    return [by_candidate.get(key) for key in CANDIDATES], float(np.sqrt(np.mean(apart)))
 
 
 def rounded(values: FloatArray) -> list[float]:
@@ -97,8 +101,8 @@ def main() -> None:
     noise: dict[str, FloatArray] = {}
     questions: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
 
-    def add(board: str, protocol: str, retriever: str, tau: float, means: FloatArray) -> None:
-        found = {"protocol": protocol, "retriever": retriever, "tau": round(tau, 4), "means": rounded(means)}
+    def add(board: str, protocol: str, retriever: str, tau: float, means: Sequence[float | None]) -> None:
+        found = {"protocol": protocol, "retriever": retriever, "tau": round(tau, 4), "means": means}
         questions[board].append(found)
 
     for protocol in PROTOCOLS:
@@ -108,9 +112,9 @@ def main() -> None:
         tau = tau_around_others(list(own.values()))
         means = {name: estimate(of_pack, noise[protocol], tau).means for name, of_pack in samples.items()}
         for name, of_pack in means.items():
-            add(name, protocol, "bm25", tau, of_pack)
+            add(name, protocol, "bm25", tau, rounded(of_pack))
         around = [(*own[name], np.mean([means[other] for other in means if other != name], axis=0)) for name in means]
-        add(OTHER, protocol, "bm25", tau_around(around), np.mean(list(means.values()), axis=0))
+        add(OTHER, protocol, "bm25", tau_around(around), rounded(np.mean(list(means.values()), axis=0)))
         dense, apart = dense_means(protocol)
         for name in [*means, OTHER]:
             add(name, protocol, "dense", float(np.hypot(tau, apart)), dense)

@@ -38,13 +38,14 @@ class _Record(BaseModel):
 class BoardQuestion(_Record):
     """What a protocol and a retriever say of the candidates, in their order, as means less the mean over them.
 
-    `retriever` is `bm25`, or `dense` by the bundled model; `tau` is the deviation of a repository's own from `means`.
+    A mean is None where it was not measured. `retriever` is `bm25`, or `dense` by the bundled model; `tau` is the
+    deviation of a repository's own from `means`.
     """
 
     protocol: str
     retriever: str
     tau: float
-    means: tuple[float, ...]
+    means: tuple[float | None, ...]
 
 
 class Board(_Record):
@@ -84,7 +85,7 @@ class Boards(_Record):
         found = [each for each in questions if (each.protocol, each.retriever) == (protocol, retriever)]
         if not found:
             alike = [each for each in questions if each.protocol == protocol] or questions
-            widest = max(float(np.hypot(each.tau, np.std(each.means))) for each in alike)
+            widest = max(float(np.hypot(each.tau, np.std([m for m in each.means if m is not None]))) for each in alike)
             nothing = (0.0,) * len(self.candidates)
             found = [alike[0].model_copy(update={"means": nothing, "tau": widest})]
         noise = self.noise.get(protocol) or next(iter(self.noise.values()))
@@ -111,15 +112,17 @@ def prior_of(
 
     `noise` is float64 (n_known, n_known), of one query.
     """
+    measured = {key: mean for key, mean in zip(known, question.means, strict=True) if mean is not None}
+    of_means = np.array([_shares([*measured], name, size) for name, size in candidates])
+    means = np.array([*measured.values()])
+    mean = of_means @ means
     shares = np.array([_shares(known, name, size) for name, size in candidates])
-    means = np.array(question.means)
-    mean = shares @ means
     mixed = shares @ noise @ shares.T
     # The own part of each mixture, which it shares with no other candidate.
     own = shares @ np.diag(noise) - np.diag(mixed)
     return Prior(
         mean=mean,
-        deviation=np.sqrt(question.tau**2 + np.maximum(0, shares @ means**2 - mean**2)),
+        deviation=np.sqrt(question.tau**2 + np.maximum(0, of_means @ means**2 - mean**2)),
         noise=mixed + np.diag(own),
     )
 

@@ -249,8 +249,8 @@ def _asked(benchmark: Benchmark, setting: RunRequest, most: int, left_out: list[
     asked, of = asked_of(selected, protocol, most), len(selected.tasks)
     if len(asked.tasks) < of:
         left_out.append(
-            f"{setting.protocol}: {of - most:,} of {of:,} tasks; "
-            f"the mean is over these, spread over files; --tasks {of} takes all"
+            f"{of - most:,} of {of:,} tasks of {setting.protocol}; the {most:,} that are asked are spread over the "
+            f"files; --tasks {of} asks all"
         )
     return asked
 

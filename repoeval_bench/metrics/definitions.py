@@ -95,7 +95,7 @@ DEFINITIONS = (
         meaning="Share of the used definitions whose gold lines are all read within the budget of B characters.",
         formula="|definitions read whole| / |definitions|; lines that the prompt shows neither cost nor count",
         range="0..1; its ceiling depends on the chunker and B",
-        avoid="a part of a definition helps too: use line_recall@B",
+        avoid="a part of a definition helps too: use lines@B",
         compute=definition_recall,
     ),
     _at_budget(
@@ -104,7 +104,7 @@ DEFINITIONS = (
         meaning="Area under definition_recall as the budget grows to 12000 characters, as a share of the whole.",
         formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
         range="0..1; below 1, for nothing is read at B = 0",
-        avoid="the budget is known: use definition_recall@B",
+        avoid="the budget is known: use definitions@B",
         compute=definition_recall_auc,
         cutoff="none",
     ),

@@ -65,7 +65,7 @@ DEFINITIONS = (
         formula="hits in the first k / relevant chunks",
         range="0..1; at most min(k, relevant) / relevant",
         source="Cleverdon 1967; trec_eval recall",
-        avoid="chunkers are compared: small chunks make many relevant ones, so use line_recall, or recall beside its "
+        avoid="chunkers are compared: small chunks make many relevant ones, so use lines@B, or recall beside its "
         "ceiling",
         compute=recall,
         bands=((0.8, "excellent"), (0.6, "good"), (0.4, "fair"), (0.0, "poor")),

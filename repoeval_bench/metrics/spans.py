@@ -49,7 +49,7 @@ DEFINITIONS = (
         name="best_iou",
         meaning="How closely the best retrieved relevant chunk coincides with the gold.",
         formula="max over relevant chunks of the first k of shared lines / lines of the union",
-        avoid="the gold is longer than any chunk: the ceiling is then low; use line_recall",
+        avoid="the gold is longer than any chunk: the ceiling is then low; use lines@B",
         compute=best_iou,
     ),
     _fit(

@@ -24,7 +24,7 @@ def choice_table(choice: Choice) -> Table:
         spec_column("run", 60),
         *figures(heading(choice.measure)),
         *figures("p (Holm)", number=P_VALUE),
-        *figures(*([f"{choice.cost_unit} a query"] if choice.cost_unit else []), number=",.0f"),
+        *figures(*([f"{choice.cost_unit} per query"] if choice.cost_unit else []), number=",.0f"),
         Column(name="against the best"),
     ]
     rows = [
@@ -65,7 +65,7 @@ def choice_sentences(choice: Choice) -> list[str]:
         if (carrier := each.verdict.carrier) is not None
     ]
     if verdict.result in (Result.NOT_SIGNIFICANT, Result.TIED):
-        cheap = f", the cheapest first ({choice.cost_unit} a query)" if choice.cost_unit else ""
+        cheap = f", the cheapest first ({choice.cost_unit} per query)" if choice.cost_unit else ""
         lines.append(f"may be as good{cheap}: {few([short[each.run_id] for each in choice.close], NAMED)}")
     return lines
 

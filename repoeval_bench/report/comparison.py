@@ -156,4 +156,5 @@ def comparison_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]
 
 def comparison_csv(comparisons: Sequence[Comparison]) -> str:
     """One line per pair and measure, every number in full precision; `micro.difference` and so on."""
-    return as_csv(record_table(comparison_records(comparisons)))
+    records = comparison_records(comparisons)
+    return as_csv(record_table(each | {"measure": heading(each["measure"])} for each in records))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.arms import BASELINE
 from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.table import Column, Table, figures, make_table
-from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count
+from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.arms import Arm
@@ -27,6 +28,7 @@ _FINDS = {
 _BY = {"bm25": "BM25", "dense": "the embedding model"}
 _SMALL = 20
 """Files below which a warning says how little they tell."""
+_NONE = "less than 0.1 points"
 _SHOWN = 6
 """Candidates in the table, unless every one is asked for."""
 
@@ -43,7 +45,8 @@ def answer_lines(found: Recommendation) -> list[str]:
     lines[-1] += f" {_risk(first)}"
     cheaper = decision.cheapest
     if (saved := _saved(found, first, cheaper)) is not None:
-        lines.append(f"{saved}: {cheaper.name}, about {_points(first.score - cheaper.score)} less.")
+        spec = described(found.arms[cheaper.name])
+        lines.append(f"{saved}: {spec}, about {_points(first.score - cheaper.score)} less.")
     lines += _conflict(found)
     lines += _window(found, first.name)
     lines.append(_close(found))
@@ -70,17 +73,14 @@ def described(arm: Arm) -> str:
 
 
 def setup_lines(found: Recommendation) -> list[str]:
-    """Return a line for each framework, `LangChain  CALL`, and below it what the call is expected to lose."""
-    if not found.setups:
-        return []
-    width = max(len(each.snippet.framework) for each in found.setups)
+    """Return for each framework a line on what its candidate is expected to lose, and below it the Python to paste."""
     lines = []
     for each in found.setups:
-        lines.append(f"{each.snippet.framework:<{width}}  {each.snippet.code}")
         unmeasured = "" if each.measured else "; not tried here, so judged by other repositories alone"
         chosen = found.decision is not None and each.label == found.decision.choice.name
         loss = "the choice" if chosen else f"{each.label}, loses about {_points(each.expected_loss)}"
-        lines.append(f"{'':<{width}}  {loss}{unmeasured}")
+        lines += [f"{each.snippet.framework}: {loss}{unmeasured}"]
+        lines += [f"    {each.snippet.imports}", f"    chunker = {each.snippet.code}"]
     return lines
 
 
@@ -94,7 +94,7 @@ def recommendation_table(found: Recommendation, *, details: bool = False) -> Tab
         "candidate",
         *figures(*(_heading(each) for each in found.evidence), number=".3f", missing=""),
         *figures("expected loss", number=".3f", missing=""),
-        *figures("tokens a question", number=",.0f", missing=""),
+        *figures("tokens per query", number=",.0f", missing=""),
     ]
     rows = [
         [each.name, *(one.means.get(each.name) for one in found.evidence), each.expected_loss, found.tokens(each.name)]
@@ -103,8 +103,16 @@ def recommendation_table(found: Recommendation, *, details: bool = False) -> Tab
     notes = []
     if more := len(ranked) - len(shown):
         notes.append(f"{count(more, 'more candidate')}: --details")
+    notes += [
+        f"{name}: {heading(one.measure)}, the mean of {count(one.n_queries, 'query')}"
+        for name, one in {one.protocol: one for one in found.evidence}.items()
+    ]
     notes.append(f"score: the share found, averaged over reading up to 12,000 characters; {CHARACTERS_NOTE}")
-    notes.append("queries: " + ", ".join(f"{name} {number:,}" for name, number in _queries(found).items()))
+    notes += [
+        f"at {arm.size:,}: chunks are as large on average as those of {BASELINE} with up to {arm.size:,} characters"
+        for arm in [found.arms[ranked[0].name]]
+        if arm.size is not None
+    ]
     notes += [f"too few to decide: {line}, below {FEWEST_TASKS}" for line in _few(found)]
     notes += [f"skipped: {line}" for line in found.skipped]
     return make_table(columns, rows, notes=notes)
@@ -142,7 +150,7 @@ def recommendation_record(found: Recommendation) -> dict[str, Any]:
 
 def _candidate_record(found: Recommendation, candidate: RankedCandidate) -> dict[str, Any]:
     arm = found.arms[candidate.name]
-    return asdict(candidate) | {"spec": arm.spec, "size": arm.size, "tokens_a_question": found.tokens(candidate.name)}
+    return asdict(candidate) | {"spec": arm.spec, "size": arm.size, "tokens_per_query": found.tokens(candidate.name)}
 
 
 def _evidence_record(each: Evidence) -> dict[str, Any]:
@@ -173,14 +181,10 @@ def _few(found: Recommendation) -> list[str]:
     return [f"{count(number, 'query')} of {name}" for name, number in found.few.items()]
 
 
-def _queries(found: Recommendation) -> dict[str, int]:
-    return {each.protocol: each.n_queries for each in found.evidence}
-
-
 def _measured(found: Recommendation, label: str) -> str:
     """How much the choice finds, by each question: the mean over the retrievers."""
     parts = []
-    for protocol in _queries(found):
+    for protocol in dict.fromkeys(each.protocol for each in found.evidence):
         scores = [each.means[label] for each in found.evidence if each.protocol == protocol]
         share = f"{sum(scores) / len(scores):.0%}".replace("%", " %")
         parts.append(_FINDS.get(protocol, "{} under protocol " + protocol).format(share))
@@ -190,16 +194,15 @@ def _measured(found: Recommendation, label: str) -> str:
 
 
 def _risk(first: RankedCandidate) -> str:
-    return (
-        f"If another candidate is better, this choice loses about {_points(first.expected_loss)} of that; with 95 % "
-        f"confidence less than {_points(first.loss_95)}."
-    )
+    lost = _points(first.expected_loss).replace("point", "percentage point")
+    most = "" if _points(first.loss_95) == _NONE else f", and with 95 % confidence less than {100 * first.loss_95:.1f}"
+    return f"Against the truly best candidate it is expected to lose {lost}{most}."
 
 
 def _points(loss: float) -> str:
     """Return a difference of scores in points of a hundred: `0.5 points`."""
     shown = f"{max(0.0, 100 * loss):.1f}"
-    return f"{shown} {'point' if shown == '1.0' else 'points'}"
+    return _NONE if shown == "0.0" else f"{shown} {'point' if shown == '1.0' else 'points'}"
 
 
 def _mean_tokens(found: Recommendation, label: str) -> str:
@@ -233,25 +236,28 @@ def _window(found: Recommendation, label: str) -> list[str]:
 
 
 def _close(found: Recommendation) -> str:
-    measured = len({name for each in found.evidence for name in each.means})
+    others = len({name for each in found.evidence for name in each.means}) - 1
     better = [(name, each) for each in found.evidence for name in each.better]
     worse = {name for each in found.evidence for name in each.worse}
-    few = (
-        f" With fewer than {_SMALL} files that says little: what other repositories show weighs most here."
-        if found.n_files < _SMALL
-        else ""
-    )
-    if not better and not worse:
-        return f"These {measured} candidates are close: the choice differs significantly from none of them.{few}"
+    some = f"In at least one of the {len(found.evidence)} columns below " if len(found.evidence) > 1 else ""
     parts = []
     if worse:
-        parts.append(f"it is significantly better than {len(worse)} of the {measured - 1} others")
+        parts.append(f"{some}it is significantly better than {len(worse)} of the {count(others, 'other')}.")
     if better:
         name, each = max(better, key=lambda pair: pair[1].means[pair[0]])
-        by = f"{each.protocol} by {_BY.get(each.retriever, each.retriever)}"
-        parts.append(f"{name} is significantly better in one question ({by})")
-    said = "; ".join(parts)
-    return f"{said[0].upper()}{said[1:]}.{few}"
+        parts.append(f"{name} is significantly better than it in {_heading(each)}.")
+    if not parts:
+        parts.append(f"These {others + 1} candidates are close: no other differs significantly from the choice.")
+    if found.n_files < _SMALL:
+        weighs = ", so what other repositories show weighs most" if _weight(found) < 0.5 else ""
+        parts.append(f"Fewer than {_SMALL} files say little{weighs}.")
+    return " ".join(f"{part[0].upper()}{part[1:]}" for part in parts)
+
+
+def _weight(found: Recommendation) -> float:
+    """Return the weight of the own scores beside what other repositories show, from 0 to 1: the mean over all."""
+    weights = [weight for each in found.evidence for weight in each.posterior.weight]
+    return float(sum(weights) / len(weights))
 
 
 def _heading(each: Evidence) -> str:

@@ -265,7 +265,10 @@ def scores_csv(runs: Sequence[RunView]) -> str:
 
 
 def _records(run: RunView) -> list[dict[str, Any]]:
-    """A flat record per repository, mean, ceiling and share of ceiling, each with the dataset and specs."""
+    """A flat record per repository, mean, ceiling and share of ceiling, each with the dataset and specs.
+
+    Measures have the names of the printed tables.
+    """
     metrics = run.metrics
     identity = {
         "dataset": metrics.dataset.name,
@@ -284,4 +287,7 @@ def _records(run: RunView) -> list[dict[str, Any]]:
             (f"{headline} ceiling", run.metrics.headline_ceilings),
             (f"{headline} share of ceiling", run.metrics.shares_of_ceiling),
         ]
-    return [{**identity, "mean_over": label, **values} for label, values in means]
+    return [
+        {**identity, "mean_over": label, **{heading(name): value for name, value in values.items()}}
+        for label, values in means
+    ]

@@ -156,7 +156,7 @@ def standing_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[Agreeme
     for record in records:
         about = {name: record[name] for name in ("dataset", "protocol", "retriever", "embedder")}
         for name in ("against_fixed", "sizes", "frontier", "updates"):
-            rows.setdefault(name.partition("_")[0], []).extend(about | _with_ends(row) for row in record[name])
+            rows.setdefault(name.partition("_")[0], []).extend(about | _for_csv(row) for row in record[name])
     rows["protocols"] = [agreement_record(each) for each in agreed]
     return {f"{name}.csv": as_csv(record_table(of_name)) for name, of_name in rows.items() if of_name}
 
@@ -187,9 +187,11 @@ def _update(cost: Updates) -> dict[str, Any]:
     return about | {"difference": difference, "difference_ci": ci}
 
 
-def _with_ends(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with two empty ends where it has no interval."""
-    return {name: (None, None) if value is None and name.endswith("ci") else value for name, value in row.items()}
+def _for_csv(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with two empty ends where it has no interval, and its measure as tables name it."""
+    measure = {"measure": heading(row["measure"])} if "measure" in row else {}
+    ends = {name: (None, None) if value is None and name.endswith("ci") else value for name, value in row.items()}
+    return ends | measure
 
 
 def _run(found: Standing, run_id: str) -> dict[str, str]:

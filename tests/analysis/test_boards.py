@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.analysis.boards import OTHER, load_boards
+from repoeval_bench.chunkers.registry import FRAMEWORKS
 from repoeval_bench.core.errors import DatasetError
 
 KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
@@ -21,15 +22,20 @@ def test_a_language_has_its_board(boards, language, name):
     assert boards.board(language).name == name
 
 
-def test_each_board_has_both_questions_of_both_retrievers_for_every_candidate(boards):
+def test_each_board_has_the_three_questions_of_both_retrievers(boards):
+    """By BM25 with every candidate; by the model not those that were not measured with it."""
+    chunkers = {name for name, _ in boards.candidates}
+    assert {"fixed", "ast", "recursive", "window", *FRAMEWORKS} == chunkers
     for board in boards.boards:
         assert {(each.protocol, each.retriever) for each in board.questions} == {
-            (protocol, retriever) for protocol in ("uses", "docstring") for retriever in ("bm25", "dense")
+            (protocol, retriever) for protocol in ("uses", "docstring", "body") for retriever in ("bm25", "dense")
         }
         for each in board.questions:
-            assert len(each.means) == len(boards.candidates) == 15
-            assert sum(each.means) == pytest.approx(0, abs=1e-3)
-            assert 0.005 < each.tau < 0.05
+            known = [mean for mean in each.means if mean is not None]
+            assert len(each.means) == len(boards.candidates) == 21
+            assert len(known) == (21 if each.retriever == "bm25" else 15)
+            assert sum(known) == pytest.approx(0, abs=1e-3)
+            assert 0.005 <= each.tau < 0.05
 
 
 def test_the_other_board_is_the_mean_of_all(boards):
@@ -58,6 +64,17 @@ def test_an_unknown_chunker_is_one_of_the_known_nobody_knows_which(boards):
     assert np.linalg.eigvalsh(found.noise).min() > -1e-9
 
 
+def test_a_candidate_that_the_model_did_not_rank_is_one_of_those_it_did(boards):
+    question = next(q for q in boards.board("python").questions if (q.protocol, q.retriever) == ("uses", "dense"))
+    found = boards.prior("python", "uses", "dense", [("langchain", 1000), ("fixed", 1000)])
+    pairs = zip(question.means, boards.candidates, strict=True)
+    of_size = [mean for mean, (_, size) in pairs if size == 1000 and mean is not None]
+    assert found.mean[0] == pytest.approx(np.mean(of_size))
+    assert found.deviation[0] > found.deviation[1] == pytest.approx(question.tau)
+    at = boards.candidates.index(("langchain", 1000))
+    assert found.noise[0, 0] == pytest.approx(boards.noise["uses"][at][at])
+
+
 def test_a_size_between_two_is_between_them_and_less_certain(boards):
     small, between, large = (boards.prior("rust", "docstring", "bm25", [("ast", size)]) for size in (500, 700, 1000))
     assert min(small.mean, large.mean) <= between.mean <= max(small.mean, large.mean)
@@ -67,7 +84,7 @@ def test_a_size_between_two_is_between_them_and_less_certain(boards):
     assert (far.mean[0], far.deviation[0]) == pytest.approx((none.mean[0], none.deviation[0]))
 
 
-@pytest.mark.parametrize(("protocol", "retriever"), [("body", "bm25"), ("uses", "hybrid")])
+@pytest.mark.parametrize(("protocol", "retriever"), [("context", "bm25"), ("uses", "hybrid")])
 def test_nothing_is_expected_of_a_question_that_no_board_has(boards, protocol, retriever):
     found = boards.prior("python", protocol, retriever, KNOWN)
     assert found.mean == pytest.approx([0, 0, 0])

@@ -185,4 +185,4 @@ def test_csv_and_json_hold_the_full_numbers(results):
         assert (float(row["ci.low"]), float(row["ci.high"])) == entry.ci
         assert int(row["rank"]) == entry.rank
     assert float(rows[1]["difference_to_first"]) == board["entries"][1]["behind"]["difference"]
-    assert rows[0]["difference_to_first"] == rows[0]["recall@10"] == ""
+    assert rows[0]["difference_to_first"] == rows[0]["R@10"] == ""

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from repoeval_bench.report.text import heading
 from support.command import at_terminal, bench, one_sentence
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
@@ -53,8 +54,8 @@ def test_one_run_in_every_format(results, runs, tmp_path):
     expected["micro ceiling"] = stored["ceilings"]["micro"]
     for label, means in expected.items():
         for measure, value in means.items():
-            assert float(records[label][measure]) == value, (label, measure)
-    share = float(records["micro share of ceiling"]["ndcg@10"])
+            assert float(records[label][heading(measure)]) == value, (label, measure)
+    share = float(records["micro share of ceiling"]["nDCG@10"])
     assert share == pytest.approx(stored["micro"]["ndcg@10"] / stored["ceilings"]["micro"]["ndcg@10"])
 
 

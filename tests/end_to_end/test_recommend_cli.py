@@ -194,8 +194,8 @@ def test_only_so_many_tasks_are_asked(answered):
     asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "tasks": 8, "out": out}
     found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
     assert found.skipped == (
-        "docstring: 32 of 40 tasks; the mean is over these, spread over files; --tasks 40 takes all",
-        "body: 32 of 40 tasks; the mean is over these, spread over files; --tasks 40 takes all",
+        "32 of 40 tasks of docstring; the 8 that are asked are spread over the files; --tasks 40 asks all",
+        "32 of 40 tasks of body; the 8 that are asked are spread over the files; --tasks 40 asks all",
     )
     assert found.few == {"docstring": 8, "body": 8}
     for folder in found.runs:

@@ -48,17 +48,15 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     use, measured, *rest = answer_lines(found)
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("Measured on 40 files: it finds 90 % of the definitions that code needs and 90 % of")
-    assert "with 95 % confidence less than" in measured
-    assert rest[-1] == "It is significantly better than 2 of the 2 others."
+    assert "Against the truly best candidate it is expected to lose" in measured
+    assert rest[-1] == "In at least one of the 2 columns below it is significantly better than 2 of the 2 others."
     assert found.choice.name == "ast"
     assert found.decision.choice.expected_loss < 0.005
 
 
 def test_candidates_that_are_close_are_said_to_be(tmp_path):
     found = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.5001, "c": 0.4999}, spread=0.2))
-    assert (
-        answer_lines(found)[-1] == "These 3 candidates are close: the choice differs significantly from none of them."
-    )
+    assert answer_lines(found)[-1] == "These 3 candidates are close: no other differs significantly from the choice."
     small = concluded(runs_of(tmp_path / "small", {"a": 0.5, "b": 0.51}, spread=0.2, queries=24))
     assert small.n_files == 24
 
