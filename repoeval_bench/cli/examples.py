@@ -82,11 +82,5 @@ chunk-stats -c chonkie --source FOLDER
 chunk-stats -c ast -c fixed pypi:requests==2.31.0 --against pypi:requests==2.32.3
 check-chunker py:cutter:halves
 check-chunker 'exec:node cut.js' --examples 200 --seed 1
-""".splitlines()
+"""
 """What is typed after `repoeval-bench`, the lines of a command together."""
-
-
-def epilog(name: str) -> str:
-    """The lines below a command's help, as click leaves them."""
-    shown = [f"  repoeval-bench {line}" for line in LINES if line.partition(" ")[0] == name]
-    return "\n".join(["\b", "Examples:", *shown])

@@ -10,7 +10,7 @@ import pytest
 from repoeval_bench.cli import COMMANDS, app, examples
 from support.command import bench
 
-LINES = [(line.partition(" ")[0], line) for line in examples.LINES]
+LINES = [(line.partition(" ")[0], line) for line in examples.LINES.splitlines()]
 
 
 def test_the_list_of_commands_imports_none():

@@ -1,0 +1,164 @@
+"""A group of commands that are imported when they are called, so that `--help` and a warm run stay fast.
+
+The tool itself is one. A plug-in that brings several commands is another, named by an entry point.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import click
+
+from repoeval_bench.cli.echo import spelling
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import nearest
+
+PLUG_INS = "repoeval_bench.commands"
+"""The group of entry points that name commands of plug-ins."""
+
+
+class ReaderGone(Exception):  # noqa: N818 - nothing went wrong
+    """The reader of standard output (head, less) has closed it."""
+
+
+class Interrupted(Exception):  # noqa: N818 - the person wants it
+    """A command was interrupted by Ctrl-C."""
+
+    def __init__(self, *, kept: bool) -> None:
+        super().__init__("interrupted" + ("; what was finished is kept, so run the same command again" if kept else ""))
+
+
+@contextmanager
+def _pipe_watched() -> Iterator[None]:
+    """A broken pipe leaves as `ReaderGone`: click itself would end with 1, as if the command had failed."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+
+
+class CommandGroup(click.Group):
+    """A group whose commands are imported on request.
+
+    table: name -> (`module:Name` of the command, what it is for), in the order of use. examples: lines that begin with
+    the name of a command, shown below its help. kept: the commands that find what they computed when they are called
+    again. further: names of the table that `--help` lists apart.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: Mapping[str, tuple[str, str]],
+        examples: str = "",
+        kept: frozenset[str] = frozenset(),
+        further: frozenset[str] = frozenset(),
+        plug_ins: str = "",
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.table, self.examples, self._kept, self._further = table, examples, kept, further
+        self._plug_ins = plug_ins
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Parse the command line; `--help` prints here."""
+        with _pipe_watched():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        with _pipe_watched():
+            try:
+                return super().invoke(ctx)
+            except (KeyboardInterrupt, click.Abort) as error:
+                raise Interrupted(kept=ctx.invoked_subcommand in self._kept) from error
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Names in the order of use, those of plug-ins last."""
+        return [*self.table, *self._outside()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command's module, or the plug-in's, and take the command out of it."""
+        if cmd_name in self.table:
+            module, _, attribute = self.table[cmd_name][0].partition(":")
+            command = getattr(import_module(module), attribute)
+        else:
+            command = self._plug_in(cmd_name)
+        if command is not None and "Examples:" not in (command.epilog or "") and not isinstance(command, CommandGroup):
+            command.epilog = "\n\n".join(filter(None, [command.epilog, self._shown_examples(cmd_name)]))
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands in `--help`."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.table[name][1]) for name in self.table if name not in self._further])
+        others = [(name, self.table[name][1]) for name in self.table if name in self._further]
+        others += [(name, self._purpose(name)) for name in self._outside()]
+        if others:
+            with formatter.section("More"):
+                formatter.write_dl(others)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or offer the nearest one.
+
+        Refused are an empty word, which would mean the current folder, and a second value of an option that has one.
+        """
+        for before, word in zip(["", *args], args, strict=False):
+            if not word or (word.startswith("--") and word.endswith("=")):
+                place = f"after {before}" if not word else f"of {word}"
+                raise click.UsageError(f"the value {place} is empty, as an unset variable leaves it; give one", ctx)
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(nearest("command", args[0], self.list_commands(ctx)), ctx)
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is None or command is None or ctx.resilient_parsing:
+            return name, command, rest
+        from repoeval_bench.cli.options import as_variables, option_variables, refuse_repeated  # `--help` imports none
+
+        refuse_repeated(command, rest, ctx)
+        if ctx.find_root().params.get("variables") and not isinstance(command, CommandGroup):
+            spelling.set(partial(as_variables, command))
+            ctx.default_map = {name: option_variables(command, os.environ)}
+        return name, command, rest
+
+    def _outside(self) -> list[str]:
+        if not self._plug_ins:
+            return []
+        from repoeval_bench.core.registry import extensions  # reads installed packages
+
+        return [name for name in extensions(self._plug_ins) if name not in self.table]
+
+    def _plug_in(self, name: str) -> click.Command | None:
+        if not self._plug_ins:
+            return None
+        from repoeval_bench.core.registry import extension
+
+        command = extension(self._plug_ins, name)
+        if command is not None and not isinstance(command, click.Command):
+            raise SpecError(
+                f"plug-in {name!r} of {self._plug_ins} is a {type(command).__name__}; name a click.Command there "
+                "(docs/plug-ins.md)"
+            )
+        return command
+
+    def _purpose(self, name: str) -> str:
+        try:
+            command = self._plug_in(name)
+        except SpecError as error:
+            return str(error)
+        return command.get_short_help_str(80) if command else ""
+
+    def _shown_examples(self, name: str) -> str:
+        """The lines below a command's help, as click leaves them."""
+        words = f"{self.name} " if self.name and self.name != ROOT else ""
+        shown = [f"  repoeval-bench {words}{line}" for line in self.examples.splitlines() if line.split()[0] == name]
+        return "\n".join(["\b", "Examples:", *shown]) if shown else ""
+
+
+ROOT = "repoeval-bench"
+"""The name of the group that the tool is."""

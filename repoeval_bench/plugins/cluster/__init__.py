@@ -1,0 +1,1 @@
+"""Runs on more than one machine: jobs on a Ray cluster."""
