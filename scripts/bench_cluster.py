@@ -69,7 +69,7 @@ class Simulated:
 
 def ray_on(cores: int) -> AbstractContextManager[Any]:
     """Ray on this machine."""
-    from repoeval_bench.runs.ray_executor import RayCluster
+    from repoeval_bench.plugins.cluster.ray_executor import RayCluster
 
     return RayCluster(cores=cores)
 

@@ -36,22 +36,49 @@ COMMANDS = {
     "compare": ("repoeval_bench.cli.compare:compare_command", "Test which differences between runs are real."),
     "runs": ("repoeval_bench.cli.runs:runs_command", "List the stored runs and their names."),
     "diff": ("repoeval_bench.cli.diff:diff_command", "List the queries whose score changed, and why."),
-    "segments": ("repoeval_bench.cli.diff:segments_command", "Show for which queries a run is good, or which of two runs."),
-    "diagnose": ("repoeval_bench.cli.diagnose:diagnose_command", "Find what is wrong with a run, and show its worst queries."),
+    "segments": (
+        "repoeval_bench.cli.diff:segments_command",
+        "Show for which queries a run is good, or which of two runs.",
+    ),
+    "diagnose": (
+        "repoeval_bench.cli.diagnose:diagnose_command",
+        "Find what is wrong with a run, and show its worst queries.",
+    ),
     "gate": ("repoeval_bench.cli.gate:gate_command", "Fail if a run does not meet the limits in a file."),
     "retrieval": ("repoeval_bench.cli.retrieval:retrieval_command", "Measure a log's reranker, router, freshness, …"),
-    "hard-negatives": ("repoeval_bench.cli.retrieval:hard_negatives_command", "Put hard negatives at a run's top and report the loss."),
+    "hard-negatives": (
+        "repoeval_bench.cli.retrieval:hard_negatives_command",
+        "Put hard negatives at a run's top and report the loss.",
+    ),
     "pool": ("repoeval_bench.cli.bounds:pool_command", "Write the top of several runs into one file to judge."),
     "bounds": ("repoeval_bench.cli.bounds:bounds_command", "Bound a run's scores with a second set of judgements."),
     "merge": ("repoeval_bench.cli.merge:merge_command", "Bring the runs of several folders together."),
-    "import-run": ("repoeval_bench.cli.import_run:import_run_command", "Score a run log of another system, or a TREC or ranx run."),
-    "verify": ("repoeval_bench.cli.verify:verify_command", "Compute a run's numbers again, and say whether it is what it claims."),
+    "import-run": (
+        "repoeval_bench.cli.import_run:import_run_command",
+        "Score a run log of another system, or a TREC or ranx run.",
+    ),
+    "verify": (
+        "repoeval_bench.cli.verify:verify_command",
+        "Compute a run's numbers again, and say whether it is what it claims.",
+    ),
     "sweep": ("repoeval_bench.cli.sweep:sweep_command", "Show the effect of size alone, or how scores grow with k."),
-    "sensitivity": ("repoeval_bench.cli.sensitivity:sensitivity_command", "Count the settings in which one chunker beats another."),
-    "reproduce": ("repoeval_bench.cli.reproduce:reproduce_command", "Measure published numbers again, and say which are reproduced."),
-    "leaderboard": ("repoeval_bench.cli.leaderboard:leaderboard_group", "Rank all runs of a folder; add a run to them."),
+    "sensitivity": (
+        "repoeval_bench.cli.sensitivity:sensitivity_command",
+        "Count the settings in which one chunker beats another.",
+    ),
+    "reproduce": (
+        "repoeval_bench.cli.reproduce:reproduce_command",
+        "Measure published numbers again, and say which are reproduced.",
+    ),
+    "leaderboard": (
+        "repoeval_bench.cli.leaderboard:leaderboard_group",
+        "Rank all runs of a folder; add a run to them.",
+    ),
     "report": ("repoeval_bench.cli.report:report_command", "Write stored runs as one HTML page."),
-    "export": ("repoeval_bench.cli.export:export_command", "Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots."),
+    "export": (
+        "repoeval_bench.cli.export:export_command",
+        "Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots.",
+    ),
     "export-beir": (
         "repoeval_bench.cli.export_beir:export_beir_command",
         "Write runs' corpus, queries and qrels as BEIR, datasets and MTEB read them.",
@@ -59,11 +86,20 @@ COMMANDS = {
     "data": ("repoeval_bench.cli.data:data_group", "Fetch, verify and describe the benchmark's data."),
     "cache": ("repoeval_bench.cli.cache:cache_group", "Describe, verify, prune and share the cache of vectors."),
     "list": ("repoeval_bench.cli.listing:list_command", "List chunkers, protocols, retrievers, measures, …"),
-    "explain": ("repoeval_bench.cli.explain:explain_command", "Explain a chunker, a protocol, a retriever, a measure, …"),
+    "explain": (
+        "repoeval_bench.cli.explain:explain_command",
+        "Explain a chunker, a protocol, a retriever, a measure, …",
+    ),
     "score": ("repoeval_bench.cli.score:score_command", "Score a TREC run file against a qrels file."),
     "chunk": ("repoeval_bench.cli.chunk:chunk_command", "Show the chunks of a file or folder."),
-    "chunk-stats": ("repoeval_bench.cli.chunk:chunk_stats_command", "Sizes of chunks, definitions kept whole, lines that appear twice."),
-    "check-chunker": ("repoeval_bench.cli.chunk:check_chunker_command", "Test a chunker on inputs that often break chunkers."),
+    "chunk-stats": (
+        "repoeval_bench.cli.chunk:chunk_stats_command",
+        "Sizes of chunks, definitions kept whole, lines that appear twice.",
+    ),
+    "check-chunker": (
+        "repoeval_bench.cli.chunk:check_chunker_command",
+        "Test a chunker on inputs that often break chunkers.",
+    ),
 }
 """Name -> (where it is, what it is for). `--help` shows them without importing any."""
 

@@ -83,6 +83,7 @@ class CommandGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command's module, or the plug-in's, and take the command out of it."""
+        command: click.Command | None
         if cmd_name in self.table:
             module, _, attribute = self.table[cmd_name][0].partition(":")
             command = getattr(import_module(module), attribute)
@@ -129,16 +130,16 @@ class CommandGroup(click.Group):
     def _outside(self) -> list[str]:
         if not self._plug_ins:
             return []
-        from repoeval_bench.core.registry import extensions  # reads installed packages
+        from repoeval_bench.core.extension_points import entry_points
 
-        return [name for name in extensions(self._plug_ins) if name not in self.table]
+        return [name for name in entry_points(self._plug_ins) if name not in self.table]
 
     def _plug_in(self, name: str) -> click.Command | None:
         if not self._plug_ins:
             return None
-        from repoeval_bench.core.registry import extension
+        from repoeval_bench.core.extension_points import extension
 
-        command = extension(self._plug_ins, name)
+        command: object = extension(self._plug_ins, name)
         if command is not None and not isinstance(command, click.Command):
             raise SpecError(
                 f"plug-in {name!r} of {self._plug_ins} is a {type(command).__name__}; name a click.Command there "

@@ -27,12 +27,13 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import SpecError, others_errors_as
+from repoeval_bench.core.extension_points import entry_points, load_point, package_of
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.options import Option, options_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
@@ -40,8 +41,6 @@ from repoeval_bench.core.words import plural
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-_PACKAGE = "repoeval-bench"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +227,7 @@ def plug_ins(kind: str) -> list[Row]:
         try:
             found.append(_plug_in(kind, point))
         except SpecError as error:
-            found.append(Row(name=point.name, meaning=str(error), origin=_package(point)))
+            found.append(Row(name=point.name, meaning=str(error), origin=package_of(point)))
     return found
 
 
@@ -308,55 +307,12 @@ def load(where: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def extensions(group: str) -> list[str]:
-    """Return the names of a group of entry points, sorted: those of this package and of every other one."""
-    return list(_points(group, tuple(sys.path)))
-
-
-def extension(group: str, name: str) -> Any:
-    """Return what an entry point names, imported, or None where no package has one of this name.
-
-    A SpecError where it cannot be imported.
-    """
-    point = _shipped(tuple(sys.path)).get((group, name)) or _points(group, tuple(sys.path)).get(name)
-    return None if point is None else _load_point(point)
-
-
-@lru_cache(maxsize=32)
-def _points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - packages come with the path
-    from importlib.metadata import entry_points  # reads every installed package: only when a name is not ours
-
-    return {point.name: point for point in sorted(entry_points(group=group))}
-
-
-@lru_cache(maxsize=32)
-def _shipped(path: tuple[str, ...]) -> dict[tuple[str, str], EntryPoint]:  # noqa: ARG001 - packages come with the path
-    """Return the entry points of this package by group and name, without a look at any other: that takes 0.1 s."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        return {(point.group, point.name): point for point in distribution(_PACKAGE).entry_points}
-    except PackageNotFoundError:
-        return {}
-
-
-def _entry_points(kind: str) -> dict[str, EntryPoint]:
-    return _points(KINDS[kind].group, tuple(sys.path))
-
-
-def _package(point: EntryPoint) -> str:
-    return f"{point.dist.name} {point.dist.version}" if point.dist else "another package"
-
-
-def _load_point(point: EntryPoint) -> Any:
-    named = f"plug-in {point.name!r} of {_package(point)}"
-    way_out = "repair or remove the package"
-    with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
-        return point.load()
+def _entry_points(kind: str) -> Mapping[str, EntryPoint]:
+    return entry_points(KINDS[kind].group)
 
 
 def _plug_in(kind: str, point: EntryPoint) -> Row:
-    return _row(kind, point.name, _load_point(point), where=point.value.replace(" ", ""), origin=_package(point))
+    return _row(kind, point.name, load_point(point), where=point.value.replace(" ", ""), origin=package_of(point))
 
 
 def _search_working_folder() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.extras import require
+from repoeval_bench.core.extension_points import entry_points, extension
 from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import ProcessPool
@@ -18,10 +18,15 @@ from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.parts import store_url
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.ray_executor import RayCluster
+    from contextlib import AbstractContextManager
+
+    from repoeval_bench.runs.job import JobExecutor
     from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 
-EXECUTORS = ("local", "ray")
+LOCAL = "local"
+
+EXECUTORS = "repoeval_bench.executors"
+"""The group of entry points that name executors of plug-ins."""
 
 
 def untold(_: JobLog) -> None:
@@ -107,16 +112,18 @@ def experiment_on(
 
 def choose_executor(
     execution: ExecutionRequest, home: Path | None = None, store: str | None = None
-) -> ProcessPool | RayCluster:
-    """The executor that was named; a UsageError for an unknown one, or where the extra of Ray is missing."""
-    name, _, rest = (execution.executor or "").partition(":")
-    if name not in EXECUTORS:
-        raise UsageError(nearest("executor", name, EXECUTORS))
-    if name == "ray":
-        require("--executor ray", "ray")
-        from repoeval_bench.runs.ray_executor import RayCluster
+) -> AbstractContextManager[JobExecutor]:
+    """Return the executor that was named, not yet entered.
 
-        return RayCluster(rest or None, home=home, store=store)
-    if not is_whole(rest) or not 1 <= int(rest) <= 10_000:
-        raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
-    return ProcessPool(int(rest), failed=failed)
+    A UsageError for an unknown one, or where a package is missing that it needs.
+    """
+    name, _, target = (execution.executor or "").partition(":")
+    if name == LOCAL:
+        if not is_whole(target) or not 1 <= int(target) <= 10_000:
+            raise UsageError(f"--executor {execution.executor}: give a number of processes, such as local:4")
+        return ProcessPool(int(target), failed=failed)
+    factory = extension(EXECUTORS, name)
+    if factory is None:
+        raise UsageError(nearest("executor", name, [LOCAL, *entry_points(EXECUTORS)]))
+    made: AbstractContextManager[JobExecutor] = factory(target or None, home=home, store=store)
+    return made

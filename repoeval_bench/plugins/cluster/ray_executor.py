@@ -67,7 +67,7 @@ class RayCluster:
         cores: int | None = None,
         store: str | None = None,
     ) -> None:
-        require("executor ray", "ray")
+        require("--executor ray", "ray")
         self._store = store
         self._address, self._cores = address, cores or usable_cores()
         self._home = home.resolve() if home else None

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.core.errors import BenchError, ResultError
+from repoeval_bench.plugins.cluster.ray_executor import RayCluster
 from repoeval_bench.runs.experiment import Experiment
 from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.provenance import code_state
-from repoeval_bench.runs.ray_executor import RayCluster
 from repoeval_bench.runs.request import RunRequest
 from support.folders import content
 from support.killer import KILLS, Killer, children, wait_until
@@ -118,7 +118,7 @@ def drive(cluster, places):
 import os, signal, sys
 sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
 from pathlib import Path
-from runs.test_ray import HALF, make, requests
+from plugins.cluster.test_ray import HALF, make, requests
 places = {{"source": {places["source"]!r}, "home": Path({str(places["home"])!r})}}
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:

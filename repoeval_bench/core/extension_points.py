@@ -1,0 +1,60 @@
+"""What installed packages offer to this one, as entry points by group and name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import SpecError, others_errors_as
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_PACKAGE = "repoeval-bench"
+
+
+def entry_points(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name, in the order of their names."""
+    return _points(group, tuple(sys.path))
+
+
+def extension(group: str, name: str) -> Any:
+    """Return what an entry point names, imported, or None where no package has one of this name.
+
+    A SpecError where it cannot be imported.
+    """
+    point = _shipped(tuple(sys.path)).get((group, name)) or entry_points(group).get(name)
+    return None if point is None else load_point(point)
+
+
+def load_point(point: EntryPoint) -> Any:
+    """Return what an entry point names, imported; a SpecError where it cannot be."""
+    named = f"plug-in {point.name!r} of {package_of(point)}"
+    way_out = "repair or remove the package"
+    with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
+        return point.load()
+
+
+def package_of(point: EntryPoint) -> str:
+    """Return the name and version of the package that has an entry point."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "another package"
+
+
+@lru_cache(maxsize=32)
+def _points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - packages come with the path
+    from importlib.metadata import entry_points as installed  # reads every package: only when a name is not ours
+
+    return {point.name: point for point in sorted(installed(group=group))}
+
+
+@lru_cache(maxsize=32)
+def _shipped(path: tuple[str, ...]) -> dict[tuple[str, str], EntryPoint]:  # noqa: ARG001 - packages come with the path
+    """Return the entry points of this package by group and name; a look at all packages takes 0.1 s."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return {(point.group, point.name): point for point in distribution(_PACKAGE).entry_points}
+    except PackageNotFoundError:
+        return {}

@@ -1,0 +1,95 @@
+"""Commands and executors of other packages: listed, called, and reported in one sentence where they are broken."""
+
+import pytest
+
+from support.command import bench_process, one_sentence
+from support.minirepo import build_mirror
+from support.plug_ins import install
+
+MODULE = """
+import click
+
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.group import CommandGroup
+
+
+@click.command()
+@click.option("--times", type=int, default=1)
+def wave(*, times):
+    '''Wave to the reader.'''
+    echo("wave " * times)
+
+
+several = CommandGroup(
+    name="signs", table={"wave": ("greeting:wave", "Wave.")}, examples="wave --times 2", help="Make signs."
+)
+number = 3
+
+
+class Here:
+    def __init__(self, target, *, home, store):
+        self.target = target
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def map(self, jobs):
+        for job in jobs:
+            print("job of", self.target)
+            yield job()
+"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("packages")
+    (folder / "greeting.py").write_text(MODULE)
+    commands = {
+        "wave": "greeting:wave",
+        "signs": "greeting:several",
+        "lost": "no_such_module:x",
+        "three": "greeting:number",
+        "eval": "greeting:wave",
+    }
+    install(
+        folder,
+        "greetings",
+        {"repoeval_bench.commands": commands, "repoeval_bench.executors": {"here": "greeting:Here"}},
+    )
+    return str(folder)
+
+
+def test_a_command_of_another_package_is_listed_and_called(path):
+    listed = bench_process("--help", PYTHONPATH=path)
+    assert listed.code == 0
+    further = listed.out.partition("More:\n")[2]
+    assert "wave" in further
+    assert "Wave to the reader." in further
+    assert bench_process("wave", "--times", "2", PYTHONPATH=path).out.split() == ["wave"] * 2
+    assert bench_process("signs", "wave", PYTHONPATH=path).out.split() == ["wave"]
+    assert "repoeval-bench signs wave --times 2" in bench_process("signs", "wave", "--help", PYTHONPATH=path).out
+
+
+def test_a_built_in_command_is_not_replaced(path):
+    assert "--retriever" in bench_process("eval", "--help", PYTHONPATH=path).out
+
+
+def test_a_broken_plug_in_breaks_no_other_command(path):
+    listed = bench_process("--help", PYTHONPATH=path)
+    assert "cannot be imported" in " ".join(listed.out.split())
+    assert bench_process("list", "chunkers", PYTHONPATH=path).code == 0
+    assert "plug-in 'lost' of greetings 1.0" in one_sentence(bench_process("lost", PYTHONPATH=path), 2)
+    assert "three" in one_sentence(bench_process("three", PYTHONPATH=path), 2)
+
+
+def test_an_executor_of_another_package_does_the_jobs(path, tmp_path):
+    mirror = build_mirror(tmp_path / "mirror")
+    asked = ("sweep", "-c", "fixed", "--sizes", "300", "500", "--retriever", "bm25", "--source", mirror, "--few-gold")
+    done = bench_process(*asked, "--executor", "here:moon", "--out", tmp_path / "runs", home=tmp_path, PYTHONPATH=path)
+    assert done.code == 0, done.err
+    assert done.out.count("job of moon") == 2
+    wrong = bench_process(*asked, "--executor", "hear", "--out", tmp_path / "runs", home=tmp_path, PYTHONPATH=path)
+    assert "'here'" in one_sentence(wrong, 2)
