@@ -151,7 +151,7 @@ def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
     """How far the best is ahead, the nearest first."""
     leads = [f"{_estimate(each.lead, each.ci)} ahead of {names[each.run.run_id]}" for each in others[:_INTERVALS]]
     more = len(others) - _INTERVALS
-    return " and ".join(leads) if more <= 0 else f"{', '.join(leads)} and further of {count(more, 'other')}"
+    return " and ".join(leads) if more <= 0 else f"{', '.join(leads)} and further ahead of {count(more, 'other')}"
 
 
 def _sure(others: Sequence[Rival]) -> str:
