@@ -207,7 +207,10 @@ def main() -> None:
             asked = question
             priors = {each.name: prior_without(question, each.name) for each in question.repositories}
         else:
-            asked = next(each for each in read_questions(options.others) if each.protocol == question.protocol)
+            same = [each for each in read_questions(options.others) if each.protocol == question.protocol]
+            if not same:
+                continue
+            asked = same[0]
             priors = dict.fromkeys([each.name for each in asked.repositories], prior_without(question, ""))
         held_out(asked, priors, options.samples, rng)
         known_truth(asked, priors, options.samples, rng)

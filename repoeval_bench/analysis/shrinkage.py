@@ -85,8 +85,9 @@ class Posterior:
 class RankedCandidate:
     """A candidate with its means less that of all candidates, and what it costs to choose it if it is not the best.
 
-    `deviation` is the standard deviation of its true score around `score`, `expected_loss` and `loss_95` are the mean
-    and the 95th percentile of the best true score less its own, `probability` is that of being the best.
+    `deviation` is the standard deviation of its true score around `score`, `to_choice` the 95 % interval of its true
+    score less that of the choice, `expected_loss` and `loss_95` are the mean and the 95th percentile of the best true
+    score less its own, `probability` is that of being the best.
     """
 
     name: str
@@ -95,6 +96,7 @@ class RankedCandidate:
     prior: float
     score: float
     deviation: float
+    to_choice: tuple[float, float]
     expected_loss: float
     loss_95: float
     probability: float
@@ -223,6 +225,13 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
     best = true.max(axis=1, keepdims=True)
     losses = best - true
     first = losses == 0
+    unknown = float("inf")
+
+    def place(i: int) -> tuple[float, float]:
+        tokens = posterior.tokens[i]
+        return -round(float(posterior.score[i]), _DIGITS), unknown if tokens is None else tokens
+
+    choice = true[:, min(range(len(order)), key=lambda at: place(order[at]))]
     ranked = [
         RankedCandidate(
             name=posterior.names[i],
@@ -231,15 +240,19 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
             prior=float(posterior.prior[i]),
             score=float(posterior.score[i]),
             deviation=float(np.sqrt(max(0.0, posterior.covariance[i, i]))),
+            to_choice=_quantiles(true[:, at] - choice),
             expected_loss=float(losses[:, at].mean()),
             loss_95=float(np.quantile(losses[:, at], 0.95)),
             probability=float((first[:, at] / first.sum(axis=1)).mean()),
         )
-        for at, i in enumerate(order)
+        for at, i in sorted(enumerate(order), key=lambda pair: place(pair[1]))
     ]
-    unknown = float("inf")
-    ranked.sort(key=lambda each: (-round(each.score, _DIGITS), unknown if each.tokens is None else each.tokens))
     return Decision(candidates=tuple(ranked), n_files=posterior.n_files)
+
+
+def _quantiles(draws: FloatArray) -> tuple[float, float]:
+    low, high = np.quantile(draws, (0.025, 0.975))
+    return float(low), float(high)
 
 
 def _centred(values: FloatArray) -> FloatArray:

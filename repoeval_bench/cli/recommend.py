@@ -149,7 +149,7 @@ def _show(
     if report and decides:
         from repoeval_bench.report.html.report import report_page
 
-        write_and_say(report, report_page(decides, str(report), answer=use), "another file with --report")
+        write_and_say(report, report_page(decides, str(report), answer=found), "another file with --report")
     if as_json:
         print_json({"source": request.source} | recommendation_record(found))
         return

@@ -260,5 +260,10 @@ def _weight(found: Recommendation) -> float:
     return float(sum(weights) / len(weights))
 
 
+def evidence_name(each: Evidence) -> str:
+    """Return what was asked and how, in words: `uses by BM25`."""
+    return f"{each.protocol} by {_BY.get(each.retriever, each.retriever)}"
+
+
 def _heading(each: Evidence) -> str:
     return f"{each.protocol} {each.retriever}"

@@ -112,7 +112,7 @@ def test_csv_gives_the_name_back_and_no_formula(tmp_path, name):
     assert {row["chunker"].removeprefix("'" if name[0] in "=+-@" else "") for row in rows} == {name}
     assert not any(value.startswith(("=", "+", "@")) for row in rows for value in row.values())
     # The last two rows are of ceilings, which made runs do not have.
-    assert [row["mrr"] and float(row["mrr"]) for row in rows] == [0.375] * 3 + [""] * 2
+    assert [row["MRR"] and float(row["MRR"]) for row in rows] == [0.375] * 3 + [""] * 2
 
 
 def test_common_names_stay_readable():

@@ -1,6 +1,9 @@
 """What a recommendation says: the words of its answer, and the verdict that they are taken from."""
 
+import re
+
 import numpy as np
+import pytest
 
 from repoeval_bench.analysis.arms import Arm
 from repoeval_bench.analysis.choosing import choose, verdict_on
@@ -8,6 +11,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import conclude, evidence_of
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.choosing import choice_sentences, choice_table
+from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.recommendation import answer_lines, described
 from repoeval_bench.report.table import Score
@@ -52,6 +56,35 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     assert rest[-1] == "In at least one of the 2 columns below it is significantly better than 2 of the 2 others."
     assert found.choice.name == "ast"
     assert found.decision.choice.expected_loss < 0.005
+
+
+def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp_path):
+    """By expected loss, under their names, with the Python to paste; not by the means of its first question."""
+    by_words = runs_of(tmp_path / "words", {"a": 0.52, "b": 0.5, "c": 0.3})
+    by_model = runs_of(tmp_path / "model", {"a": 0.5, "b": 0.9, "c": 0.3})
+    made = [
+        [(Arm(name=name, size=500, spec=f"{name}:max_nws=500"), run) for name, run in zip(NAMES, runs, strict=False)]
+        for runs in (by_words, by_model)
+    ]
+    evidence = [
+        evidence_of(RunRequest(protocol=protocol, retriever="bm25"), each, 0.3, "python")
+        for protocol, each in zip(("uses", "docstring"), made, strict=True)
+    ]
+    arms = {arm.label: arm for arm, _ in made[0]}
+    found = conclude("data", "python", evidence, arms=arms, skipped=(), n_failed=0, runs=())
+    page = report_page(by_words, "page.html", answer=found)
+    assert f'class="verdict">{answer_lines(found)[0]}</h2>' in page
+    table = page[page.index('id="ranking"') : page.index("</table>", page.index('id="ranking"'))]
+    names = re.findall(r'class="key"></span>([^<]*)<', table)
+    assert (
+        names == [each.name for each in found.decision.candidates] == ["ast at 500", "fixed at 500", "recursive at 500"]
+    )
+    scores = [float(each) for each in re.findall(r'<td data-value="([^"]*)">0', table)]
+    assert scores == pytest.approx([0.7, 0.51, 0.3], abs=0.05)
+    assert "make_chunker(&#34;ast:max_nws=500&#34;)" in page
+    behind = found.decision.candidate("recursive at 500").to_choice
+    assert behind[0] < found.decision.candidate("recursive at 500").score - found.decision.choice.score < behind[1] < 0
+    assert found.decision.choice.to_choice == (0, 0)
 
 
 def test_candidates_that_are_close_are_said_to_be(tmp_path):

@@ -7,11 +7,11 @@ import pytest
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.verdicts import Result
-from repoeval_bench.report.html.ranking import ranking
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.html.runs import page_runs
 from repoeval_bench.report.html.segments import segments
 from repoeval_bench.report.plots import figures
+from repoeval_bench.report.ranking import ranking
 from repoeval_bench.report.verdict import advice, verdict
 from support.runs import write_run
 
@@ -78,12 +78,6 @@ def test_the_advice_is_one_sentence_that_names_the_best_and_what_is_close(made):
         assert " b " not in said
     many = replace(close, others=close.others * 9)
     assert "all 9 others may be as good" in advice(many, names)
-
-
-def test_another_sentence_can_head_the_page(made):
-    """What recommend advises is what its page begins with."""
-    page = report_page(made, "report.html", answer="Use <d>.")
-    assert '<h2 id="h-answer" class="verdict">Use &lt;d&gt;.</h2>' in page
 
 
 def test_one_repository_has_no_columns_and_figures_of_its_own(made, tmp_path):

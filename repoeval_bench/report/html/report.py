@@ -8,6 +8,7 @@ data is one base64 word, and the page's policy runs no script but this one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,22 +23,26 @@ from repoeval_bench.report.html import rests
 from repoeval_bench.report.html.artefacts import artefacts
 from repoeval_bench.report.html.assets import check_page, environment, script, style
 from repoeval_bench.report.html.payload import pack, payload
-from repoeval_bench.report.html.ranking import ranking
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html.scores import BAR, headline_columns
 from repoeval_bench.report.html.segments import segments
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
-from repoeval_bench.report.text import full_outcome_name, heading, probability
+from repoeval_bench.report.ranking import Ranking, candidates_ranked, ranking
+from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
+from repoeval_bench.report.text import CHARACTERS_NOTE, full_outcome_name, heading, probability
 from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
 
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.evidence import Recommendation
     from repoeval_bench.runs.view import RunView
 
 FOREST = "forest-"
 """How the names of figures by repository begin: they are beside the verdict, not among the curves."""
 
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
+MOST_ROWS = 10
+"""Runs of the first screen; more are folded."""
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
 
@@ -49,17 +54,20 @@ def report_page(
     settings: Sequence[Mapping[str, Any]] = (),
     grid: str | None = None,
     *,
-    answer: str = "",
+    answer: Recommendation | None = None,
 ) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
     `settings` are those of a sensitivity grid, as `sensitivity --json` prints them, and `grid` the file they were read
-    from; without settings the heat map is left out. `answer` is the sentence at the head, by default the tests' own.
+    from; without settings the heat map is left out. The head is a recommendation's `answer`, where the runs are those
+    of its first evidence; else it says what the tests say.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
     check_page()
     runs = page_runs(stored)
+    labels = {run.folder: label for label, run in answer.evidence[0].runs.items()} if answer else {}
+    runs = [replace(run, short=labels.get(run.stored.folder, run.short)) for run in runs]
     measure = headline_measure(stored)
     comparisons = compare(stored) if len(stored) > 1 else ()
     found = verdict(stored, comparisons)
@@ -69,11 +77,12 @@ def report_page(
     code, digest = script(SCRIPTS)
     columns = headline_columns(runs)
     clustered = runs[0].scores.clustered_by
-    kind = kind_of(runs)
+    kind = "candidate" if answer else kind_of(runs)
     names = {run.name: at for at, run in enumerate(runs)}
     by_id = {run.stored.run_id: run.short for run in runs}
     drawn = [_chart(figure) for figure in figures(stored, baseline=stored[found.reference], settings=settings)]
-    ranks = ranking(runs, found.record)
+    ranks = candidates_ranked(runs, answer) if answer and answer.decision else ranking(runs, found.record)
+    shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     return (
         environment()
         .get_template("report.html")
@@ -86,9 +95,13 @@ def report_page(
             over=f"{metrics.headline} mean over {_over(runs[0])}",
             runs=runs,
             verdict=found,
-            advice=answer or advice(found.record, by_id),
-            ranking=ranks,
-            plot=_ranking_plot(found, by_id, stored),
+            advice=answer_lines(answer)[0] if answer else advice(found.record, by_id),
+            evidence=answer_lines(answer)[1:] if answer else (),
+            setups=setup_lines(answer) if answer else (),
+            questions=[evidence_name(each) for each in answer.evidence] if answer else (),
+            ranking=shown_ranks,
+            more_rows=ranks.rows[MOST_ROWS:],
+            plot=_ranking_plot(found, shown_ranks, stored),
             order=[row.run for row in ranks.rows],
             columns=columns,
             bar_width=int(BAR),
@@ -104,6 +117,7 @@ def report_page(
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
             artefacts=artefacts(runs, _report_command(stored, bm25, output, grid)),
+            characters_note=CHARACTERS_NOTE.capitalize(),
             version=version("repoeval-bench"),
             style=style(_run_colours(stored)),
             script=code,
@@ -127,12 +141,11 @@ def _chart(figure: Figure) -> dict[str, Any]:
     return {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
 
 
-def _ranking_plot(found: WordedVerdict, names: Mapping[str, str], stored: Sequence[RunView]) -> dict[str, Any] | None:
+def _ranking_plot(found: WordedVerdict, ranks: Ranking, stored: Sequence[RunView]) -> dict[str, Any] | None:
     """The plot of the first screen; None where there is no difference to draw."""
     if not found.record.others or found.record.result is Result.NOTHING_FOUND:
         return None
-    drawn = dict(zip((run.run_id for run in stored), looks(stored), strict=True))
-    return _chart(ranked_figure(found.record, names, drawn))
+    return _chart(ranked_figure(ranks, looks(stored)))
 
 
 def _report_command(

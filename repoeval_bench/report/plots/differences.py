@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.analysis.verdicts import Verdict
+    from repoeval_bench.report.ranking import Ranking
     from repoeval_bench.runs.view import RunView
 
 SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}
@@ -81,40 +81,34 @@ def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple
     )
 
 
-def ranked_figure(found: Verdict, names: Mapping[str, str], drawn: Mapping[str, Look]) -> Figure:
-    """Every run's difference to the best by the measure that decides, best first, with 95 % intervals.
+def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
+    """The rows' differences to the first, best first, with 95 % intervals; a filled mark is a run that is behind.
 
-    A filled mark is a run that is significantly worse. `names` and `drawn` are those of the runs, by their ids.
+    `drawn` has the look of each run, by its position.
     """
-    by_name = {each.treatment: each for each in found.differences if each.measure == found.measure}
-    what = heading(found.measure)
+    first, *others = ranks.rows
 
     def fill(axes: Axes) -> None:
         axes.axvline(0, color=INK, linewidth=1)
-        look = drawn[found.reference.run_id]
-        axes.plot([0], [0], look.mark, color=look.colour, markersize=7)
-        for row, rival in enumerate(found.others, start=1):
-            look, each = drawn[rival.run.run_id], by_name[rival.run.name]
-            if each.ci:
-                axes.plot(each.ci, [row, row], color=look.colour, linewidth=1.8)
-            face = look.colour if rival.is_behind else PAPER
-            axes.plot([each.difference], [row], look.mark, color=look.colour, markersize=7, markerfacecolor=face)
-        runs = [found.reference, *(each.run for each in found.others)]
-        axes.set_yticks(range(len(runs)), [elided(names[each.run_id], 30) for each in runs])
-        axes.set_ylim(len(runs) - 0.4, -0.6)
+        for at, row in enumerate(ranks.rows):
+            look = drawn[row.run]
+            if row.ci:
+                axes.plot(row.ci, [at, at], color=look.colour, linewidth=1.8)
+            face = look.colour if row.behind or row is first else PAPER
+            axes.plot([row.difference or 0.0], [at], look.mark, color=look.colour, markersize=7, markerfacecolor=face)
+        axes.set_yticks(range(len(ranks.rows)), [elided(row.name, 30) for row in ranks.rows])
+        axes.set_ylim(len(ranks.rows) - 0.4, -0.6)
         axes.tick_params(axis="y", labelcolor=INK, labelsize=9)
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel(f"difference in {what}, 95 % CI")
+        axes.set_xlabel(f"difference in {ranks.measure}, 95 % CI")
 
-    pairs = [(names[each.run.run_id], by_name[each.run.name]) for each in found.others]
-    words = "; ".join(f"{name}: {with_interval(each.difference, each.ci, '+.4f')}" for name, each in pairs)
-    best = names[found.reference.run_id]
+    words = "; ".join(f"{row.name}: {with_interval(row.difference or 0.0, row.ci, '+.4f')}" for row in others)
     return draw(
         "ranking-plot",
-        f"Difference to {elided(best, 30)}, the best",
-        f"{best} has {what} {found.reference.mean:.4f}. Difference of each other run: {words}.",
+        f"Difference to {elided(first.name, 30)}, the {ranks.to}",
+        f"{first.name} has {ranks.measure} {first.score:.4f}. Difference of each other run: {words}.",
         fill,
-        height=0.95 + 0.27 * (len(found.others) + 1),
+        height=0.95 + 0.27 * len(ranks.rows),
     )
 
 

@@ -1,0 +1,116 @@
+"""The head of the page: every run with its score, its difference to the best, and what a query reads, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis.choosing import READ, costs
+from repoeval_bench.analysis.standings import kept_tokens_per_nws
+from repoeval_bench.report.text import full_outcome_name, heading
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.evidence import Recommendation
+    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.verdicts import Verdict
+    from repoeval_bench.report.html.runs import PageRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedRow:
+    """A run by its position on the page, `name` as it is called there; of the first one `difference` is None.
+
+    `ci` is the 95 % interval of the difference, `behind` whether the run is surely worse, `outcome` what is said of it.
+    `cost` is None where it is unknown.
+    """
+
+    run: int
+    name: str
+    score: float
+    difference: float | None = None
+    ci: Interval = None
+    behind: bool = False
+    outcome: str
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The rows, best first, and the names of the columns; `unit` is empty where no cost is known.
+
+    `to` is what the first row is, `filled` and `hollow` say what such marks of the plot mean.
+    """
+
+    measure: str
+    unit: str
+    rows: tuple[RankedRow, ...]
+    to: str = "best"
+    filled: str = "significantly worse than the best"
+    hollow: str = "may be as good"
+    read: int = READ
+
+
+def ranking(runs: Sequence[PageRun], found: Verdict) -> Ranking:
+    """Rank the runs as the verdict does.
+
+    What a query reads is `READ` chunks of mean size: in tokens, or in characters where a run kept no sources.
+    """
+    stored = [run.stored for run in runs]
+    position = {run.run_id: at for at, run in enumerate(stored)}
+    unit, read = costs(stored)
+    if unit == "characters" and (ratio := kept_tokens_per_nws(stored[0])):
+        unit, read = "tokens", [None if each is None else each * ratio for each in read]
+    by_name = {each.treatment: each for each in found.differences if each.measure == found.measure}
+    best = position[found.reference.run_id]
+    first = "best" if found.others else ""
+    rows = [RankedRow(run=best, name=runs[best].short, score=found.reference.mean, outcome=first, cost=read[best])]
+    for rival in found.others:
+        at, each = position[rival.run.run_id], by_name[rival.run.name]
+        rows.append(
+            RankedRow(
+                run=at,
+                name=runs[at].short,
+                score=rival.run.mean,
+                difference=each.difference,
+                ci=each.ci,
+                behind=rival.is_behind,
+                outcome=full_outcome_name(each.verdict),
+                cost=read[at],
+            )
+        )
+    return Ranking(measure=heading(found.measure), unit=unit, rows=tuple(rows))
+
+
+def candidates_ranked(runs: Sequence[PageRun], found: Recommendation) -> Ranking:
+    """Rank the candidates as a recommendation does, with the expected differences to its choice.
+
+    `runs` are those of its first evidence; a score is the mean over all evidence.
+    """
+    assert found.decision is not None
+    position = {run.stored.folder: at for at, run in enumerate(runs)}
+    choice = found.decision.choice
+    rows = []
+    for one in found.decision.candidates:
+        scores = [each.means[one.name] for each in found.evidence]
+        is_choice = one.name == choice.name
+        rows.append(
+            RankedRow(
+                run=position[found.evidence[0].runs[one.name].folder],
+                name=one.name,
+                score=sum(scores) / len(scores),
+                difference=None if is_choice else one.score - choice.score,
+                ci=None if is_choice else one.to_choice,
+                behind=one.to_choice[1] < 0,
+                outcome="choice" if is_choice else "",
+                cost=found.tokens(one.name),
+            )
+        )
+    return Ranking(
+        measure="score",
+        unit="tokens",
+        rows=tuple(rows),
+        to="choice",
+        filled="worse than the choice with 95 % confidence",
+        hollow="may be as good",
+    )
