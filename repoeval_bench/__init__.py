@@ -12,7 +12,7 @@ The public names are loaded on first use, so that importing the package costs no
   reads) and `leaderboard` say what runs mean, each as a record;
 - `stability` says which share of a new version of some code must be embedded again;
 - `verify` computes a stored run again from the data, and says whether it is what it claims;
-- `complete` lets a language model write a run's tasks (`benchmark_of` loads these, `CompletionRequest` says how);
+- `benchmark_of` loads a stored run's tasks;
 - `plot` gives one figure of a report as a matplotlib figure;
 - `LoggedRetriever` and `write_corpus` log what a retriever of LlamaIndex or LangChain returns, `import_run` judges a
   log or a bare ranking, and `export_beir` writes runs as data sets for BEIR and MTEB;
@@ -55,14 +55,13 @@ if TYPE_CHECKING:
     from repoeval_bench.report.html.site import write_site
     from repoeval_bench.report.plots import plot
     from repoeval_bench.runs.beir import export_beir
-    from repoeval_bench.runs.completion.complete import complete
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
     from repoeval_bench.runs.import_log import import_run
     from repoeval_bench.runs.naming import find_run
     from repoeval_bench.runs.parts import make_embedder
     from repoeval_bench.runs.replay import benchmark_of
-    from repoeval_bench.runs.request import CompletionRequest, RunRequest
+    from repoeval_bench.runs.request import RunRequest
     from repoeval_bench.runs.retriever_log import LoggedRetriever, write_corpus
 
 _PUBLIC = {
@@ -70,7 +69,6 @@ _PUBLIC = {
     "BuildRequest": "dataset.build.pack:BuildRequest",
     "CharSpan": "core.spans:CharSpan",
     "Chunk": "core.source:Chunk",
-    "CompletionRequest": "runs.request:CompletionRequest",
     "InProcess": "runs.executors:InProcess",
     "LineSpan": "core.spans:LineSpan",
     "LoggedRetriever": "runs.retriever_log:LoggedRetriever",
@@ -86,7 +84,6 @@ _PUBLIC = {
     "choose": "analysis.choosing:choose",
     "compare": "analysis.comparison:compare",
     "compare_segments": "analysis.segments:compare_segments",
-    "complete": "runs.completion.complete:complete",
     "diagnose": "analysis.diagnosis.report:diagnose",
     "diff": "analysis.diff:diff",
     "evaluate": "runs.experiment:evaluate",
@@ -122,7 +119,6 @@ __all__ = [
     "BuildRequest",
     "CharSpan",
     "Chunk",
-    "CompletionRequest",
     "InProcess",
     "LineSpan",
     "LoggedRetriever",
@@ -138,7 +134,6 @@ __all__ = [
     "choose",
     "compare",
     "compare_segments",
-    "complete",
     "diagnose",
     "diff",
     "evaluate",

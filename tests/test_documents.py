@@ -4,10 +4,11 @@ import re
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
-from repoeval_bench.cli import COMMANDS
+from repoeval_bench.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,7 +50,7 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(document):
 @every_document
 def test_every_command_exists(document):
     named = re.findall(r"\brepoeval-bench +([a-z][a-z-]*)(?![\w-])", code(document))
-    assert set(named) <= set(COMMANDS)
+    assert set(named) <= set(app.list_commands(click.Context(app)))
 
 
 @every_document

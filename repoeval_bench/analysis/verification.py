@@ -16,27 +16,32 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.extras import require
-from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
-from repoeval_bench.core.spec import Spec, short_hash
+from repoeval_bench.core.extension_points import extension
+from repoeval_bench.core.json_reader import faults_as, read_rows
+from repoeval_bench.core.spec import short_hash
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.retrieval.ranking import other_places
-from repoeval_bench.runs.completion.complete import score_texts
-from repoeval_bench.runs.completion.folder import Spent, save
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
 from repoeval_bench.runs.naming import check_folder, opened
 from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.ranker import is_of_pack
-from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Completed, Record
+from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Record
 from repoeval_bench.runs.replay import Replay, check_allowed, data_of, replay
-from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
+from repoeval_bench.runs.row_records import COMPLETIONS
 from repoeval_bench.runs.verified import RankingStatus
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.core.run import Ranking
     from repoeval_bench.runs.view import RunView
+
+COMPLETERS = "repoeval_bench.completers"
+"""The group of entry points with a function (run, settings, made, benchmark, into) of a run of completions.
+
+It gives `made`, which only retrieves, completed with the texts that the run stores; and (query id, claimed, computed)
+of each task that only one of them has.
+"""
 
 INTERVALS = "intervals"
 """Said where differences have a file: a run stores no interval, they are computed from per_query.jsonl."""
@@ -142,7 +147,8 @@ def _compare(run: RunView, again: Replay, benchmark: Benchmark, *, into: Path) -
     found = list(_ranking_differences(again))
     made = again.run
     if settings := run.manifest.completion:
-        made, other_tasks = _completed_again(run, settings, made, benchmark, into=into)
+        made, tasks = _completed_again(run)(run, settings, made, benchmark, into=into)
+        other_tasks = [_difference(COMPLETIONS, query_id, *sides) for query_id, *sides in tasks]
         found += other_tasks
         if other_tasks:  # means over other tasks than the stored ceilings are of
             return Verification(
@@ -183,6 +189,18 @@ def _compare(run: RunView, again: Replay, benchmark: Benchmark, *, into: Path) -
     )
 
 
+def _completed_again(run: RunView) -> Callable[..., tuple[RunView, list[tuple[str, str | None, str | None]]]]:
+    """Return what completes a run with the texts that it stores: see `COMPLETERS`."""
+    completer = extension(COMPLETERS, "complete")
+    if completer is None:
+        raise UsageError(
+            f"{run.run_id} holds completions, and the plug-in complete of {COMPLETERS}, which scores them, is missing; "
+            f"install it, or verify {run.manifest.completion and run.manifest.completion.base}"
+        )
+    found: Callable[..., tuple[RunView, list[tuple[str, str | None, str | None]]]] = completer
+    return found
+
+
 def _ranking_differences(again: Replay) -> Iterator[Difference]:
     """Yield what a stored ranking has that no query sees, and where it is not the one that was computed."""
     for query_id, ids in again.unseen.items():
@@ -206,30 +224,6 @@ def _moved(again: Replay) -> float:
 
 def _ranked_at(ranking: Ranking, place: int) -> str | None:
     return f"{ranking[place][0]} {ranking[place][1]}" if place < len(ranking) else None
-
-
-def _completed_again(
-    run: RunView, settings: Completed, made: RunView, benchmark: Benchmark, *, into: Path
-) -> tuple[RunView, list[Difference]]:
-    """(`made`, which only retrieves, completed with a run's stored texts; a difference for each task without one)."""
-    require("complete", "rapidfuzz")
-    rows: dict[str, CompletionRow] = {}
-    with faults_as(ResultError, run.folder / COMPLETIONS, "complete the run again"):
-        for number, row in read_rows(run.folder / COMPLETIONS, CompletionRow):
-            if row.query_id in rows:
-                raise JsonFaultError(f"{row.query_id!r} appears twice", line=number)
-            rows[row.query_id] = row
-    tasks = [task.task_id for task in benchmark.tasks]
-    found = [_difference(COMPLETIONS, query_id, "completed", None) for query_id in sorted(rows.keys() - set(tasks))]
-    found += [_difference(COMPLETIONS, query_id, None, "a task") for query_id in tasks if query_id not in rows]
-    kept = [rows[query_id] for query_id in tasks if query_id in rows]
-    if not kept:
-        raise ResultError(f"{run.folder / COMPLETIONS} has no row of a task; complete the run again")
-    scores = score_texts(kept, benchmark)
-    again = settings.model_copy(update={"base": made.run_id, "measures": tuple(scores.values)})
-    name = Spec.parse(settings.model).target or ""
-    nothing = Spent(0.0, 0, {})
-    return save(made, again, scores, kept, nothing, name=name, out=into, created=run.manifest.created), found
 
 
 def _contents(run: RunView, left_out: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:

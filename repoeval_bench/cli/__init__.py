@@ -29,10 +29,6 @@ COMMANDS = {
     "recommend": ("repoeval_bench.cli.recommend:recommend_command", "Say which chunker and size to use for some code."),
     "eval": ("repoeval_bench.cli.evaluate:evaluate_command", "Run chunkers and say how well they retrieve."),
     "run": ("repoeval_bench.cli.run:run_command", "Run a benchmark described by a YAML file."),
-    "complete": (
-        "repoeval_bench.cli.complete:complete_command",
-        "Let a language model complete the tasks of stored runs, and score what it writes.",
-    ),
     "compare": ("repoeval_bench.cli.compare:compare_command", "Test which differences between runs are real."),
     "runs": ("repoeval_bench.cli.runs:runs_command", "List the stored runs and their names."),
     "diff": ("repoeval_bench.cli.diff:diff_command", "List the queries whose score changed, and why."),
@@ -103,7 +99,7 @@ COMMANDS = {
 }
 """Name -> (where it is, what it is for). `--help` shows them without importing any."""
 
-_RUNS = {"recommend", "eval", "run", "complete", "compare", "sweep", "sensitivity", "reproduce", "report", "verify"}
+_RUNS = {"recommend", "eval", "run", "compare", "sweep", "sensitivity", "reproduce", "report", "verify"}
 _KEPT = frozenset({*_RUNS, "data", "cache", "merge"})
 """Commands that keep what they computed or fetched, and find it when they are called again."""
 

@@ -14,7 +14,6 @@ eval -c 'exec:node cut.js' --limit 20 --retriever bm25
 run repoeval
 run bench.yaml --out results
 run bench.yaml --source FOLDER
-complete RUN --model openai:NAME,base_url=http://127.0.0.1:8080/v1
 compare -c fixed -c ast
 compare ast fixed --details
 compare -c ast -c chonkie --match-size fixed --baseline ast

@@ -167,7 +167,7 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
     if written := [str(measure) for measure in measures if "written" in measure.needs]:
         raise UsageError(
             f"{', '.join(written)}: of completions, not of rankings; score a stored run by it with repoeval-bench "
-            "complete"
+            "complete run"
         )
     for measure in measures:
         if measure.k is not None and measure.definition.unit == "rank" and measure.k > k:

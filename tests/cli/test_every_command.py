@@ -33,7 +33,6 @@ CALLS = {
     "eval": Call(f"eval {RUN}"),
     "recommend": Call("recommend {mirror} -c fixed --sizes 200,400 --retriever bm25 --out {out}"),
     "run": Call(f"run {{bench.yaml}} --out {{out}} {DATA}"),
-    "complete": Call("complete {run} --show " + DATA, reads=LOG),
     "compare": Call("compare {run} {other}", reads=ROWS),
     "runs": Call("runs --out {runs}"),
     "diff": Call("diff {run} {other}", reads=ROWS),
@@ -244,9 +243,6 @@ def test_a_file_of_another_kind_is_refused_before_anything_is_computed(stored, t
 
 UNREAD = {
     "compare {run} {other} --commands --json --details": "--json, --details change nothing with --commands",
-    "complete {run} --task x --model openai:x": "--task changes nothing without --show",
-    "complete {run} --show --rate 3 --model openai:x": "--model, --rate change nothing with --show",
-    "complete {run} {other} --show": "--show prints one prompt; name one RUN and one --context",
     "compare {run} {other} --limit 5 --protocol body --executor local:1": "--protocol, --limit, --executor change "
     "nothing without --chunker",
     "report {run} --source {mirror}": "--source changes nothing without --bm25",
@@ -269,7 +265,6 @@ def test_an_option_that_would_not_be_read_is_refused(stored, tmp_path, call):
 OUT_OF_BOUNDS = {
     "recommend {mirror} --time-limit 0": "--time-limit: a number greater than 0 was expected (it is 0.0)",
     "recommend {mirror} --time-limit nan": "--time-limit: a finite number was expected (it is nan)",
-    "complete {run} --model openai:x --rate -1": "--rate: a number greater than 0 was expected (it is -1.0)",
 }
 """Numbers that an option does not take."""
 

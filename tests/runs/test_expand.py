@@ -11,8 +11,8 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics.context import as_read
+from repoeval_bench.plugins.completion.fragments import fragments_of
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.runs.completion.fragments import fragments_of
 from repoeval_bench.runs.experiment import evaluate, plan_run
 from repoeval_bench.runs.judgements import judge_corpus
 from support.command import bench

@@ -15,8 +15,8 @@ from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
-from repoeval_bench.runs.completion.layout import count_tokens
-from repoeval_bench.runs.completion.model import Answer, Asked, Model
+from repoeval_bench.plugins.completion.layout import count_tokens
+from repoeval_bench.plugins.completion.model import Answer, Asked, Model
 
 if TYPE_CHECKING:
     from repoeval_bench.core.crowd import Again

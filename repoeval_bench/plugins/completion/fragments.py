@@ -13,8 +13,8 @@ from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.words import count
+from repoeval_bench.plugins.completion.layout import Fragment
 from repoeval_bench.retrieval.jaccard import JaccardRetriever
-from repoeval_bench.runs.completion.layout import Fragment
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.inspection import Inspection

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.runs.completion.layout import Fragment, count_tokens, lay_out, layout_hash
+from repoeval_bench.plugins.completion.layout import Fragment, count_tokens, lay_out, layout_hash
 
 RULER = "-" * 50
 CODE = "def total(prices):"

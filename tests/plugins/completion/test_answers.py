@@ -7,8 +7,8 @@ import pytest
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.embedding.housekeeping import verify
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.runs.completion.answers import Limits, Pace, answer_all
-from repoeval_bench.runs.completion.model import parse_model
+from repoeval_bench.plugins.completion.answers import Limits, Pace, answer_all
+from repoeval_bench.plugins.completion.model import parse_model
 from support.completion_server import KEY, continued, serving_completions
 
 PROMPTS = [f"def f{i}(a):\n    return a + {i}\n\n\ndef f{i}(a):\n" for i in range(6)]

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from repoeval_bench import benchmark_of, find_run
-from repoeval_bench.runs.completion.fragments import fragments_of
+from repoeval_bench.plugins.completion.fragments import fragments_of
 from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
 from support.command import bench, heed_interrupts, interrupt_when, one_sentence
 from support.completion_server import KEY, serving_completions
@@ -41,9 +41,10 @@ def complete(stored, server):
 
     def run(*words, key=KEY, out="runs", **env):
         model = f"openai:ngram,base_url={server.base_url},timeout=5"
-        given = () if "--show" in words or "--model" in words else ("--model", model)
+        command, words = ("prompt", words[1:]) if words[0] == "prompt" else ("run", words)
+        given = () if command == "prompt" or "--model" in words else ("--model", model)
         places = ("--source", stored / "mirror", "--out", stored / out)
-        return bench("complete", *words, *given, *places, home=stored / "home", OPENAI_API_KEY=key, **env)
+        return bench("complete", command, *words, *given, *places, home=stored / "home", OPENAI_API_KEY=key, **env)
 
     return run
 
@@ -180,14 +181,17 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
 
 def test_a_prompt_is_shown_and_no_server_is_asked(stored, server, complete):
     """The text on standard output, its hash beside; the same hash is stored with the completion."""
-    done = complete("ast", "--show", "--json")
+    done = complete("prompt", "ast", "--json")
     assert done.code == 0, done.err
     shown = json.loads(done.out)
     assert server.seen() == []
     made = json.loads(complete("ast", "--json").out)["run_id"]
     stored_hash = {row.query_id: row.prompt_sha256 for row in rows_of(stored / "runs" / made)}
     assert stored_hash[shown["query_id"]] == shown["prompt_sha256"]
-    assert "unknown-task" in one_sentence(complete("ast", "--show", "--task", "unknown-task"), 2)
+    assert "name one --context" in one_sentence(
+        complete("prompt", "ast", "--context", "none", "--context", "oracle"), 2
+    )
+    assert "unknown-task" in one_sentence(complete("prompt", "ast", "--task", "unknown-task"), 2)
 
 
 def test_a_failure_ends_in_one_sentence_and_the_rest_is_asked_for_later(server, complete):
@@ -210,7 +214,7 @@ def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complet
     places = ("--source", stored / "mirror", "--out", stored / "runs", "--model", model)
     server.fail({}, {}, {}, *[{"silent": 30}] * 4)
     process = subprocess.Popen(
-        [sys.executable, "-m", "repoeval_bench", "complete", *map(str, (*words, *places))],
+        [sys.executable, "-m", "repoeval_bench", "complete", "run", *map(str, (*words, *places))],
         env=dict(os.environ, REPOEVAL_HOME=str(stored / "home"), OPENAI_API_KEY=KEY),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

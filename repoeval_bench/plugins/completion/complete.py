@@ -20,12 +20,12 @@ from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.metrics import TEXT_MEASURES, Context, RunScores, Written, score_run
-from repoeval_bench.runs.completion.answers import Answered, Limits, answer_all
-from repoeval_bench.runs.completion.ending import ENDING, cut, stops
-from repoeval_bench.runs.completion.folder import Spent, save
-from repoeval_bench.runs.completion.fragments import fragments_of
-from repoeval_bench.runs.completion.layout import MOST_FRAGMENTS, Prompt, lay_out, layout_hash
-from repoeval_bench.runs.completion.model import Asked, Model, parse_model
+from repoeval_bench.plugins.completion.answers import Answered, Limits, answer_all
+from repoeval_bench.plugins.completion.ending import ENDING, cut, stops
+from repoeval_bench.plugins.completion.folder import Spent, save
+from repoeval_bench.plugins.completion.fragments import fragments_of
+from repoeval_bench.plugins.completion.layout import MOST_FRAGMENTS, Prompt, lay_out, layout_hash
+from repoeval_bench.plugins.completion.model import Asked, Model, parse_model
 from repoeval_bench.runs.parts import silent, vectors_folder
 from repoeval_bench.runs.records import Completed
 from repoeval_bench.runs.row_records import CompletionRow
@@ -33,7 +33,7 @@ from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.runs.request import CompletionRequest
+    from repoeval_bench.plugins.completion.request import CompletionRequest
     from repoeval_bench.runs.view import RunView
 
 CONTEXTS = ("none", "retrieved", "oracle")
