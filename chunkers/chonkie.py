@@ -24,6 +24,7 @@ from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.options import OneOf, Text, Whole, option
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.syntax import Reparser
 
 _CHARACTERS = 2048
 _KINDS = {
@@ -115,7 +116,10 @@ def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
     arguments = _arguments(kind, chunk_size, language)
     if tokenizer:
         arguments["tokenizer"] = tokenizer_named(tokenizer)
-    return getattr(chonkie, _KINDS[kind])(**arguments)
+    chunker = getattr(chonkie, _KINDS[kind])(**arguments)
+    if kind == "code":
+        chunker.parser = Reparser(chunker.parser.language)  # the same grammar, reusing trees
+    return chunker
 
 
 def _arguments(kind: str, chunk_size: int, language: str) -> dict[str, Any]:

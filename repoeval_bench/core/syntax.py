@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import accumulate
+from threading import local
 from typing import TYPE_CHECKING, TypeAlias
 
 from repoeval_bench.core.errors import GrammarError
@@ -22,7 +23,7 @@ from repoeval_bench.core.spans import CharSpan, LineSpan
 
 if TYPE_CHECKING:
     from tree_sitter import Language as TreeSitterLanguage
-    from tree_sitter import Node, Query
+    from tree_sitter import Node, Query, Tree
 
     from repoeval_bench.core.languages import Language
 
@@ -50,12 +51,68 @@ _ROLES = {
 _LISTS = ("block", "body", "list", "compound_statement", "preproc_if", "preproc_ifdef", "preproc_elif", "preproc_else")
 
 
+class Reparser:
+    """A parser that reuses the tree of the last text parsed from scratch where most of the next text is the same.
+
+    A task's file differs from the file in the lines of its target alone. The tree is the one that a parse from scratch
+    gives: tests compare them on real files. What recovers from a syntax error may depend on where a parse began, so a
+    tree with an error is neither reused nor the result of reuse. Threads share nothing.
+    """
+
+    def __init__(self, language: TreeSitterLanguage) -> None:
+        """Parse texts of one grammar."""
+        self._language = language
+        self._last = local()
+
+    def parse(self, encoded: bytes) -> Tree:
+        """Return the syntax tree of a UTF-8 text."""
+        from tree_sitter import Parser
+
+        parser = Parser(self._language)
+        before, tree = getattr(self._last, "parsed", (b"", None))
+        if tree is not None:
+            start = _common(len(before), len(encoded), lambda size: before[:size] == encoded[:size])
+            end = _common(
+                len(before) - start,
+                len(encoded) - start,
+                lambda size: before[len(before) - size :] == encoded[len(encoded) - size :],
+            )
+            if 2 * (start + end) > max(len(before), len(encoded)):
+                edited = tree.copy()
+                old_end, new_end = len(before) - end, len(encoded) - end
+                edited.edit(
+                    start, old_end, new_end, _point(before, start), _point(before, old_end), _point(encoded, new_end)
+                )
+                reused = parser.parse(encoded, edited)
+                if not reused.root_node.has_error:
+                    return reused
+                return parser.parse(encoded)
+        tree = parser.parse(encoded)
+        self._last.parsed = (encoded, None if tree.root_node.has_error else tree)
+        return tree
+
+
+def _common(a: int, b: int, equal: Callable[[int], bool]) -> int:
+    """Return the largest size up to both lengths at which two texts are equal; they are equal at every smaller one."""
+    low, high = 0, min(a, b)
+    while low < high:
+        size = (low + high + 1) // 2
+        low, high = (size, high) if equal(size) else (low, size - 1)
+    return low
+
+
+def _point(text: bytes, byte: int) -> tuple[int, int]:
+    """Return the row and column of a byte."""
+    return text.count(b"\n", 0, byte), byte - text.rfind(b"\n", 0, byte) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class _Grammar:
     """A grammar, with the roles of its node kinds looked up once."""
 
     of: Language
     language: TreeSitterLanguage
+    reparser: Reparser
     roles: dict[int, int]
     lists: frozenset[int]
 
@@ -78,6 +135,7 @@ def _grammar(of: Language) -> _Grammar:
     return _Grammar(
         of,
         language,
+        Reparser(language),
         {kind: _ROLES[text] for kind, text in kinds.items() if text in _ROLES},
         # What holds statements, members or elements is called so in every grammar: block, class_body, …
         frozenset(kind for kind, text in kinds.items() if text.endswith(_LISTS)),
@@ -107,8 +165,6 @@ class Parsed:
         starts: list[int],
     ) -> None:
         """Parse bytes from byte `begin` of the file on; `starts`: see `_line_starts`, empty where rows are lines."""
-        from tree_sitter import Parser
-
         self.file = file
         self._grammar = grammar
         self._encoded = encoded
@@ -116,8 +172,7 @@ class Parsed:
         self._starts = starts
         self._rows: list[int] = []
         self.first, self.end = lines
-        # A parser is not safe to share between threads, and making one costs a microsecond.
-        self.root: Node = Parser(grammar.language).parse(encoded).root_node
+        self.root: Node = grammar.reparser.parse(encoded).root_node
 
     @property
     def language(self) -> Language:

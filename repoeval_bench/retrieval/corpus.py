@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
 
 from repoeval_bench.chunkers._adapters import chunks_of, named_failure
 from repoeval_bench.core.benchmark import Task
@@ -140,13 +143,18 @@ def chunk_blanked(
     Only the tasks' files are chunked again. Their ids carry the task's, so that no other task has the same.
     """
     by_path = {(file.repo, file.path): file for repo_files in files.values() for file in repo_files}
-    own: dict[str, tuple[Chunk, ...]] = {}
-    for task in tasks:
-        blank = blanked(by_path[task.repo, task.path], task.body)
-        chunks = _chunk_file(blank, chunker)
-        own[task.task_id] = tuple(
-            replace(chunk, chunk_id=encode_id(f"{chunk.chunk_id}#{task.task_id}")) for chunk in chunks
-        )
+    ordered = sorted(tasks, key=attrgetter("repo", "path"))
+    own: dict[str, tuple[Chunk, ...]] = {task.task_id: () for task in tasks}
+    for name, group in groupby(ordered, key=attrgetter("repo", "path")):
+        file = by_path[name]
+        # Once as it is: whoever parses then reads again only what a target changes.
+        with suppress(ChunkError):
+            chunks_of(file, chunker)
+        for task in group:
+            chunks = _chunk_file(blanked(file, task.body), chunker)
+            own[task.task_id] = tuple(
+                replace(chunk, chunk_id=encode_id(f"{chunk.chunk_id}#{task.task_id}")) for chunk in chunks
+            )
     _close(chunker)
     return replace(corpus, own=own)
 

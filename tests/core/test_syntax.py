@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tree_sitter import Language as TreeSitterLanguage
+from tree_sitter import Parser, Tree
 
+from repoeval_bench import core
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language
-from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.syntax import parse, segments
+from repoeval_bench.core.source import SourceFile, blanked
+from repoeval_bench.core.syntax import Reparser, bare_grammar, parse, segments
 
 LINES = st.lists(
     st.sampled_from(
@@ -62,3 +66,47 @@ def test_a_grammar_that_is_not_installed_is_a_sentence_with_the_way_out() -> Non
     assert not missing.installed
     with pytest.raises(GrammarError, match=f"grammar of go is not installed; run {re.escape(install_command())}"):
         parse(SourceFile("r", "a.go", "package a\n"), missing)
+
+
+def nodes(tree: Tree) -> list[tuple[object, ...]]:
+    """Every node of a tree in order, with all that can be seen of it."""
+    cursor, seen = tree.walk(), []
+    while True:
+        node = cursor.node
+        seen.append((node.kind_id, node.range, node.is_missing, cursor.field_name, node.text))
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return seen
+
+
+@given(rows=LINES, others=LINES, cut=st.tuples(st.integers(0, 20), st.integers(0, 20)))
+def test_a_reused_tree_is_that_of_a_parse_from_scratch(
+    rows: list[str], others: list[str], cut: tuple[int, int]
+) -> None:
+    """Texts that differ in the middle, errors and all, in the order in which they come."""
+    start, end = sorted(cut)
+    language = LANGUAGES["python"]
+    reparser = Reparser(TreeSitterLanguage(bare_grammar(language)))
+    for text in (rows, rows[:start] + rows[end:], rows[:start] + others + rows[end:], rows):
+        encoded = "\n".join(text).encode()
+        scratch = Parser(TreeSitterLanguage(bare_grammar(language))).parse(encoded)
+        assert nodes(reparser.parse(encoded)) == nodes(scratch)
+
+
+def test_a_file_with_a_function_blanked_is_parsed_as_from_scratch() -> None:
+    """Each function of this package's longest files in turn, as tasks blank them; sizes below what a window holds."""
+    language = LANGUAGES["python"]
+    grammar = TreeSitterLanguage(bare_grammar(language))
+    paths = sorted(Path(core.__file__).parents[1].rglob("*.py"), key=lambda path: -path.stat().st_size)[:12]
+    compared = 0
+    for path in paths:
+        file = SourceFile("r", path.name, path.read_text("utf-8"))
+        reparser = Reparser(grammar)
+        reparser.parse(file.text.encode())
+        for found in parse(file, language).matches("(function_definition body: (block) @body)"):
+            blank = blanked(file, parse(file, language).span(found["body"][0])).text.encode()
+            assert nodes(reparser.parse(blank)) == nodes(Parser(grammar).parse(blank))
+            compared += 1
+    assert compared > 100
