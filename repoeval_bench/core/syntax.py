@@ -106,7 +106,7 @@ def _point(text: bytes, byte: int) -> tuple[int, int]:
     return text.count(b"\n", 0, byte), byte - text.rfind(b"\n", 0, byte) - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Grammar:
     """A grammar, with the roles of its node kinds looked up once."""
 
@@ -133,12 +133,12 @@ def _grammar(of: Language) -> _Grammar:
     language = TreeSitterLanguage(bare_grammar(of))
     kinds = {kind: language.node_kind_for_id(kind) or "" for kind in range(language.node_kind_count)}
     return _Grammar(
-        of,
-        language,
-        Reparser(language),
-        {kind: _ROLES[text] for kind, text in kinds.items() if text in _ROLES},
+        of=of,
+        language=language,
+        reparser=Reparser(language),
+        roles={kind: _ROLES[text] for kind, text in kinds.items() if text in _ROLES},
         # What holds statements, members or elements is called so in every grammar: block, class_body, …
-        frozenset(kind for kind, text in kinds.items() if text.endswith(_LISTS)),
+        lists=frozenset(kind for kind, text in kinds.items() if text.endswith(_LISTS)),
     )
 
 
