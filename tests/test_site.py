@@ -138,6 +138,7 @@ def test_the_workflow_builds_the_site_as_make_does():
     assert jobs["deploy"]["if"] == "github.ref == 'refs/heads/main'"
 
 
+@pytest.mark.slow
 def test_no_notebook_shows_a_path_of_the_machine_that_built_it(site):
     """They work in a temporary folder, and what they print of it would be another one each time."""
     pages = [path.read_text(encoding="utf-8") for path in (site / "notebooks").rglob("*.html")]

@@ -45,6 +45,7 @@ def draw(rng, truth):
     return common + rng.normal(0, 0.05, (len(SIZES), k))[FILES] + rng.normal(0, 0.15, (n, k)) + np.array(truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", [(0.0, 0.0, 0.0), (0.03, 0.0, 0.0), (0.02, 0.02, -0.1)])
 def test_the_truly_best_run_is_among_those_that_may_be_as_good(truth):
     """In 95 % of samples or more; a run that is clearly worse is not."""

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from repoeval_bench.analysis.statistics import holm
 
+pytestmark = pytest.mark.slow
+
 
 @settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.0001, 0.01, 0.05, 1.0])), min_size=1, max_size=40))

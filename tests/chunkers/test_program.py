@@ -381,7 +381,7 @@ def wait_for(condition, seconds=8.0):
 @pytest.mark.parametrize("then", [ANSWER, "sys.exit(3)", "sys.stdin.close(); time.sleep(60)"])
 def test_what_a_program_started_ends_with_it(python, started, way, then) -> None:
     """However it was started, and whether the program answers, ends or hangs."""
-    chunker = ProgramChunker(python(f"start({way!r}); {then}", before=STARTS), 1.5 if "sleep" in then else 20)
+    chunker = ProgramChunker(python(f"start({way!r}); {then}", before=STARTS), 0.7 if "sleep" in then else 20)
     with suppress(ChunkError):
         chunker.chunk(FILE)
     chunker.close()
@@ -447,7 +447,7 @@ def test_a_fork_of_the_caller_does_not_end_the_program(python) -> None:
 
 def test_a_program_that_closes_its_output_and_goes_on_is_ended(python) -> None:
     with pytest.raises(ChunkError, match="closed its output before it answered"):
-        cut(python("os.close(1); time.sleep(60)"))
+        cut(python("os.close(1); time.sleep(60)"), time_limit=1)
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGKILL", 137), ("SIGSEGV", 139)])

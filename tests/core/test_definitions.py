@@ -769,6 +769,7 @@ def test_line_ends_and_other_text_around_move_nothing(language: str) -> None:
     assert found(language, "\x00\udcff\x00\n") == ()
 
 
+@pytest.mark.slow
 def test_a_file_read_piece_by_piece_defines_the_same() -> None:
     """Above the window of the parser a file is cut between statements on the outermost level."""
     text = PYTHON + "".join(

@@ -57,7 +57,7 @@ def test_vectors_equal_those_of_the_library(encoder):
     assert np.abs(encode(encoder, TEXTS) - expected).max() < 1e-6
 
 
-@pytest.mark.parametrize("precision", ["encoder", "half"])
+@pytest.mark.parametrize("precision", ["encoder", pytest.param("half", marks=pytest.mark.slow)])
 def test_a_vector_depends_on_its_text_alone(precision, request):
     """Alone, in another order, or among others, a text has the same vector, bit for bit, in either precision."""
     encoder = request.getfixturevalue(precision)
@@ -68,7 +68,7 @@ def test_a_vector_depends_on_its_text_alone(precision, request):
         assert np.array_equal(encode(encoder, [text])[0], together[i])
 
 
-@pytest.mark.parametrize("precision", ["encoder", "half"])
+@pytest.mark.parametrize("precision", ["encoder", pytest.param("half", marks=pytest.mark.slow)])
 def test_a_vector_does_not_depend_on_the_number_of_threads(precision, request):
     """One thread or three: the same bits, for a batch is computed by one; and torch has as many as before."""
     encoder = request.getfixturevalue(precision)
@@ -106,6 +106,7 @@ def test_the_shape_of_a_batch_on_cuda_is_decided_by_the_model(encoder):
     assert encoder_module.cuda_batch(8192, "fp32") == 2048
 
 
+@pytest.mark.slow
 def test_half_precision_stays_near_single(encoder, half):
     """In bf16 every text's cosine to its vector in fp32 is at least 0.9999, and it is not the same vector."""
     single, bf16 = encode(encoder, TEXTS), encode(half, TEXTS)

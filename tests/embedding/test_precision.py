@@ -75,6 +75,7 @@ def test_precision_as_an_option_joins_the_embedders_spec():
         choose_precision("fp23", "cpu")
 
 
+@pytest.mark.slow
 def test_a_cache_never_gives_vectors_of_another_precision(tmp_path):
     """In one cache, each precision has vectors of its own."""
     cache = VectorCache(tmp_path)

@@ -427,6 +427,7 @@ def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluat
     assert lazy["micro"] == json.loads(evaluate("-c", AST, "--json").out)["micro"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
     """Interrupted while embedding: one clean sentence, exit 130, and the next run embeds only what is missing."""
     import sqlite3

@@ -96,6 +96,7 @@ def test_mistakes_in_runs_and_gates_are_told_at_once(tmp_path):
     assert "did you mean 'ndcg'" in done.err
 
 
+@pytest.mark.slow
 def test_the_workflow_by_hand_runs_as_printed(tmp_path, mirror):
     """Its lines, one by one, in a folder with a gate file; only the last one fails, where the gate does."""
     text = DOCS.read_text().partition("### By hand")[2]

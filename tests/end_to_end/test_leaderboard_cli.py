@@ -103,6 +103,7 @@ def test_mistakes_end_in_one_sentence(results, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_pages_in_a_browser(results, tmp_path):
     """No error, no request, no foreign script, no text cut off on a phone, no accessibility fault; columns sort."""
     done = bench("leaderboard", "--out", results, "--site", tmp_path / "site")

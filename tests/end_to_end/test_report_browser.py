@@ -11,6 +11,8 @@ from repoeval_bench.runs.parts import make_embedder
 from support import minirepo
 from support.browser import OVERFLOWING, axe, chromium, console, requested, unfold, visit
 
+pytestmark = pytest.mark.slow
+
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=150")
 MARKUP = "</script><img src=x onerror=\"window.ran='image'\"><script>window.ran='script'</script>"
 HOSTILE = f'''"""{MARKUP}"""

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.runs import write_run
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
@@ -35,6 +37,7 @@ def test_compare_chunkers_is_short_and_runs(mirror, warm_home, tmp_path):
     assert len(list((tmp_path / "results").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_verdict_seeds_compares_with_every_seed(tmp_path):
     """A clear difference has one verdict; a folder with a single run is refused in one sentence."""
     for run, shift in (("a", 0.0), ("b", 0.1)):

@@ -76,6 +76,7 @@ def test_candidates_are_taken_from_the_first_stage_whatever_k_is():
     assert run.rankings["q"][0][0] == max(scores, key=scores.get)
 
 
+@pytest.mark.slow
 def test_scores_are_the_librarys_logits(folder):
     """Our batches give what CrossEncoder.predict gives before its sigmoid, to 1e-5; cut pairs are counted."""
     scorer = find_cross_encoder(f"st:{folder}")
