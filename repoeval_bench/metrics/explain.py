@@ -45,7 +45,8 @@ def _ceiling(of: str | None) -> str:
         return "none is computed"
     if of == "relevant":
         return "the best possible: all relevant chunks by gain"
-    return f"that of a greedy choice of {_CHOSEN[of]}, and never below the run's score; other rankings may score more"
+    most = f"the score when chunks with the most {_CHOSEN[of]} come first"
+    return f"{most}, never below the run's; other orders may score more"
 
 
 def _bands(bands: tuple[tuple[float, str], ...]) -> str:

@@ -86,8 +86,8 @@ DEFINITIONS = (
     _at_budget(
         name="line_rprec",
         aliases=("lines_r_prec",),
-        meaning="line_recall at a budget of the gold's own characters: as much is read as the gold has.",
-        formula="line_recall@B with B = characters of the gold",
+        meaning="lines@B at a budget of the gold's own characters: as much is read as the gold has.",
+        formula="lines@B with B = characters of the gold",
         range="0..1",
         avoid="golds differ much in size and one budget is what will be paid: use lines@B",
         compute=line_rprec,
@@ -96,7 +96,7 @@ DEFINITIONS = (
     _at_budget(
         name="line_recall_auc",
         aliases=("line_auc", "auc_line_recall", "lines_found"),
-        meaning="Area under line_recall as the budget grows to 12000 characters, as a share of the whole.",
+        meaning="Area under lines@B as the budget grows to 12000 characters, as a share of the whole.",
         formula="trapezoids from (0, 0) through B = 250, 500, 1000, 1500, 3000, 6000, 12000, over 12000",
         range="0..1; below 1, for nothing is read at B = 0",
         avoid="the budget is known: use lines@B; the area is mostly about the large budgets",

@@ -249,15 +249,15 @@ class RecommendRequest(DataRequest):
 
     chunkers: tuple[str, ...] = option(
         ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index"),
-        "A chunker to choose from; repeat it.  [default: these, as far as they are installed]",
+        "A chunker to choose from; repeat it. Of the usual ones those that are installed.",
         "SPEC",
         also="-c",
         spelled="--chunker",
     )
     sizes: tuple[int, ...] | None = option(
         None,
-        "Sizes in non-whitespace characters, separated by blanks or commas; every chunker is set to the mean size of "
-        "`fixed` at each.  [default: 500,1000,2000]",
+        "Sizes in characters, counted without whitespace, separated by blanks or commas; every chunker is set to the "
+        "mean size of `fixed` at each.  [default: 500,1000,2000]",
         "N,…",
         words=True,
     )
@@ -270,7 +270,7 @@ class RecommendRequest(DataRequest):
     )
     retrievers: tuple[str, ...] = option(
         ("bm25", "dense"),
-        "Rank by this; several weigh the same. Repeat it.  [default: bm25, and dense where it is installed]",
+        "Rank by this; several weigh the same. Repeat it. Usually bm25, and dense where it is installed.",
         spelled="--retriever",
     )
     protocols: tuple[str, ...] = option(

@@ -33,7 +33,7 @@ def explain(name):
         ("bpref", ["measure bpref: Binary preference"]),
         ("api", ["level api: 1600 tasks in 8 repositories"]),
         ("nDCG@10", ["ndcg@10: ", "formula"]),
-        ("lines found", ["line_recall_auc: Area under line_recall"]),
+        ("lines found", ["line_recall_auc: Area under lines@B"]),
         ("lines@500", ["line_recall@500: "]),
         ("lines R-prec", ["line_rprec: "]),
         ("definitions found", ["definition_recall_auc: "]),

@@ -100,7 +100,7 @@ def _facts(run: RunView) -> dict[str, str]:
         "protocol": metrics.protocol,
         **{f"protocol: {key}": value for key, value in choices.items() if key != "name"},
         "chunker": metrics.chunker,
-        "mean chunk in characters (non-whitespace)": f"{sizes.mean:.0f}" if sizes else "",
+        "mean chunk in characters": f"{sizes.mean:.0f}" if sizes else "",
         "retriever": metrics.ranked_by,
         "depth k": str(metrics.k),
         "embedder": metrics.embedder,

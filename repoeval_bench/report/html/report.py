@@ -30,7 +30,7 @@ from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.ranking import Ranking, candidates_ranked, ranking
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
-from repoeval_bench.report.text import CHARACTERS_NOTE, full_outcome_name, heading, probability
+from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, full_outcome_name, heading, probability
 from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _differences_note(found: WordedVerdict, runs: Sequence[PageRun]) -> str:
     picked = ", so p is valid although the best was picked from these runs" if len(runs) > 2 else ""
     return (
         f"Paired over {count(first.n_queries, 'query')} of the {first.headline} mean; p by a sign-flip test "
-        f"that resamples what compare resamples{families(differences)}{picked}.{left_out} "
+        f"over {cluster_count(first.n_clusters, first.clustered_by)}{families(differences)}{picked}.{left_out} "
         'Intervals are not adjusted. "Not significant" does not mean equal.'
     )
 

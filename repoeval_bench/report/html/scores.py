@@ -156,5 +156,5 @@ def on_one_scale(found: Sequence[tuple[float, Interval] | None]) -> tuple[ScoreC
 def _shares(runs: Sequence[PageRun], measure: str) -> ScoreColumn:
     shares = [run.stored.metrics.shares_of_ceiling.get(measure) for run in runs]
     cells = tuple(ScoreCell(None, "") if share is None else ScoreCell(share, f"{share:.1%}") for share in shares)
-    meaning = f"{heading(measure)} over what a greedy ranker that knows the gold reaches; the rest the retriever lost."
+    meaning = f"{heading(measure)} over the best score that is known to be possible with these chunks."
     return ScoreColumn(key="share", title="% of ceiling", meaning=meaning, cells=cells)

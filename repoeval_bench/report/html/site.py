@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ from repoeval_bench.report.standings import (
     standing_record,
 )
 from repoeval_bench.report.table import Cell, Column, Estimate, Table
-from repoeval_bench.report.text import heading, interval, outcome_name, printable
+from repoeval_bench.report.text import CHARACTERS_NOTE, heading, interval, outcome_name, printable
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -120,7 +121,9 @@ def _render(template: str, **content: Any) -> str:
     code, digest = script(SCRIPTS)
     page = environment().get_template(template)
     own = (TEMPLATES / "board.css").read_text(encoding="utf-8")
-    return page.render(style=style(own), script=code, script_hash=digest, **content)
+    return page.render(
+        style=style(own), script=code, script_hash=digest, characters_note=CHARACTERS_NOTE.capitalize(), **content
+    )
 
 
 def _page_name(dataset: str, ranker: str) -> str:
@@ -226,13 +229,14 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    """A table's heads and cells as the template shows them: text, number to sort by, and an interval below it."""
-    return {
-        "heads": [{"name": printable(column.name), "right": column.align == "right"} for column in table.columns],
-        "rows": [
-            [_cell(column, cell) for column, cell in zip(table.columns, row.cells, strict=True)] for row in table.rows
-        ],
-    }
+    """A table's heads and cells as the template shows them: text, number to sort by, and an interval below it.
+
+    A column without any text is left out.
+    """
+    rows = [[_cell(column, cell) for column, cell in zip(table.columns, row.cells, strict=True)] for row in table.rows]
+    filled = [any(row[at].text or row[at].below for row in rows) for at in range(len(table.columns))]
+    heads = [{"name": printable(column.name), "right": column.align == "right"} for column in table.columns]
+    return {"heads": [*compress(heads, filled)], "rows": [[*compress(row, filled)] for row in rows]}
 
 
 def _cell(column: Column, cell: Cell) -> PageCell:

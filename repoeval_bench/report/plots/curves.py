@@ -142,7 +142,7 @@ def _figure(
             )
         for i, (curve, ceiling) in enumerate(zip(curves, ceilings, strict=False)):
             if None not in ceiling:
-                label = f"ceiling{'s' if len(runs) > 1 else ''} (greedy, knows the gold)" if i == 0 else None
+                label = f"ceiling{'s' if len(runs) > 1 else ''} (best order of these chunks)" if i == 0 else None
                 axes.plot(curve.at, [value or 0.0 for value in ceiling], color=MUTED, linewidth=0.8, label=label)
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
@@ -158,5 +158,9 @@ def _figure(
         for run_name, curve in zip(names, curves, strict=True)
     )
     band = "Bands are 95 % confidence intervals over files."
-    thin = " Thin grey lines are ceilings: a greedy choice that knows the gold." if ceilings else ""
+    thin = (
+        " Thin grey lines are ceilings: the best score that is known to be possible with these chunks."
+        if ceilings
+        else ""
+    )
     return draw(name, title, f"{words}. {band}{thin}", fill)
