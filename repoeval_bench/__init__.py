@@ -8,15 +8,13 @@ The public names are loaded on first use, so that importing the package costs no
 - `RunRequest` has every option of a run, with its default and its meaning;
 - `compare` says which differences between runs are real, `choose` which run to take, `sensitivity` whether they hold
   in other settings;
-- `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `diagnose`, `gate` (of limits that `read_gates`
+- `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `gate` (of limits that `read_gates`
   reads) and `leaderboard` say what runs mean, each as a record;
 - `stability` says which share of a new version of some code must be embedded again;
 - `verify` computes a stored run again from the data, and says whether it is what it claims;
 - `benchmark_of` loads a stored run's tasks;
 - `plot` gives one figure of a report as a matplotlib figure;
-- `LoggedRetriever` and `write_corpus` log what a retriever of LlamaIndex or LangChain returns, `import_run` judges a
-  log or a bare ranking, and `export_beir` writes runs as data sets for BEIR and MTEB;
-- `pipeline_report`, `hard_negatives`, `pool` and `bounds` say it of a logged system and of its judges;
+- `export_beir` writes runs as data sets for BEIR and MTEB;
 - `make_chunker` gives the chunker that a spec names, `make_embedder` an embedder with the vector cache; `InProcess` and
   `ProcessPool` are where runs are made;
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
@@ -31,14 +29,9 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.adding import add_run
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import compare
-    from repoeval_bench.analysis.diagnosis.report import diagnose
     from repoeval_bench.analysis.diff import diff
     from repoeval_bench.analysis.gates import gate, read_gates
-    from repoeval_bench.analysis.judgements.bounds import bounds
-    from repoeval_bench.analysis.judgements.pooling import pool
     from repoeval_bench.analysis.leaderboard import leaderboard
-    from repoeval_bench.analysis.pipeline.hard_negatives import hard_negatives
-    from repoeval_bench.analysis.pipeline.report import pipeline_report
     from repoeval_bench.analysis.recommendation import recommend
     from repoeval_bench.analysis.segments import compare_segments, segment
     from repoeval_bench.analysis.sensitivity import sensitivity
@@ -57,12 +50,10 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
-    from repoeval_bench.runs.import_log import import_run
     from repoeval_bench.runs.naming import find_run
     from repoeval_bench.runs.parts import make_embedder
     from repoeval_bench.runs.replay import benchmark_of
     from repoeval_bench.runs.request import RunRequest
-    from repoeval_bench.runs.retriever_log import LoggedRetriever, write_corpus
 
 _PUBLIC = {
     "Benchmark": "core.benchmark:Benchmark",
@@ -71,7 +62,6 @@ _PUBLIC = {
     "Chunk": "core.source:Chunk",
     "InProcess": "runs.executors:InProcess",
     "LineSpan": "core.spans:LineSpan",
-    "LoggedRetriever": "runs.retriever_log:LoggedRetriever",
     "ProcessPool": "runs.executors:ProcessPool",
     "RefreshRequest": "dataset.build.refresh:RefreshRequest",
     "RunRequest": "runs.request:RunRequest",
@@ -79,28 +69,22 @@ _PUBLIC = {
     "Task": "core.benchmark:Task",
     "add_run": "analysis.adding:add_run",
     "benchmark_of": "runs.replay:benchmark_of",
-    "bounds": "analysis.judgements.bounds:bounds",
     "build_pack": "dataset.build.pack:build_pack",
     "choose": "analysis.choosing:choose",
     "compare": "analysis.comparison:compare",
     "compare_segments": "analysis.segments:compare_segments",
-    "diagnose": "analysis.diagnosis.report:diagnose",
     "diff": "analysis.diff:diff",
     "evaluate": "runs.experiment:evaluate",
     "evaluate_all": "runs.experiment:evaluate_all",
     "export_beir": "runs.beir:export_beir",
     "find_run": "runs.naming:find_run",
     "gate": "analysis.gates:gate",
-    "hard_negatives": "analysis.pipeline.hard_negatives:hard_negatives",
-    "import_run": "runs.import_log:import_run",
     "leaderboard": "analysis.leaderboard:leaderboard",
     "load_benchmark": "dataset.loader:load_benchmark",
     "make_chunker": "chunkers.registry:make_chunker",
     "make_embedder": "runs.parts:make_embedder",
-    "pipeline_report": "analysis.pipeline.report:pipeline_report",
     "plan_run": "runs.experiment:plan_run",
     "plot": "report.plots:plot",
-    "pool": "analysis.judgements.pooling:pool",
     "read_gates": "analysis.gates:read_gates",
     "recommend": "analysis.recommendation:recommend",
     "refresh_pack": "dataset.build.refresh:refresh_pack",
@@ -109,7 +93,6 @@ _PUBLIC = {
     "stability": "analysis.stability:stability",
     "standings": "analysis.standings:standings",
     "verify": "analysis.verification:verify",
-    "write_corpus": "runs.retriever_log:write_corpus",
     "write_site": "report.html.site:write_site",
 }
 """Public name -> where it is defined."""
@@ -121,7 +104,6 @@ __all__ = [
     "Chunk",
     "InProcess",
     "LineSpan",
-    "LoggedRetriever",
     "ProcessPool",
     "RefreshRequest",
     "RunRequest",
@@ -129,28 +111,22 @@ __all__ = [
     "Task",
     "add_run",
     "benchmark_of",
-    "bounds",
     "build_pack",
     "choose",
     "compare",
     "compare_segments",
-    "diagnose",
     "diff",
     "evaluate",
     "evaluate_all",
     "export_beir",
     "find_run",
     "gate",
-    "hard_negatives",
-    "import_run",
     "leaderboard",
     "load_benchmark",
     "make_chunker",
     "make_embedder",
-    "pipeline_report",
     "plan_run",
     "plot",
-    "pool",
     "read_gates",
     "recommend",
     "refresh_pack",
@@ -159,7 +135,6 @@ __all__ = [
     "stability",
     "standings",
     "verify",
-    "write_corpus",
     "write_site",
 ]
 

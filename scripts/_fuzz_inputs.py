@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench import Benchmark, LineSpan, SourceFile, Task, evaluate, find_run
-from repoeval_bench.runs.import_log import import_run
+from repoeval_bench.plugins.logs.import_log import import_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ import numpy as np
 from _fuzz_mutations import VALUES, changed_json, damaged, nonsense, rows_of
 from pydantic import BaseModel
 
-from repoeval_bench import compare, diagnose, gate, pipeline_report, read_gates, segment
+from repoeval_bench import compare, gate, read_gates, segment
 from repoeval_bench.analysis.facts import read_facts
 from repoeval_bench.analysis.gates import GateConfig
 from repoeval_bench.chunkers.registry import make_chunker
@@ -33,11 +33,13 @@ from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.dataset.sources.archived import Manifest
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import Measure, score_run
+from repoeval_bench.plugins.logs.diagnosis.report import diagnose
+from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
+from repoeval_bench.plugins.logs.import_log import import_run
+from repoeval_bench.plugins.logs.pipeline.report import pipeline_report
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.benchmark_file import read_benchmark
-from repoeval_bench.runs.import_gold import judge_log, places_of, read_log
-from repoeval_bench.runs.import_log import import_run
 from repoeval_bench.runs.log import moment, read_rows
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.parts import choose_retriever
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from repoeval_bench import Benchmark
-    from repoeval_bench.runs.import_gold import ByFile
+    from repoeval_bench.plugins.logs.import_gold import ByFile
     from repoeval_bench.runs.view import RunView
 
 MEASURES = ("ndcg@10", "recall@5", "mrr", "ap", "precision@3", "rbp")

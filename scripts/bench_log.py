@@ -69,9 +69,9 @@ def rows(n_queries: int, n_results: int) -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         log, gold = write(Path(name), n_queries, n_results)
         table.append(Row("the log", f"{log.stat().st_size / 2**20:.0f} MiB"))
-        took = {"import-run": command("import-run", log, "--gold", gold, "--out", f"{name}/results")}
+        took = {"import": command("logs", "import", log, "--gold", gold, "--out", f"{name}/results")}
         (run,) = Path(name, "results").iterdir()
-        took |= {each: command(each, run) for each in ("diagnose", "retrieval")}
+        took |= {each: command("logs", each, run) for each in ("diagnose", "pipeline")}
     for each, spent in took.items():
         table += [Row(f"{each}: time", spent.time), Row(f"{each}: peak memory", f"{spent.peak / 2**30:.2f} GiB")]
     return table

@@ -36,23 +36,8 @@ COMMANDS = {
         "repoeval_bench.cli.diff:segments_command",
         "Show for which queries a run is good, or which of two runs.",
     ),
-    "diagnose": (
-        "repoeval_bench.cli.diagnose:diagnose_command",
-        "Find what is wrong with a run, and show its worst queries.",
-    ),
     "gate": ("repoeval_bench.cli.gate:gate_command", "Fail if a run does not meet the limits in a file."),
-    "retrieval": ("repoeval_bench.cli.retrieval:retrieval_command", "Measure a log's reranker, router, freshness, …"),
-    "hard-negatives": (
-        "repoeval_bench.cli.retrieval:hard_negatives_command",
-        "Put hard negatives at a run's top and report the loss.",
-    ),
-    "pool": ("repoeval_bench.cli.bounds:pool_command", "Write the top of several runs into one file to judge."),
-    "bounds": ("repoeval_bench.cli.bounds:bounds_command", "Bound a run's scores with a second set of judgements."),
     "merge": ("repoeval_bench.cli.merge:merge_command", "Bring the runs of several folders together."),
-    "import-run": (
-        "repoeval_bench.cli.import_run:import_run_command",
-        "Score a run log of another system, or a TREC or ranx run.",
-    ),
     "verify": (
         "repoeval_bench.cli.verify:verify_command",
         "Compute a run's numbers again, and say whether it is what it claims.",
@@ -86,7 +71,6 @@ COMMANDS = {
         "repoeval_bench.cli.explain:explain_command",
         "Explain a chunker, a protocol, a retriever, a measure, …",
     ),
-    "score": ("repoeval_bench.cli.score:score_command", "Score a TREC run file against a qrels file."),
     "chunk": ("repoeval_bench.cli.chunk:chunk_command", "Show the chunks of a file or folder."),
     "chunk-stats": (
         "repoeval_bench.cli.chunk:chunk_stats_command",

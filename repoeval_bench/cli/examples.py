@@ -26,18 +26,8 @@ diff fixed ast --measure recall@10
 diff @2 latest --limit 50
 segments RUN --by repo --by is_method
 segments ast fixed --facts facts.csv
-diagnose latest --worst 5
-diagnose RUN --measure lines@1500 --json
 gate RUN --config gates.yaml --junit gates.xml
 gate latest --config gates.yaml --baseline fixed
-retrieval RUN --section latency
-hard-negatives RUN -n 1 -n 5
-pool RUN RUN -k 10 -o pool.jsonl
-bounds RUN --judgements pool.jsonl --calibration calibration.jsonl
-import-run log.jsonl --gold gold.jsonl --files src/
-import-run log.jsonl --gold gold.jsonl --cluster-by conversation
-import-run run.trec --gold qrels.trec --system mine -k 100
-import-run run.json --gold gold.jsonl --corpus chunks.jsonl --files src/
 merge part1 part2 --out results
 verify latest --source FOLDER
 verify RUN --details
@@ -72,8 +62,6 @@ explain ndcg@10
 explain "lines found"
 explain linemap
 explain ast
-score run.trec qrels.trec -m ndcg@10
-score run.trec qrels.trec --per-query --json
 chunk src/main.py -c ast:max_nws=800
 chunk src/ -c fixed --json --skip-errors
 chunk-stats -c ast -c fixed src/

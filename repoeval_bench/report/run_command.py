@@ -19,7 +19,7 @@ def run_command(run: RunView) -> str:
     """What a person types to make the run again, from the root of a checkout."""
     config, imported, metrics = run.manifest.config, run.manifest.imported, run.metrics
     if imported:
-        return shlex.join(["repoeval-bench", "import-run", imported.log, "--gold", imported.gold])
+        return shlex.join(["repoeval-bench", "logs", "import", imported.log, "--gold", imported.gold])
     part = metrics.dataset.part
     if part and part.sample:
         asked = ["--tasks", str(part.sample.most), "--protocol", metrics.protocol, "--retriever", metrics.retriever]

@@ -46,7 +46,7 @@ _INTERVALS = 2
 _LONGEST = 28
 """Characters of a run's name in the verdict: with longer ones it would pass four lines."""
 
-_NOTHING = "So there is nothing to compare; repoeval-bench diagnose looks for the reason."
+_NOTHING = "So there is nothing to compare; repoeval-bench logs diagnose looks for the reason."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

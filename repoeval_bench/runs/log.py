@@ -1,7 +1,7 @@
 """The run log as a contract: what a row of retrieved.jsonl.gz holds, in a run made here and in a log from elsewhere.
 
 `LogRow` is the one source: `check_row` checks what a run writes (the place of a chunk once), `read_rows` what is read,
-and `schema` prints it as JSON Schema (`import-run --schema`; docs/run-log.schema.json is that output).
+and `schema` prints it as JSON Schema (`logs import --schema`; docs/run-log.schema.json is that output).
 """
 
 from __future__ import annotations

@@ -5,9 +5,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 
-from repoeval_bench.cli import COMMANDS
+from repoeval_bench.cli import COMMANDS, app
+from repoeval_bench.cli.group import CommandGroup
 from support.command import bench, one_sentence
 from support.minirepo import build_mirror
 from support.runs import read_text
@@ -37,13 +39,13 @@ CALLS = {
     "runs": Call("runs --out {runs}"),
     "diff": Call("diff {run} {other}", reads=ROWS),
     "segments": Call("segments {run}", reads=ROWS),
-    "diagnose": Call("diagnose {run}", reads=("manifest.json", "retrieved.jsonl.gz", "per_query.jsonl")),
+    "logs diagnose": Call("logs diagnose {run}", reads=("manifest.json", "retrieved.jsonl.gz", "per_query.jsonl")),
     "gate": Call("gate {run} --config {gates.yaml}", reads=ROWS),
-    "retrieval": Call("retrieval {run}", reads=LOG),
-    "hard-negatives": Call("hard-negatives {run} -n 1", reads=LOG),
-    "pool": Call("pool {run} -o {pool.jsonl}", reads=LOG),
-    "bounds": Call("bounds {run} --judgements {judged.jsonl}", reads=LOG),
-    "import-run": Call("import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {out}"),
+    "logs pipeline": Call("logs pipeline {run}", reads=LOG),
+    "logs hard-negatives": Call("logs hard-negatives {run} -n 1", reads=LOG),
+    "logs pool": Call("logs pool {run} -o {pool.jsonl}", reads=LOG),
+    "logs bounds": Call("logs bounds {run} --judgements {judged.jsonl}", reads=LOG),
+    "logs import": Call("logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {out}"),
     "merge": Call("merge {runs} --out {merged}"),
     "verify": Call("verify {run} " + DATA, reads=(*ROWS, "metrics.json", "retrieved.jsonl.gz")),
     "sweep": Call(f"sweep {RUN} --sizes 300 500"),
@@ -56,12 +58,16 @@ CALLS = {
     "cache": Call("cache info"),
     "list": Call("list chunkers"),
     "explain": Call("explain ndcg@10"),
-    "score": Call("score {run}/run.trec.gz {run}/qrels.trec"),
+    "logs score": Call("logs score {run}/run.trec.gz {run}/qrels.trec"),
     "chunk": Call("chunk {source.py} -c ast"),
     "chunk-stats": Call(f"chunk-stats -c ast {DATA}"),
     "check-chunker": Call("check-chunker fixed"),
 }
-ELSEWHERE = {"reproduce": "all published settings take a minute, and a model: `test_reproduce_cli.py`"}
+ELSEWHERE = {
+    "complete run": "it needs a server: `plugins/completion/test_complete_cli.py`",
+    "complete prompt": "the same file",
+    "reproduce": "all published settings take a minute, and a model: `test_reproduce_cli.py`",
+}
 """Commands that are tried in a file of their own, and why."""
 
 OF_RUNS = [(name, read) for name, call in CALLS.items() for read in call.reads]
@@ -109,7 +115,10 @@ def words(call: str, places: dict[str, Path], out: Path) -> list[str]:
 
 def test_every_command_is_called():
     """A new command is tried here too."""
-    assert {*CALLS, *ELSEWHERE} == set(COMMANDS)
+    context = click.Context(app)
+    leaves = [(name, app.get_command(context, name)) for name in app.list_commands(context) if name not in COMMANDS]
+    theirs = [f"{name} {each}" for name, leaf in leaves if isinstance(leaf, CommandGroup) for each in leaf.table]
+    assert {*CALLS, *ELSEWHERE} == {*COMMANDS, *theirs}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -133,18 +142,18 @@ def test_a_run_that_is_missing_is_a_usage_error(stored, tmp_path, name):
 
 MISSING = {
     "gate": "gate {run} --config {none}",
-    "bounds": "bounds {run} --judgements {none}",
-    "calibration": "bounds {run} --judgements {judged.jsonl} --calibration {none}",
-    "negatives": "hard-negatives {run} --negatives {none}",
-    "log": "import-run {none} --gold {gold.jsonl}",
-    "gold": "import-run {run}/retrieved.jsonl.gz --gold {none}",
-    "corpus": "import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --corpus {none}",
-    "sources": "import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --files {none}",
-    "timings": "import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --timings {none}",
-    "run file": "score {none} {run}/qrels.trec",
-    "qrels": "score {run}/run.trec.gz {none}",
+    "bounds": "logs bounds {run} --judgements {none}",
+    "calibration": "logs bounds {run} --judgements {judged.jsonl} --calibration {none}",
+    "negatives": "logs hard-negatives {run} --negatives {none}",
+    "log": "logs import {none} --gold {gold.jsonl}",
+    "gold": "logs import {run}/retrieved.jsonl.gz --gold {none}",
+    "corpus": "logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --corpus {none}",
+    "sources": "logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --files {none}",
+    "timings": "logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --timings {none}",
+    "run file": "logs score {none} {run}/qrels.trec",
+    "qrels": "logs score {run}/run.trec.gz {none}",
     "facts": "segments {run} --facts {none}",
-    "diagnose": "diagnose {run} --facts {none}",
+    "diagnose": "logs diagnose {run} --facts {none}",
     "grid": "report {run} -o {report.html} --sensitivity {none}",
     "plots": "export {run} --plots {plots} --sensitivity {none}",
     "bench file": "run {none}",
@@ -169,8 +178,8 @@ MISSING = {
 """What is named on the command line and is not there, or is a folder with nothing in it."""
 
 OUTPUTS = {
-    "pool": "pool {run} -o {way}/p.jsonl",
-    "gold": "bounds {run} --judgements {judged.jsonl} --write-gold {way}/g.jsonl",
+    "pool": "logs pool {run} -o {way}/p.jsonl",
+    "gold": "logs bounds {run} --judgements {judged.jsonl} --write-gold {way}/g.jsonl",
     "junit": "gate {run} --config {gates.yaml} --junit {way}/j.xml",
     "report": "report {run} -o {way}/r.html",
     "recommend": "recommend {mirror} --report {way}/r.html",
@@ -184,7 +193,7 @@ OUTPUTS = {
     "grid": f"sensitivity {RUN} -c ast:max_nws=400 --protocol context -o {{way}}/grid.json",
     "cells": "sensitivity -c fixed -c ast --retriever bm25 --protocol context --out {way}/runs " + DATA,
     "pack": "data build {mirror} -o {way}/pack",
-    "import-run": "import-run {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {way}/runs",
+    "logs import": "logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {way}/runs",
     "merge": "merge {runs} --out {way}/runs",
     "eval": "eval -c fixed --retriever bm25 --out {way}/runs " + DATA,
 }
@@ -215,7 +224,7 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
     assert [each.name for each in tmp_path.iterdir()] == ["way"]
 
 
-@pytest.mark.parametrize("call", ["compare", "diff", "segments", "report", "export", "pool -o {way}/p.jsonl"])
+@pytest.mark.parametrize("call", ["compare", "diff", "segments", "report", "export", "logs pool -o {way}/p.jsonl"])
 def test_every_run_that_is_not_there_is_named(stored, tmp_path, call):
     """At once, so that nobody corrects one name after the other."""
     missing = tmp_path / "one", tmp_path / "two"

@@ -46,12 +46,12 @@ def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path,
         ("compare",),
         ("diff", "-m", "mrr"),
         ("segments", "-m", "mrr"),
-        ("diagnose",),
+        ("logs diagnose",),
         ("gate",),
         ("export", "--format", "csv"),
-        ("bounds",),
-        ("retrieval",),
-        ("hard-negatives",),
+        ("logs bounds",),
+        ("logs pipeline",),
+        ("logs hard-negatives",),
         ("report",),
     ],
 )
@@ -64,11 +64,11 @@ def test_a_run_that_another_version_wrote_is_not_read(tmp_path, gates, command):
     given = folders if name in {"compare", "diff"} else folders[:1]
     if name == "gate":
         options = ["--config", gates]
-    if name == "bounds":
+    if name == "logs bounds":
         judged = tmp_path / "judged.jsonl"
         judged.write_text("")
         options = ["--judgements", judged]
-    done = bench(name, *given, *options)
+    done = bench(*name.split(), *given, *options)
     assert "is of schema 1, and this version reads schema 3; run the evaluation again" in one_sentence(done, 1)
     assert not done.out
 
@@ -101,7 +101,7 @@ def test_one_query_only(tmp_path, gates):
     assert "[too few files]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
     refused = one_sentence(bench("gate", b, "--config", gates, "--baseline", a), 2)
     assert "gates[1]: its 1 query is in 1 file, and an interval takes at least 6" in refused
-    done = bench("diagnose", a)
+    done = bench("logs", "diagnose", a)
     assert done.code == 0, done.err
     assert "The worst 1 of 1 query by MRR" in done.out
 
@@ -118,7 +118,7 @@ def test_all_differences_zero(tmp_path, gates):
     assert bench("gate", b, "--config", gates, "--baseline", a).code == 0
 
 
-@pytest.mark.parametrize("command", [("diff", "-m", "mrr"), ("segments", "-m", "mrr"), ("diagnose",)])
+@pytest.mark.parametrize("command", [("diff", "-m", "mrr"), ("segments", "-m", "mrr"), ("logs diagnose",)])
 def test_a_broken_row_of_the_run_log_is_named_with_its_line(tmp_path, command):
     """retrieved.jsonl.gz:2 of every command that reads it."""
     name, *options = command
@@ -126,4 +126,4 @@ def test_a_broken_row_of_the_run_log_is_named_with_its_line(tmp_path, command):
     log = runs[0].folder / "retrieved.jsonl.gz"
     write_text(log, read_text(log).splitlines()[0] + "\n{broken\n")
     given = [run.folder for run in (runs if name == "diff" else runs[:1])]
-    assert "retrieved.jsonl.gz:2 is broken" in one_sentence(bench(name, *given, *options), 1)
+    assert "retrieved.jsonl.gz:2 is broken" in one_sentence(bench(*name.split(), *given, *options), 1)

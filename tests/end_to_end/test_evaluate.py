@@ -103,7 +103,7 @@ def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):
     evaluate("--chunker", AST, "--k", "3", "-m", "ndcg@3")
     folder = only_run(tmp_path / "results")
     rows = [json.loads(line) for line in read_text(folder / "retrieved.jsonl.gz").splitlines()]
-    validator = Draft202012Validator(json.loads(bench("import-run", "--schema").out))
+    validator = Draft202012Validator(json.loads(bench("logs", "import", "--schema").out))
     manifest = json.loads((folder / "manifest.json").read_text())
     assert {"dataset", "as_of", "code"} <= set(manifest)
     assert len(rows) == manifest["counts"]["queries"]

@@ -150,7 +150,7 @@ def test_an_imported_run_has_a_page_too(tmp_path):
     page = tmp_path / "r.html"
     done = bench("report", run.folder, "-o", page)
     assert done.code == 0, done.err
-    assert "import-run l --gold g" in page.read_text(encoding="utf-8")
+    assert "logs import l --gold g" in page.read_text(encoding="utf-8")
 
 
 def test_a_grid_is_drawn_or_refused(stored, tmp_path):

@@ -288,7 +288,7 @@ def test_an_imported_run_is_refused(claimed, mirror, home, tmp_path):
             json.dumps({"query_id": row["query_id"], "chunk_id": row["topk"][0]["chunk_id"]}) + "\n" for row in rows
         )
     )
-    words = ("import-run", claimed / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "imported")
+    words = ("logs", "import", claimed / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "imported")
     assert bench(*words, home=home).code == 0
     (folder,) = [path for path in (tmp_path / "imported").iterdir() if path.is_dir()]
     assert "was imported" in one_sentence(verified(folder, mirror, home), 2)

@@ -252,24 +252,24 @@ def test_a_store_is_where_runs_are(places, shared, tmp_path):
     assert set(run_states(ObjectStore(other))) == run_ids
 
 
-@pytest.mark.parametrize("command", ["eval", "sweep", "recommend", "import-run"])
+@pytest.mark.parametrize("command", ["eval", "sweep", "recommend", "logs import"])
 def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
     """With vectors, also by a command without jobs; the lines that are printed name the store."""
     url = f"file://{tmp_path}/store"
     words = ["-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--source", places["source"], "--embedder", "hash"]
     if command == "recommend":
         words = [places["source"], "-c", "fixed", "-c", "ast", "--sizes", "200,400", "--embedder", "hash"]
-    if command == "import-run":
+    if command == "logs import":
         run = tmp_path / "bare.trec"
         run.write_text("q1 Q0 d1 1 0.5 x\n")
         (tmp_path / "qrels.trec").write_text("q1 0 d1 1\n")
         words = [run, "--gold", tmp_path / "qrels.trec"]
-    done = bench(command, *words, "--out", url, home=tmp_path / "home")
+    done = bench(*command.split(), *words, "--out", url, home=tmp_path / "home")
     assert done.code == 0, done.err
     store = ObjectStore(url)
-    assert len(run_states(store)) == {"recommend": 8, "import-run": 1}.get(command, 2)
-    assert (block_names(store) != []) is (command != "import-run")
-    if command != "import-run":
+    assert len(run_states(store)) == {"recommend": 8, "logs import": 1}.get(command, 2)
+    assert (block_names(store) != []) is (command != "logs import")
+    if command != "logs import":
         assert f"--out {url}" in done.out or command in {"sweep", "recommend"}
     if command == "eval":
         assert f"stored in {url} as fixed-400_" in done.out, done.out

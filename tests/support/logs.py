@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repoeval_bench.analysis.judged_log import JudgedLog
+from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.row_records import QueryRow

@@ -116,7 +116,7 @@ def drive(cluster, places):
     """
     script = f"""
 import os, signal, sys
-sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
+sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r})
 from pathlib import Path
 from plugins.cluster.test_ray import HALF, make, requests
 places = {{"source": {places["source"]!r}, "home": Path({str(places["home"])!r})}}

@@ -1,0 +1,40 @@
+"""The commands of this leaf, each imported when it is called."""
+
+from __future__ import annotations
+
+from repoeval_bench.cli.group import CommandGroup
+
+_HERE = "repoeval_bench.plugins.logs.commands"
+
+group = CommandGroup(
+    name="logs",
+    help="Judge logs of other systems, and find what is wrong with a run.",
+    table={
+        "import": (f"{_HERE}.import_log:import_command", "Score a run log of another system, or a TREC or ranx run."),
+        "diagnose": (
+            f"{_HERE}.diagnose:diagnose_command",
+            "Find what is wrong with a run, and its worst queries.",
+        ),
+        "pipeline": (f"{_HERE}.pipeline:pipeline_command", "Measure a log's reranker, router, freshness, …"),
+        "hard-negatives": (
+            f"{_HERE}.pipeline:hard_negatives_command",
+            "Put hard negatives at a run's top and report the loss.",
+        ),
+        "pool": (f"{_HERE}.judgements:pool_command", "Write the top of several runs into one file to judge."),
+        "bounds": (f"{_HERE}.judgements:bounds_command", "Bound a run's scores with a second set of judgements."),
+        "score": (f"{_HERE}.score:score_command", "Score a TREC run file against a qrels file."),
+    },
+    examples="""\
+import log.jsonl --gold gold.jsonl --files src/
+import log.jsonl --gold gold.jsonl --cluster-by conversation
+import run.trec --gold qrels.trec --system mine -k 100
+import run.json --gold gold.jsonl --corpus chunks.jsonl --files src/
+diagnose latest --worst 5
+diagnose RUN --measure lines@1500 --json
+pipeline RUN --section latency
+hard-negatives RUN -n 1 -n 5
+pool RUN RUN -k 10 -o pool.jsonl
+bounds RUN --judgements pool.jsonl --calibration calibration.jsonl
+score run.trec qrels.trec -m ndcg@10
+""",
+)

@@ -1,0 +1,90 @@
+"""`diagnose`: what is wrong with a run, by which numbers, and the queries it fails worst."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from repoeval_bench.cli.completion import run_argument
+from repoeval_bench.cli.console import print_json, print_lines, print_tables
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import json_option, runs_folder
+from repoeval_bench.cli.output import facts_option, plain
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.plugins.logs.diagnosis.report import diagnose
+from repoeval_bench.plugins.logs.diagnosis.tables import (
+    checks_table,
+    diagnosis_markdown,
+    gaps_table,
+    summary,
+    worst_note,
+    worst_tables,
+)
+from repoeval_bench.plugins.logs.diagnosis.thresholds import LIMITS, Thresholds
+from repoeval_bench.runs.naming import find_run
+
+_THRESHOLDS = "; ".join(f"{name} {limit.default:g} ({limit.meaning})" for name, limit in LIMITS.items())
+
+
+@click.command(
+    "diagnose",
+    epilog=f"Thresholds: {_THRESHOLDS}.",
+)
+@run_argument()
+@click.option(
+    "--worst",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Number of worst queries to list.",
+)
+@click.option("--measure", "-m", help="Measure for segments and worst queries; default: ndcg@10.")
+@click.option(
+    "--threshold",
+    "limits",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=lambda _context, _parameter, settings: Thresholds.parse(settings),
+    help="Threshold of a finding; repeat it. The names are below.",
+)
+@facts_option
+@click.option("--bm25", metavar="RUN", help="BM25 run to show beside; found or computed by default.")
+@runs_folder
+@json_option
+@click.option("--markdown", is_flag=True, help="Print Markdown instead of the tables.")
+def diagnose_command(
+    *,
+    run: str,
+    worst: int,
+    measure: str | None,
+    limits: Thresholds,
+    facts: Path | None,
+    bm25: str | None,
+    out: Path,
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    """Check RUN for what is known to go wrong: each finding with its numbers, then the queries that scored worst.
+
+    It exits 0 whether something is found or not; `gate` is what fails a job.
+    """
+    if as_json and markdown:
+        raise UsageError("--json and --markdown exclude each other; give one")
+    stored = find_run(run, out)
+    beside = find_run(bm25, out) if bm25 else None
+    found = diagnose(stored, measure=measure, limits=limits, facts=facts, worst=worst, bm25=beside)
+    if as_json:
+        print_json(plain(found))
+        return
+    if markdown:
+        echo(diagnosis_markdown(found), nl=False)
+        return
+    tables = [checks_table(found.checks, f"{found.run}\n{summary(found.checks)}")]
+    print_tables([*tables, *(gaps_table(check.gaps, found.measure) for check in found.checks if check.gaps)])
+    if found.worst:
+        print_lines([worst_note(found)])
+    for table in worst_tables(found):
+        echo()
+        print_tables([table])

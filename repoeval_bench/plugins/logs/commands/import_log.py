@@ -1,0 +1,151 @@
+"""`logs import`: judge what another system retrieved, and store it like a run made here."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from repoeval_bench.cli.console import print_json
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import json_option, out_option, say
+from repoeval_bench.cli.output import INPUT, measures_option
+from repoeval_bench.core.words import count
+from repoeval_bench.metrics import Measure
+from repoeval_bench.plugins.logs.import_formats import Stated
+from repoeval_bench.plugins.logs.import_log import import_run
+from repoeval_bench.protocols.leak import copy_note
+from repoeval_bench.report.text import heading
+from repoeval_bench.runs.inspection import SOURCES
+from repoeval_bench.runs.log import schema
+from repoeval_bench.runs.parts import shown_place
+from repoeval_bench.runs.records import TIMINGS
+from repoeval_bench.runs.store import check_writable
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.view import RunView
+
+
+def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        echo(schema(), nl=False)
+        context.exit()
+
+
+@click.command("import")
+@click.argument("log", metavar="LOG", type=INPUT)
+@click.option(
+    "--gold",
+    required=True,
+    type=INPUT,
+    metavar="FILE",
+    help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or qrels of TREC or ranx.",
+)
+@click.option(
+    "--corpus",
+    type=INPUT,
+    metavar="FILE",
+    help="JSONL: every chunk_id with its file and lines; else the log's are taken for all.",
+)
+@click.option(
+    "--files",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="FOLDER",
+    help="The sources, by the names of gold and log, for line measures; sources.jsonl.gz beside the log if not given.",
+)
+@click.option(
+    "--cluster-by",
+    metavar="FIELD",
+    help="What queries belong together by: file, or a field of gold or log, such as conversation.",
+)
+@click.option(
+    "--timings",
+    type=INPUT,
+    metavar="FILE",
+    help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.",
+)
+@click.option("--system", metavar="NAME", help="The system of a bare ranking; its tag or file name if not given.")
+@click.option("--chunker", metavar="NAME", help="The chunker of a bare ranking's index.")
+@click.option(
+    "-k", "depth", type=click.IntRange(min=1), help="How deep a bare ranking was asked for; its longest if not given."
+)
+@measures_option("A measure such as ndcg@10 instead of the default ones; repeat it.")
+@out_option
+@json_option
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON Schema of a log's rows, and judge nothing.",
+)
+def import_command(
+    *,
+    log: Path,
+    gold: Path,
+    corpus: Path | None,
+    files: Path | None,
+    cluster_by: str | None,
+    timings: Path | None,
+    system: str | None,
+    chunker: str | None,
+    depth: int | None,
+    measures: tuple[str, ...],
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Judge LOG (JSONL; --schema prints its contract) against a gold file, and store it as a run.
+
+    The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
+    (.trec, .txt, .run, .qrels, also .gz) and those that ranx saves (.json, .lz4, .parquet).
+    """
+    check_writable(out)
+    times, sources = log.with_name(TIMINGS), log.with_name(SOURCES)
+    run = import_run(
+        log,
+        gold,
+        out,
+        measures=[str(Measure.parse(name)) for name in measures],
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        corpus=corpus,
+        files=files or (sources if sources.is_file() else None),
+        cluster_by=cluster_by,
+        timings=timings or (times if times.is_file() else None),
+        stated=Stated(system=system, chunker=chunker, k=depth),
+    )
+    say(f"{run.metrics.retriever} -> {shown_place(run.folder)}")
+    if as_json:
+        print_json(run.metrics.as_json())
+        return
+    counts = run.counts
+    echo(f"{run.metrics.dataset.label} · {run.metrics.protocol}")
+    for name, value in run.metrics.micro.items():
+        echo(f"{heading(name):<14} {value:.4f}")
+    notes = {
+        "of the gold without a row in the log, with the score 0": counts.queries_not_in_log,
+        "without a relevant chunk, with the score 0": counts.queries_without_relevant,
+        "of the log without gold, not scored": counts.queries_without_gold,
+        "without the name of a cluster, each one of its own": counts.queries_without_cluster,
+        "with a chunk of which file or lines are not known: it is read up to there, so line measures are lower "
+        "bounds": counts.queries_not_read,
+        "without an answer, not scored; retrieval says what was found": counts.queries_no_answer,
+    }
+    for what, number in notes.items():
+        if number:
+            echo(f"note: {count(number, 'query')} {what}")
+    if note := copy_note(run.metrics.gold_in_query):
+        echo(f"note: {note}")
+    if counts.queries_not_read is None:
+        echo(f"note: no line measures for {count(counts.queries, 'query')}: {_why_no_lines(run)}")
+    if run.manifest.imported and run.manifest.imported.pooled:
+        echo("note: relevant chunks the log does not show are not counted: recall is too high without --corpus")
+
+
+def _why_no_lines(run: RunView) -> str:
+    kind = run.manifest.imported.gold_kind if run.manifest.imported else ""
+    if kind != "lines":
+        return f"the gold names {kind}, not lines"
+    return "the sizes of lines are not known; name the folder of the sources with --files"

@@ -1,0 +1,99 @@
+"""`pool` and `bounds`: chunks for a judge, and a run between gold that misses chunks and a judge who errs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from repoeval_bench.cli.completion import run_argument
+from repoeval_bench.cli.console import print_json, print_lines, print_table
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import depth_option, json_option, runs_folder
+from repoeval_bench.cli.output import INPUT, OUTPUT_JSONL, measures_option, plain, title_of, write_rows
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.words import count
+from repoeval_bench.plugins.logs.judgements.bounds import bounds
+from repoeval_bench.plugins.logs.judgements.pooling import pool
+from repoeval_bench.plugins.logs.tables import agreement_lines, bounds_table, corrected_lines
+from repoeval_bench.runs.naming import find_run, find_runs
+
+_JUDGEMENTS = "JSONL: query_id, chunk_id, grade 2, 1 or 0, as repoeval-bench logs pool writes it."
+_CALIBRATION = "JSONL: gold and judge, both 2, 1 or 0, of chunks that a trusted person graded too."
+_GOLD = "Write gold plus judge as gold for `logs import`, gain 0 for what is not relevant."
+
+
+@click.command("bounds")
+@run_argument()
+@click.option("--judgements", required=True, type=INPUT, metavar="FILE", help=_JUDGEMENTS)
+@click.option("--calibration", type=INPUT, metavar="FILE", help=_CALIBRATION)
+@depth_option("The depth of the precision that is corrected.")
+@measures_option("Only this measure; repeat it. All measures of ranks if not given.")
+@click.option("--write-gold", type=OUTPUT_JSONL, metavar="FILE", help=_GOLD)
+@runs_folder
+@json_option
+def bounds_command(
+    *,
+    run: str,
+    judgements: Path,
+    calibration: Path | None,
+    k: int | None,
+    measures: tuple[str, ...],
+    write_gold: Path | None,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Print RUN's scores by the gold alone, by gold plus judge, and the bounds between which the truth lies.
+
+    With --calibration the judge's precision is corrected by its sensitivity and specificity (Rogan-Gladen).
+
+    """
+    stored = find_run(run, out)
+    found = bounds(stored, judgements, measures=measures, k=k, calibration=calibration)
+    if write_gold:
+        pairs = ((query_id, gains) for query_id, gains in found.qrels.items())
+        write_rows(
+            write_gold,
+            [{"query_id": q, "chunk_id": c, "gain": gain} for q, gains in pairs for c, gain in gains.items()],
+        )
+    if as_json:
+        print_json(plain(found, "k", "qrels"))
+        return
+    print_table(bounds_table(found.bounds, title_of(stored)))
+    print_lines(agreement_lines(found.agreement, found.k, found.without_grade))
+    if found.corrected:
+        print_lines(corrected_lines(found.corrected))
+    elif calibration:
+        echo(f"note: no chunk of the top {found.k} has a grade, so no precision can be corrected")
+
+
+@click.command("pool")
+@run_argument("runs", nargs=-1, required=True, metavar="RUN…")
+@depth_option("How many chunks of each ranking.")
+@click.option(
+    "-o", "--output", required=True, type=OUTPUT_JSONL, metavar="FILE", help="Where to write the pool (JSONL)."
+)
+@runs_folder
+@json_option
+def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Path, as_json: bool) -> None:
+    """Pool the first k chunks of each RUN into a file to judge: write 2, 1 or 0 as the `grade` of each row.
+
+    The file does not say who retrieved a chunk, nor what the gold says of it. Read it back with
+    repoeval-bench logs bounds RUN --judgements FILE.
+    """
+    stored = list({run.folder: run for run in find_runs(runs, out)}.values())
+    if output.exists():
+        raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
+    found = pool(stored, k)
+    write_rows(output, [row.as_json() for row in found.rows])
+    queries = len({row.query_id for row in found.rows})
+    if as_json:
+        run_ids = [run.run_id for run in stored]
+        print_json(
+            {"written": str(output), "runs": run_ids, "k": found.k, "chunks": len(found.rows), "queries": queries}
+        )
+        return
+    echo(
+        f"{count(len(found.rows), 'chunk')} of {count(queries, 'query')} to be judged, "
+        f"from the top {found.k} of {count(len(stored), 'run')}"
+    )

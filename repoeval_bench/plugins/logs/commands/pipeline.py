@@ -1,0 +1,88 @@
+"""`retrieval` and `hard-negatives`: what the stages of a logged system buy, what misleading chunks cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from repoeval_bench.cli.completion import run_argument
+from repoeval_bench.cli.console import print_json, print_lines, print_paragraph, print_tables
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import depth_option, json_option, runs_folder
+from repoeval_bench.cli.output import INPUT, plain, title_of
+from repoeval_bench.plugins.logs.pipeline.hard_negatives import hard_negatives
+from repoeval_bench.plugins.logs.pipeline.report import SECTIONS, pipeline_report
+from repoeval_bench.plugins.logs.tables import section_tables
+from repoeval_bench.runs.naming import find_run
+
+_FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not given."
+
+
+@click.command("pipeline")
+@run_argument()
+@depth_option("How many results are read.")
+@click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
+@click.option("--raw", metavar="RUN", help="The raw retriever's run, where the log has no raw_topk.")
+@runs_folder
+@json_option
+def pipeline_command(
+    *,
+    run: str,
+    k: int | None,
+    chosen: tuple[str, ...],
+    raw: str | None,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Print what the log of RUN supports: raw retriever against reranker, router, query rewriting, freshness,
+    queries without an answer, entity linking, latency and cost. A section that a log does not support says so.
+
+    docs/retrieval.md has an example of each.
+    """  # noqa: D205 - click prints the first paragraph as it is
+    stored = find_run(run, out)
+    first = find_run(raw, out) if raw else None
+    found = pipeline_report(stored, k=k, sections=chosen or SECTIONS, raw=first)
+    if as_json:
+        print_json(plain(found, "clustered_by"))
+        return
+    clusters = f"resampled by {found.clustered_by}" if found.clustered_by != "query" else "each query by itself"
+    print_paragraph(f"{title_of(stored)} · means over queries, {clusters}")
+    for section in found.sections:
+        echo()
+        if section.missing:
+            echo(f"{section.title}: not in this log ({section.missing})")
+        else:
+            print_tables(section_tables(section))
+            print_lines(f"note: {note}" for note in section.notes)
+
+
+@click.command("hard-negatives")
+@run_argument()
+@click.option(
+    "-n",
+    "numbers",
+    multiple=True,
+    type=click.IntRange(min=1),
+    default=(1, 3, 5),
+    show_default=True,
+    help="How many, at ranks 1..n; repeat it.",
+)
+@click.option("--negatives", type=INPUT, metavar="FILE", help=_FILE)
+@runs_folder
+@json_option
+def hard_negatives_command(
+    *, run: str, numbers: tuple[int, ...], negatives: Path | None, out: Path, as_json: bool
+) -> None:
+    """Insert hard negatives at ranks 1..n of every ranking of RUN, and print what each measure loses."""
+    stored = find_run(run, out)
+    found = hard_negatives(stored, numbers, negatives)
+    if as_json:
+        print_json(plain(found, "unknown"))
+        return
+    print_paragraph(title_of(stored))
+    for section in found.sections:
+        print_tables(section_tables(section))
+        print_lines(f"note: {note}" for note in section.notes)
+    if found.unknown:
+        echo(f"note: rows of {negatives} of queries that this run does not score: {found.unknown}")

@@ -1,0 +1,344 @@
+"""The playbook, one function a symptom: the numbers, what they are checked against, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from repoeval_bench.analysis.needed import never_retrieved
+from repoeval_bench.core.words import count
+from repoeval_bench.plugins.logs.diagnosis.evidence import (
+    DEEP,
+    LEAST_DEEP,
+    TOP,
+    Evidence,
+    newer_share,
+    quantiles,
+    repeats,
+)
+from repoeval_bench.plugins.logs.diagnosis.gaps import Gap, find_gaps
+
+if TYPE_CHECKING:
+    from repoeval_bench.plugins.logs.diagnosis.thresholds import Thresholds
+
+    Numbers = dict[str, float | int | None]
+
+MIN_GROUP = 20
+"""Definitions of which it can be said that they are missed more often than others."""
+
+Status = Literal["finding", "fine", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One symptom looked for: `says` is what was found and what to try, or why nothing can be said.
+
+    `numbers` led to it, `limits` (threshold -> value) are what they were checked against. `gaps` are the segments that
+    a finding on segments is about.
+    """
+
+    name: str
+    status: Status
+    says: str
+    numbers: Mapping[str, float | int | None]
+    limits: Mapping[str, float]
+    gaps: tuple[Gap, ...] = ()
+
+
+def check_all(evidence: Evidence, measure: str, limits: Thresholds) -> list[Check]:
+    """Every check, in a fixed order, also those that found nothing.
+
+    Means are over queries; `measure` is what segments are compared by.
+    """
+    return [
+        _depth(evidence, limits),
+        _missing(evidence, limits),
+        _copies(evidence, limits),
+        _ranking(evidence, limits),
+        _segments(evidence, limits, measure),
+        _freshness(evidence, limits),
+        _latency(evidence, limits),
+        _truncation(evidence, limits),
+        _chunker(evidence, limits),
+        _retriever(evidence, limits),
+        _lost(evidence, limits),
+        *([_definitions(evidence, limits)] if evidence.needed else []),
+    ]
+
+
+def _check(name: str, found: bool, says: str, numbers: Numbers, limits: Mapping[str, float]) -> Check:
+    return Check(name=name, status="finding" if found else "fine", says=says, numbers=numbers, limits=limits)
+
+
+def _unknown(name: str, says: str, limits: Mapping[str, float], numbers: Numbers | None = None) -> Check:
+    return Check(name=name, status="unknown", says=says, numbers=numbers or {}, limits=limits)
+
+
+def _recalls(evidence: Evidence, *cuts: int) -> Numbers:
+    found: Numbers = {}
+    for k in cuts:
+        found[f"recall@{k}"] = evidence.mean(f"recall@{k}")
+        found[f"recall@{k} / ceiling"] = evidence.recall_share(k)
+    return found
+
+
+def _too_shallow(name: str, evidence: Evidence) -> Check:
+    way_out = f"import a log of {DEEP} results a query" if evidence.imported else f"rank with --k {DEEP}"
+    says = f"the run ranks {evidence.depth} results; lower ranks are not known, {way_out}"
+    return _unknown(name, says, {}, {"k": evidence.depth})
+
+
+def _depth(evidence: Evidence, limits: Thresholds) -> Check:
+    if evidence.depth < LEAST_DEEP:
+        return _too_shallow("depth", evidence)
+    low = evidence.recall_share(5) < limits["recall-low"]
+    found = low and evidence.recall_share(evidence.deep) >= limits["recall-high"]
+    if found:
+        says = (
+            f"what is relevant is retrieved, but below rank 5: rerank the first {evidence.deep}, or hand on more "
+            "results (k)"
+        )
+    elif low:
+        says = f"recall@5 is low, and so is recall@{evidence.deep}: see missing"
+    else:
+        says = "five results hold most of what five can"
+    return _check("depth", found, says, _recalls(evidence, 5, evidence.deep), limits.only("recall-low", "recall-high"))
+
+
+def _missing(evidence: Evidence, limits: Thresholds) -> Check:
+    if evidence.depth < LEAST_DEEP:
+        return _too_shallow("missing", evidence)
+    files, known = evidence.file_recall()
+    numbers: Numbers = {
+        **_recalls(evidence, evidence.deep),
+        f"file recall@{evidence.deep}": files,
+        "queries whose gold file is known": known,
+    }
+    found = evidence.recall_share(evidence.deep) < limits["recall-high"]
+    if not found:
+        says = "most of what is relevant is among them"
+    elif files is None:
+        says = "much is not retrieved at all: indexing or chunking; no file of the gold is known to say which"
+    elif files >= limits["recall-high"]:
+        says = (
+            "the right file is found, but not the right chunk of it: chunking (its size, what it cuts apart, what the "
+            "model reads of it)"
+        )
+    else:
+        says = (
+            "not even the right file is found: indexing (is it there, is it embedded whole?) or a query that says too "
+            "little"
+        )
+    return _check("missing", found, says, numbers, limits.only("recall-high"))
+
+
+def _copies(evidence: Evidence, limits: Thresholds) -> Check:
+    k = min(TOP, evidence.depth)
+    if k < TOP:
+        says = f"the run ranks {k} results; near-duplicates are looked for in ten"
+        return _unknown("near-duplicates", says, {}, {"k": evidence.depth})
+    share = float(np.mean([repeats(evidence.top(query_id, k)) for query_id in evidence.scores.query_ids]))
+    numbers = {**_recalls(evidence, 10), "precision@10": evidence.mean("precision@10"), "repeats@10": share}
+    if "novelty@10" in evidence.scores.values:
+        numbers["1 - novelty@10"] = 1 - float(evidence.scores.values["novelty@10"].mean())
+        share = max(share, 1 - float(evidence.scores.values["novelty@10"].mean()))
+    if evidence.metrics.counts.chunks_duplicate is not None:
+        numbers["chunks with a copy in the repository"] = evidence.metrics.counts.chunks_duplicate
+    high = evidence.recall_share(10) >= limits["recall-high"]
+    repeat = share >= limits["repeats"]
+    found = high and repeat and evidence.mean("precision@10") < limits["precision-low"]
+    if found:
+        says = (
+            "what is relevant is found, and results repeat higher ranks: drop near-duplicates (copies, overlap between "
+            "chunks) before or after ranking"
+        )
+    elif repeat:
+        says = "the top 10 repeat themselves, but that is not what keeps precision low"
+    else:
+        says = "the top 10 hardly repeat themselves"
+    return _check("near-duplicates", found, says, numbers, limits.only("recall-high", "precision-low", "repeats"))
+
+
+def _ranking(evidence: Evidence, limits: Thresholds) -> Check:
+    found_at_all = evidence.values[f"hit@{evidence.deep}"] > 0
+    numbers: Numbers = {
+        "mrr": evidence.mean("mrr"),
+        f"hit@{evidence.deep}": float(found_at_all.mean()),
+        "mrr of queries with a hit": None,
+    }
+    used = limits.only("mrr-low")
+    if not found_at_all.any():
+        return _unknown("ranking", "no query has a hit: there is nothing to rank", used, numbers)
+    mrr = float(evidence.values["mrr"][found_at_all].mean())
+    numbers["mrr of queries with a hit"] = mrr
+    if mrr < limits["mrr-low"]:
+        says = f"the first relevant result is at about rank {1 / mrr:.0f}: ranking (a reranker, another retriever)"
+    else:
+        says = "where something relevant is found, it ranks high"
+    return _check("ranking", mrr < limits["mrr-low"], says, numbers, used)
+
+
+def _segments(evidence: Evidence, limits: Thresholds, measure: str) -> Check:
+    gaps, untested = find_gaps(evidence.scores, measure)
+    behind = tuple(gap for gap in gaps if gap.p_adjusted < 0.05 and gap.difference <= -limits["gap"])
+    numbers: Numbers = {
+        f"mean {measure}": float(evidence.scores.values[measure].mean()),
+        "segments tested": len(gaps),
+        "of them behind": len(behind),
+        "segments with too few clusters to test": untested,
+    }
+    used = limits.only("gap")
+    if not gaps:
+        return _unknown("segments", "no segment can be tested; bring facts, or more files", used, numbers)
+    if not behind:
+        return _check("segments", False, "no segment is clearly behind the others", numbers, used)
+    listed = ", ".join(f"{gap.by} = {gap.name}" for gap in behind[:5]) + (", …" if len(behind) > 5 else "")
+    says = f"clearly behind the other queries (Holm over {count(len(gaps), 'test')}): {listed}; look at these first"
+    return Check(name="segments", status="finding", says=says, numbers=numbers, limits=used, gaps=behind)
+
+
+def _freshness(evidence: Evidence, limits: Thresholds) -> Check:
+    share, judged = newer_share(evidence.log.rows.values(), TOP)
+    numbers: Numbers = {"share of the top 10 newer than as_of": share, "results with both dates": judged}
+    used = limits.only("newer")
+    if share is None:
+        return _unknown("freshness", "no query has an as_of with dated results (doc_version)", used, numbers)
+    found = share > limits["newer"]
+    says = (
+        "results are newer than the query may know of: filter by date before ranking, and index earlier versions"
+        if found
+        else "no result is newer than its query may know of"
+    )
+    return _check("freshness", found, says, numbers, used)
+
+
+_QUICKER = {"rerank": "rerank fewer, or with a smaller model", "retrieve": "a quicker index, or fewer vectors"}
+
+
+def _latency(evidence: Evidence, limits: Thresholds) -> Check:
+    used = limits.only("latency-ms")
+    if not evidence.latency:
+        return _unknown("latency", "the run has no times of its queries", used)
+    # Cached scores of a reranker took no time, so they do not say what it takes.
+    timed = [taken for taken in evidence.latency.values() if "rerank" in taken or not evidence.reranked]
+    if not timed:
+        says = "the scores of the reranker's pairs were in the cache, so its time is not known"
+        return _unknown("latency", says, used)
+    times = {step: [taken[step] for taken in timed if step in taken] for step in ("retrieve", "rerank")}
+    times = {step: column for step, column in times.items() if column}
+    whole = quantiles(sum(taken.values()) for taken in timed)
+    named = {
+        **{step: quantiles(column) for step, column in times.items()},
+        **({"both": whole} if len(times) > 1 else {}),
+    }
+    numbers: Numbers = {f"{what} {name}, ms": value for what, both in named.items() for name, value in both.items()}
+    totals = {step: sum(column) for step, column in times.items()}
+    slowest = max(totals, key=lambda step: totals[step])
+    share = totals[slowest] / sum(totals.values()) if sum(totals.values()) else 1.0
+    split = f"{slowest} takes {share:.0%} of the time" if len(totals) > 1 else f"{slowest} is the only step with times"
+    found = whole["p90"] > limits["latency-ms"]
+    says = f"one query in ten takes {whole['p90']:.0f} ms or more; {split}: {_QUICKER[slowest]}" if found else split
+    return _check("latency", found, says, numbers, used)
+
+
+def _truncation(evidence: Evidence, limits: Thresholds) -> Check:
+    counts, used = evidence.metrics.counts, limits.only("truncated")
+    if not evidence.metrics.chunk_tokens:
+        if evidence.imported:
+            return _unknown("truncation", "the log does not say what its model cut", used)
+        if counts.queries_truncated is None:
+            says = f"{evidence.metrics.embedder} does not report its tokens, so it is not known what it cut"
+            return _unknown("truncation", says, used)
+        return _check("truncation", False, "nothing was embedded, so nothing was cut", {}, used)
+    numbers: Numbers = {}
+    cut = []
+    for name, total, truncated in (
+        ("queries", counts.queries, counts.queries_truncated),
+        ("chunks", counts.chunks, counts.chunks_truncated),
+    ):
+        share = (truncated or 0) / total if total else 0.0
+        numbers |= {f"{name} cut by the model": truncated, f"share of {name}": share}
+        if share > limits["truncated"]:
+            cut.append(f"{share:.0%} of the {name}")
+    says = (
+        f"the model does not read the end of {' and '.join(cut)}: --long-text tail or mean, smaller chunks, or a model "
+        "that reads more"
+        if cut
+        else "the model reads nearly everything whole"
+    )
+    return _check("truncation", bool(cut), says, numbers, used)
+
+
+def _chunker(evidence: Evidence, limits: Thresholds) -> Check:
+    used = limits.only("ceiling-low")
+    ceiling = evidence.line_ceiling
+    if ceiling is None:
+        return _unknown("chunker", "line ceilings are not stored for this run", used)
+    found = ceiling < limits["ceiling-low"]
+    says = (
+        "even a ranker that knows the gold reads (greedily) little of it from these chunks in its own size: the chunker"
+        if found
+        else "a perfect ranker could read nearly all gold lines from these chunks"
+    )
+    return _check("chunker", found, says, {"ceiling of line_rprec": ceiling, "1 - ceiling": 1 - ceiling}, used)
+
+
+def _retriever(evidence: Evidence, limits: Thresholds) -> Check:
+    used = limits.only("share-low")
+    name, value = "line_rprec", evidence.metrics.micro.get("line_rprec")
+    ceiling = evidence.line_ceiling
+    if not ceiling:
+        k = min(TOP, evidence.depth)
+        name, ceiling = f"recall@{k}", evidence.recall_ceiling(k)
+        value = evidence.mean(name) if name in evidence.values else None
+    if not ceiling or value is None:
+        return _unknown("retriever", "nothing can be found, or the run ranks too few", used)
+    found = value / ceiling < limits["share-low"]
+    says = (
+        "the retriever misses much of what these chunks could give: another model, BM25 or both, what is read of long "
+        "texts"
+        if found
+        else "the retriever takes most of what these chunks can give"
+    )
+    numbers: Numbers = {name: value, "its ceiling": ceiling, "share of the ceiling": value / ceiling}
+    return _check("retriever", found, says, numbers, used)
+
+
+def _lost(evidence: Evidence, limits: Thresholds) -> Check:
+    counts = evidence.metrics.counts
+    without = sum(not gains for gains in evidence.log.qrels.values())
+    share = without / counts.queries if counts.queries else 0.0
+    lost = {
+        "files skipped": counts.files_skipped,
+        "files undecodable": counts.files_undecodable,
+        "lines uncovered": counts.lines_uncovered,
+        "queries not in log": counts.queries_not_in_log,
+    }
+    numbers: Numbers = {"queries without a relevant chunk": without, "share of queries": share}
+    numbers |= {what: number for what, number in lost.items() if number}
+    found = share > limits["lost"] or counts.files_skipped + counts.queries_not_in_log > 0
+    says = (
+        "queries always score 0, because their gold is in no chunk or they were never answered: see what was skipped"
+        if found
+        else "every query can be answered from the index, or nearly"
+    )
+    return _check("lost", found, says, numbers, limits.only("lost"))
+
+
+def _definitions(evidence: Evidence, limits: Thresholds) -> Check:
+    groups = never_retrieved(evidence.needed)
+    numbers: Numbers = {f"{name}, never retrieved of {of}": missed for name, (missed, of) in groups.items()}
+    missed, of = groups.pop("all definitions")
+    found = missed / of > limits["never-retrieved"]
+    # A group of a few says little.
+    worst = max(groups, key=lambda name: (groups[name][1] >= MIN_GROUP, groups[name][0] / groups[name][1]))
+    says = (
+        f"{missed} of {of} definitions that completion needs are in none of the {evidence.depth} chunks that were "
+        f"ranked; most often {worst} ({groups[worst][0]} of {groups[worst][1]})"
+        if found
+        else "nearly every definition that completion needs is in a chunk that was ranked"
+    )
+    return _check("definitions", found, says, numbers, limits.only("never-retrieved"))

@@ -1,0 +1,178 @@
+"""What a diagnosis is made of: a run's log, judgements, scores and times, and numbers read off them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from repoeval_bench.analysis.needed import Needed, needed
+from repoeval_bench.plugins.logs.judged_log import JudgedLog
+from repoeval_bench.plugins.logs.pipeline.answers import is_newer
+from repoeval_bench.runs.log import LogRow, Retrieved, moment
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.sign_flips import FloatArray
+    from repoeval_bench.runs.query_scores import QueryScores
+    from repoeval_bench.runs.records import Metrics
+    from repoeval_bench.runs.view import RunView
+
+_PLACE = re.compile(r"(.+)@\d+-\d+\Z", re.DOTALL)
+"""A chunk's id as this project makes it: file@start-end, in characters."""
+
+TOP = 10
+DEEP = 50
+"""How deep a reranker usually looks."""
+LEAST_DEEP = 20
+"""A ranking that is stored less deep than this says nothing about lower ranks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """A run as its folder holds it.
+
+    A query of the gold that the `log` lacks has no row there; `latency` is query_id -> step -> milliseconds.
+    `needed` are the definitions that queries need, where the protocol asks for definitions.
+    """
+
+    scores: QueryScores
+    log: JudgedLog
+    metrics: Metrics
+    latency: Mapping[str, Mapping[str, float]]
+    needed: tuple[Needed, ...] = ()
+
+    @classmethod
+    def read(cls, run: RunView, scores: QueryScores) -> Self:
+        """The evidence of a run; `scores` are its own, perhaps with further facts."""
+        log = JudgedLog.of(scores, run.log_rows(), run.qrels())
+        return cls(
+            scores=scores,
+            log=log,
+            metrics=run.metrics,
+            latency=run.timings.queries,
+            needed=needed(run.inspection, {query_id: row.ranked for query_id, row in log.rows.items()}),
+        )
+
+    @property
+    def imported(self) -> bool:
+        """Whether another system made the run."""
+        return self.metrics.imported
+
+    @property
+    def reranked(self) -> bool:
+        """Whether this project ranked the first stage's best again."""
+        return not self.imported and self.metrics.retriever.startswith("rerank:")
+
+    @cached_property
+    def depth(self) -> int:
+        """How deep the run was asked to rank."""
+        return self.metrics.k
+
+    @cached_property
+    def deep(self) -> int:
+        """The depth that counts as "retrieved at all": 50, or what was ranked."""
+        return min(DEEP, self.depth)
+
+    def top(self, query_id: str, k: int | None = None) -> list[Retrieved]:
+        """The results of a query, best first; the first k of them."""
+        row = self.log.rows.get(query_id)
+        return row.ranked[:k] if row else []
+
+    @cached_property
+    def values(self) -> Mapping[str, FloatArray]:
+        """recall@5, @10, @deep, hit@deep, precision@10, mrr: one value per query, scored from the stored ranking."""
+        names = ["recall@5", "recall@10", f"recall@{self.deep}", f"hit@{self.deep}", "precision@10", "mrr"]
+        return self.log.scores(lambda query_id: [entry.chunk_id for entry in self.top(query_id)], names)
+
+    def mean(self, name: str) -> float:
+        """The mean over queries."""
+        return float(self.values[name].mean())
+
+    @property
+    def line_ceiling(self) -> float | None:
+        """The ceiling of line_rprec, mean over queries; None where it is not stored."""
+        return None if self.metrics.ceilings is None else self.metrics.ceilings.micro.get("line_rprec")
+
+    def recall_ceiling(self, k: int) -> float:
+        """The mean of min(k, R) / R: what recall@k can reach; 0 for a query without a relevant chunk."""
+        sizes = [len(gains) for gains in self.log.qrels.values()]
+        return float(np.mean([min(k, size) / size if size else 0.0 for size in sizes]))
+
+    def recall_share(self, k: int) -> float:
+        """Mean recall@k over its ceiling; 1 where nothing can be found."""
+        ceiling = self.recall_ceiling(k)
+        return self.mean(f"recall@{k}") / ceiling if ceiling else 1.0
+
+    @cached_property
+    def places(self) -> dict[str, Retrieved]:
+        """chunk_id -> the log's entry of it, for every chunk that was retrieved for any query."""
+        return {entry.chunk_id: entry for row in self.log.rows.values() for entry in row.topk}
+
+    def file_of(self, chunk_id: str) -> str | None:
+        """The file of a chunk: as the log has it, else as this project's ids say; None where neither does."""
+        place = self.places.get(chunk_id)
+        if place and place.file:
+            return place.file
+        named = None if self.imported else _PLACE.match(chunk_id)
+        return named[1] if named else None
+
+    def gold_files(self) -> dict[str, set[str]]:
+        """query_id -> the files of its relevant chunks; without those of which no file is known."""
+        found: dict[str, set[str]] = {}
+        for query_id, named in zip(self.scores.query_ids, self.scores.gold_files, strict=True):
+            files = {file for chunk_id in self.log.qrels[query_id] if (file := self.file_of(chunk_id))}
+            if files := files or set(named):
+                found[query_id] = files
+        return found
+
+    def file_recall(self) -> tuple[float | None, int]:
+        """(share of a query's gold files that have a chunk in the first `deep`, mean; over how many queries)."""
+        shares = []
+        for query_id, files in self.gold_files().items():
+            seen = {self.file_of(entry.chunk_id) for entry in self.top(query_id, self.deep)}
+            shares.append(len(files & seen) / len(files))
+        return (float(np.mean(shares)) if shares else None), len(shares)
+
+
+def repeats(entries: Sequence[Retrieved]) -> float:
+    """Share of a ranking that repeats higher ranks: lines shown before, or a copy (exactly the same score).
+
+    Texts are not stored, but copies of a text get the same score from any retriever that sees texts alone. A score of
+    0 does not mark a copy: every chunk that shares nothing with the query has it.
+    """
+    shown: dict[str, set[int]] = {}
+    scores: set[float] = set()
+    total = 0.0
+    for entry in entries:
+        share = 1.0 if entry.score in scores and entry.score != 0 else 0.0
+        if entry.file is not None and entry.lines is not None:
+            lines = set(entry.lines)
+            before = shown.setdefault(entry.file, set())
+            if lines:
+                share = max(share, len(lines & before) / len(lines))
+            before |= lines
+        scores.add(entry.score)
+        total += share
+    return total / len(entries) if entries else 0.0
+
+
+def newer_share(rows: Iterable[LogRow], k: int) -> tuple[float | None, int]:
+    """(share of the first k results that are newer than their query's as_of, of how many where both are dated)."""
+    dated = [
+        newer
+        for row in rows
+        if row.as_of is not None and (as_of := moment(row.as_of)) is not None
+        for each in row.topk
+        if each.rank <= k and (newer := is_newer(each, as_of)) is not None
+    ]
+    return (float(np.mean(dated)) if dated else None), len(dated)
+
+
+def quantiles(times: Iterable[float]) -> dict[str, float]:
+    """Median and p90."""
+    values = np.fromiter(times, dtype=np.float64)
+    return {"median": float(np.median(values)), "p90": float(np.quantile(values, 0.9))}

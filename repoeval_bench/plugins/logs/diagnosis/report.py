@@ -1,0 +1,163 @@
+"""The whole diagnosis of a run: what is wrong, by which numbers, and the queries that scored worst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis.comparable import shared_measures
+from repoeval_bench.analysis.facts import with_facts
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside, find_bm25
+from repoeval_bench.plugins.logs.diagnosis.checks import Check, check_all
+from repoeval_bench.plugins.logs.diagnosis.evidence import TOP, Evidence
+from repoeval_bench.plugins.logs.diagnosis.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.log import Retrieved
+    from repoeval_bench.runs.view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A chunk and, where they are known, its file and lines (0-based, half-open)."""
+
+    chunk_id: str
+    file: str | None
+    start_line: int | None
+    end_line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One result: its rank, place and score, and whether it is relevant."""
+
+    rank: int
+    place: Place
+    score: float
+    relevant: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstQuery:
+    """A query with its value; `first_hit` is the rank of its first relevant chunk in the stored ranking.
+
+    `query` is None where the log has no text, `bm25` where BM25's ranking is not known.
+    """
+
+    query_id: str
+    value: float
+    query: str | None
+    relevant: int
+    first_hit: int | None
+    gold: tuple[Place, ...]
+    top: tuple[Ranked, ...]
+    bm25: tuple[Ranked, ...] | None
+
+
+def worst_ids(evidence: Evidence, measure: str, number: int) -> list[str]:
+    """The `number` queries with the lowest value, the lowest first; of equals the one found later, then by id."""
+    values = evidence.scores.by_query(measure)
+    later = {query_id: -(_first_hit(evidence, query_id) or evidence.depth + 1) for query_id in values}
+    return sorted(values, key=lambda query_id: (values[query_id], later[query_id], query_id))[:number]
+
+
+def worst_queries(evidence: Evidence, measure: str, ids: Sequence[str], bm25: Beside | None) -> list[WorstQuery]:
+    """These queries with their gold, their top 10 and, where there is one, BM25's."""
+    values = evidence.scores.by_query(measure)
+    known = dict(evidence.places)
+    for results in bm25.results.values() if bm25 else ():
+        known |= {entry.chunk_id: entry for entry in results if entry.chunk_id not in known}
+    return [
+        WorstQuery(
+            query_id=query_id,
+            value=values[query_id],
+            query=evidence.log.rows[query_id].query if query_id in evidence.log.rows else None,
+            relevant=len(evidence.log.qrels[query_id]),
+            first_hit=_first_hit(evidence, query_id),
+            gold=_gold(evidence.log.qrels[query_id], known),
+            top=_top(evidence.top(query_id, TOP), evidence.log.qrels[query_id]),
+            bm25=_top(bm25.results.get(query_id, ())[:TOP], bm25.qrels.get(query_id, {})) if bm25 else None,
+        )
+        for query_id in ids
+    ]
+
+
+def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[Place, ...]:
+    places = (_place(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
+    return tuple(sorted(places, key=lambda place: (place.file or "", place.start_line or 0, place.chunk_id)))
+
+
+def _first_hit(evidence: Evidence, query_id: str) -> int | None:
+    gold = evidence.log.qrels[query_id]
+    return next((entry.rank for entry in evidence.top(query_id) if entry.chunk_id in gold), None)
+
+
+def _top(entries: Iterable[Retrieved], gold: Mapping[str, float]) -> tuple[Ranked, ...]:
+    return tuple(
+        Ranked(entry.rank, _place(entry.chunk_id, entry), entry.score, entry.chunk_id in gold) for entry in entries
+    )
+
+
+def _place(chunk_id: str, entry: Retrieved | None) -> Place:
+    if entry is None:
+        return Place(chunk_id, None, None, None)
+    return Place(chunk_id, entry.file, entry.start_line, entry.end_line)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """The checks of a run and its worst queries. `bm25` says where BM25's ranking is from (None: there is none).
+
+    `note` says the same in a sentence, or why there is none.
+    """
+
+    run: str
+    retriever: str
+    measure: str
+    n_queries: int
+    checks: tuple[Check, ...]
+    worst: tuple[WorstQuery, ...]
+    bm25: str | None
+    note: str
+
+
+def diagnose(
+    run: RunView,
+    *,
+    measure: str | None = None,
+    limits: Thresholds | None = None,
+    facts: Path | None = None,
+    worst: int = 20,
+    bm25: RunView | None = None,
+) -> Diagnosis:
+    """Hold a run against the known playbook, and list the `worst` queries with gold, results and BM25's results.
+
+    `measure` is what segments and worst queries are judged by (ndcg@10 where it was scored), `facts` a file of facts
+    to split the queries by, `bm25` a run of BM25 (found or made unless given). A measure that the run lacks is a
+    UsageError.
+    """
+    (measure,) = shared_measures([run], [measure or _usual(run)])
+    evidence = Evidence.read(run, with_facts(run.scores, facts)[0])
+    checks = check_all(evidence, measure, limits or Thresholds())
+    ids = worst_ids(evidence, measure, worst)
+    beside, note = find_bm25(run, evidence, bm25, ids)
+    return Diagnosis(
+        run=run.run_id,
+        retriever=run.metrics.retriever,
+        measure=measure,
+        n_queries=len(run.scores),
+        checks=tuple(checks),
+        worst=tuple(worst_queries(evidence, measure, ids, beside)),
+        bm25=beside.origin if beside else None,
+        note=note,
+    )
+
+
+def _usual(run: RunView) -> str:
+    scored = run.metrics.micro
+    if not scored:
+        raise UsageError(f"{run.run_id} was scored with no measure, so it cannot be analysed")
+    return "ndcg@10" if "ndcg@10" in scored else next(iter(scored))

@@ -1,0 +1,153 @@
+"""A diagnosis for the terminal and as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.words import count, few
+from repoeval_bench.report.formats import markdown, markdown_table, markdown_text
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
+from repoeval_bench.report.text import heading, printable
+
+if TYPE_CHECKING:
+    from repoeval_bench.plugins.logs.diagnosis.checks import Check
+    from repoeval_bench.plugins.logs.diagnosis.gaps import Gap
+    from repoeval_bench.plugins.logs.diagnosis.report import Diagnosis, Place, Ranked, WorstQuery
+
+_GOLD_SHOWN = 8
+_TEXT = 110
+
+
+def summary(checks: Sequence[Check]) -> str:
+    """How many checks found something, in one line."""
+    found = [check.name for check in checks if check.status == "finding"]
+    unknown = [check.name for check in checks if check.status == "unknown"]
+    line = f"{count(len(found), 'finding')} of {len(checks)} checks" + (f": {', '.join(found)}" if found else "")
+    return line + (f"; not known: {', '.join(unknown)}" if unknown else "")
+
+
+def checks_table(checks: Sequence[Check], title: str = "") -> Table:
+    """One row per check, findings first: what it says, the numbers, and the thresholds they are compared with."""
+    order = {"finding": 0, "fine": 1, "unknown": 2}
+    columns = [
+        Column(name=""),
+        Column(name="check"),
+        Column(name="what it says", width=64, prose=True),
+        Column(name="numbers", width=52, prose=True),
+        Column(name="thresholds", width=24, prose=True),
+    ]
+    rows = [
+        (
+            check.status,
+            check.name,
+            printable(check.says),
+            tuple(f"{_named(name)}: {_number(value)}" for name, value in check.numbers.items()),
+            tuple(f"{name} {value:g}" for name, value in check.limits.items()),
+        )
+        for check in sorted(checks, key=lambda each: order[each.status])
+    ]
+    return make_table(columns, rows, title=title)
+
+
+def gaps_table(gaps: Sequence[Gap], measure: str) -> Table:
+    """One row per segment that is clearly behind the other queries."""
+    columns = [
+        Column(name="segment"),
+        *figures("queries", "clusters", number="d"),
+        *figures("mean", "other queries"),
+        *figures("difference, 95 % CI", number="+.4f"),
+        *figures("p (Holm)", number=P_VALUE),
+    ]
+    rows = [
+        (
+            printable(f"{gap.by} = {gap.name}"),
+            *(gap.n_queries, gap.n_clusters, gap.mean, gap.rest),
+            Estimate(gap.difference, gap.ci),
+            gap.p_adjusted,
+        )
+        for gap in gaps
+    ]
+    return make_table(columns, rows, title=f"segments behind the other queries, {heading(measure)}")
+
+
+def worst_tables(found: Diagnosis) -> list[Table]:
+    """One table per query: gold above, then the run's top 10 and BM25's side by side, relevant ones marked."""
+    sides = [printable(found.retriever), *([] if found.bm25 is None else ["BM25"])]
+    return [
+        make_table(
+            [*figures("rank", number="d"), *sides],
+            [(rank, *cells) for rank, cells in enumerate(_side_by_side(query), start=1)],
+            title="\n".join([f"{number}. {_title(query, found.measure)}", *_about(query)]),
+        )
+        for number, query in enumerate(found.worst, start=1)
+    ]
+
+
+def worst_note(found: Diagnosis) -> str:
+    """What the tables of the worst queries are, and where BM25's ranking is from."""
+    return (
+        f"The worst {len(found.worst)} of {count(found.n_queries, 'query')} by {heading(found.measure)}; * "
+        f"is relevant, lines count from 1. {found.note}"
+    )
+
+
+def diagnosis_markdown(found: Diagnosis) -> str:
+    """The whole diagnosis as Markdown."""
+    gaps = [gaps_table(check.gaps, found.measure) for check in found.checks if check.gaps]
+    blocks = [f"### {summary(found.checks)}", f"`{found.run}`", markdown_table(checks_table(found.checks))]
+    blocks += [markdown(gaps).rstrip()] if gaps else []
+    if found.worst:
+        blocks += [
+            "#### Worst queries",
+            markdown_text(worst_note(found)),
+            markdown(worst_tables(found)).rstrip(),
+        ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _named(figure: str) -> str:
+    """A figure's name with its measures as tables have them: `recall@5 / ceiling` as `R@5 / ceiling`."""
+    words = figure.split(" ")
+    return " ".join(heading(word) if "@" in word or "_" in word or word == "mrr" else word for word in words)
+
+
+def _number(value: float | None) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "not known"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _title(query: WorstQuery, measure: str) -> str:
+    first = f"first found at rank {query.first_hit}" if query.first_hit else "none found"
+    return f"{printable(query.query_id)}: {query.value:.4f} {heading(measure)}, {first}"
+
+
+def _about(query: WorstQuery) -> list[str]:
+    gold = few([_place(place) for place in query.gold], _GOLD_SHOWN)
+    lines = [f"gold ({query.relevant}): {gold or 'no chunk'}"]
+    if query.query:
+        said = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
+        # A prompt ends where code is to be written; its last line says what is asked for.
+        lines.append(f"query ends: {printable(said[-1][:_TEXT]) if said else ''}")
+    return lines
+
+
+def _side_by_side(query: WorstQuery) -> list[tuple[str, ...]]:
+    sides = [query.top] if query.bm25 is None else [query.top, query.bm25]
+    return [tuple(_result(each) for each in both) for both in zip_longest(*sides)]
+
+
+def _result(each: Ranked | None) -> str:
+    if each is None:
+        return "-"
+    return ("* " if each.relevant else "  ") + _place(each.place)
+
+
+def _place(place: Place) -> str:
+    """`file:13-40` with lines as editors count them, else the chunk's id."""
+    if place.file is None or place.start_line is None or place.end_line is None:
+        return printable(place.chunk_id)
+    return printable(f"{place.file}:{place.start_line + 1}-{max(place.end_line, place.start_line + 1)}")

@@ -1,0 +1,281 @@
+"""The gold of an imported log: chunk ids, files or line ranges, matched with the chunks that were or could be found.
+
+Also which queries belong together, repositories and what is resampled, as gold and log name them: properties of the
+benchmark's queries, which a run has too whose log lacks a query.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.places import Gold as GoldPlaces
+from repoeval_bench.core.places import Place as GoldPlace
+from repoeval_bench.metrics.condensed import bpref, judged_at
+from repoeval_bench.plugins.logs.import_formats import gold_rows
+from repoeval_bench.runs.log import RANKINGS, Gold, LogRow, Place, Retrieved, read_rows
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.spans import LineSpan
+    from repoeval_bench.runs.records import IndexCost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgements:
+    """query_id -> chunk_id -> gain, gain 0 for what was judged not relevant.
+
+    `pooled` says that files or lines were matched with the chunks that the log shows, because no corpus was given: then
+    chunks that no system retrieved are not counted, and recall is too high. `files` is query_id -> its gold's files, by
+    name, `places` query_id -> its gold's lines, where gold is of kind `lines`. `names` is query_id -> field -> what the
+    gold names of the query.
+    """
+
+    gains: dict[str, dict[str, float]]
+    files: dict[str, tuple[str, ...]]
+    places: dict[str, GoldPlaces]
+    names: dict[str, dict[str, str]]
+    pooled: bool
+    kind: str
+
+    def condensed(self, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[float]]:
+        """The measures that look at judged chunks alone, one value for each query."""
+        found: dict[str, list[float]] = {"judged@5": [], "judged@10": [], "bpref": []}
+        for query_id, gains in self.gains.items():
+            ids = [chunk_id for chunk_id, _ in rankings.get(query_id, ())]
+            found["judged@5"].append(judged_at(ids, gains, 5))
+            found["judged@10"].append(judged_at(ids, gains, 10))
+            found["bpref"].append(bpref(ids, gains))
+        return found
+
+
+def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
+    """The log's rows, one at a time, each of their rankings in the order of its ranks; `rows` are those of a log.
+
+    A query that appears twice, two costs of one index, ranks that are not 1, 2, 3, … and a chunk that is ranked twice
+    are a ResultError with file:line; so is a log of several systems, because a run is one system's.
+    """
+    system: str | None = None
+    seen: set[str] = set()
+    indexes: dict[str, IndexCost] = {}
+    for number, row in read_rows(path, LogRow) if rows is None else rows:
+        where = f"{path}:{number}"
+        if row.query_id in seen:
+            raise ResultError(f"{where}: query {row.query_id!r} appears twice; keep one row of it")
+        system = system or row.system
+        if row.system != system:
+            raise ResultError(f"{where}: system {row.system!r} after {system!r}; a log is of one system, split it")
+        seen.add(row.query_id)
+        if row.index is not None and indexes.setdefault(row.index_version, row.index) != row.index:
+            raise ResultError(
+                f"{where}: index of version {row.index_version!r} differs from the one above; one index has one cost"
+            )
+        lists = ((name, getattr(row, name)) for name in RANKINGS)
+        yield row.model_copy(update={name: _in_order(f"{where}: {name}", each) for name, each in lists if each})
+    if not seen:
+        raise ResultError(f"{path} holds no row; a log has one for each query")
+
+
+def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
+    ordered = sorted(ranking, key=lambda each: each.rank)
+    if [each.rank for each in ordered] != list(range(1, len(ordered) + 1)):
+        raise ResultError(f"{where}: ranks are {[each.rank for each in ordered][:5]} …; count them 1, 2, 3")
+    ids = [each.chunk_id for each in ordered]
+    if len(set(ids)) < len(ids):
+        twice = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
+        raise ResultError(f"{where}: {twice!r} is ranked twice; keep one, or recall could pass 1")
+    return ordered
+
+
+ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
+"""File -> chunk_id -> its lines, where they are known."""
+
+
+def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
+    """The chunks that a log shows, by file."""
+    return _by_file(each for row in rows for name in RANKINGS for each in getattr(row, name) or ())
+
+
+def corpus_chunks(corpus: Path) -> Iterator[Place]:
+    """The chunks that a corpus names."""
+    return (place for _, place in read_rows(corpus, Place))
+
+
+def _by_file(places: Iterable[Place | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
+    by_file: dict[str, dict[str, LineSpan | None]] = defaultdict(dict)
+    for place in places:
+        if place.file is not None:
+            by_file[place.file][place.chunk_id] = place.lines
+    return by_file
+
+
+def judge_log(
+    shown: ByFile,
+    gold: Path,
+    corpus: Path | None,
+    unanswerable: AbstractSet[str] = frozenset(),
+    cluster_by: str | None = None,
+) -> Judgements:
+    """Which chunks are relevant: those that the gold names, that are in a file it names, or overlap a range it names.
+
+    A query may have any number of rows, in any number of files. `corpus` names every chunk with its place; without it
+    the chunks that the log has `shown` are taken for all. `cluster_by` is the field that names clusters. A gold row
+    that is neither a chunk nor a file, gold that mixes ids with files, two names of one query's repository, and an
+    answer to a query that is `unanswerable` are a ResultError.
+    """
+    by_file = shown if corpus is None else _by_file(corpus_chunks(corpus))
+    gains: dict[str, dict[str, float]] = {}
+    files: dict[str, set[str]] = {}
+    places: dict[str, list[GoldPlace]] = {}
+    names: dict[str, dict[str, str]] = {}
+    kinds: set[str] = set()
+    for number, row in gold_rows(gold):
+        where = f"{gold}:{number}" if number else str(gold)
+        if (row.chunk_id is None) == (row.file is None):
+            raise ResultError(f"{where}: name either a chunk_id or a file")
+        if row.query_id in unanswerable and (row.file is not None or row.gain > 0):
+            raise ResultError(
+                f"{where}: the log calls query {row.query_id!r} no_answer, but this is an answer to it; mend one of "
+                "them"
+            )
+        add_names(names, row, cluster_by)
+        judged = gains.setdefault(row.query_id, {})
+        if row.chunk_id is not None:
+            kinds.add("chunks")
+            if row.chunk_id in judged:
+                raise ResultError(f"{where}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
+            judged[row.chunk_id] = row.gain
+        elif row.file is not None:
+            kinds.add("files" if row.lines is None else "lines")
+            files.setdefault(row.query_id, set()).add(row.file)
+            held = places.setdefault(row.query_id, [])
+            if row.lines is not None and row.gain > 0:
+                held.append(GoldPlace(row.file, row.lines))
+            for chunk_id in _within(where, row.file, row.lines, by_file):
+                judged[chunk_id] = max(row.gain, judged.get(chunk_id, 0.0))
+    if not gains:
+        raise ResultError(f"{gold} holds no row; give one for each judgement")
+    if len(kinds) > 1:
+        raise ResultError(f"{gold} mixes {' and '.join(sorted(kinds))}; give gold of one kind")
+    (kind,) = kinds
+    return Judgements(
+        gains={query_id: judged for query_id, judged in gains.items() if query_id not in unanswerable},
+        files={query_id: tuple(sorted(named)) for query_id, named in files.items()},
+        places={query_id: tuple(held) for query_id, held in places.items()} if kind == "lines" else {},
+        names=names,
+        pooled=corpus is None and kind != "chunks",
+        kind=kind,
+    )
+
+
+def _within(where: str, file: str, wanted: LineSpan | None, by_file: ByFile) -> Iterator[str]:
+    """The chunks of a file, or those of it that share a line with `wanted`."""
+    for chunk_id, lines in by_file.get(file, {}).items():
+        if wanted is None:
+            yield chunk_id
+        elif lines is None:
+            raise ResultError(f"{where}: chunk {chunk_id!r} of {file} has no lines, so no range can match it")
+        elif lines.overlaps(wanted):
+            yield chunk_id
+
+
+REPOSITORY, CONVERSATION, FILE = "repository", "conversation", "file"
+
+
+def names_of(row: LogRow | Gold, cluster_by: str | None) -> dict[str, str]:
+    """Field -> what the row names of its query: repository, conversation, and the field that queries are clustered by.
+
+    A field that the contract does not know is looked up in `extra`; one that holds no word or number is a ResultError.
+    """
+    found: dict[str, str] = {}
+    for field in {REPOSITORY, CONVERSATION, cluster_by or CONVERSATION} - {FILE}:
+        value = getattr(row, field) if field in {REPOSITORY, CONVERSATION} else (row.extra or {}).get(field)
+        if isinstance(value, str | int):
+            found[field] = str(value)
+        elif value is not None:
+            raise ResultError(f"extra.{field} of query {row.query_id!r} is {value!r}; give a word or a whole number")
+    return found
+
+
+def add_names(known: dict[str, dict[str, str]], row: LogRow | Gold, cluster_by: str | None) -> None:
+    """Add what the row names to query_id -> field -> name; a name that differs from the known one is a ResultError."""
+    names = known.setdefault(row.query_id, {})
+    for field, name in names_of(row, cluster_by).items():
+        _same(row.query_id, field, names.setdefault(field, name), name)
+
+
+def _same(query_id: str, field: str, known: str, name: str) -> None:
+    if known != name:
+        raise ResultError(f"{field} of query {query_id!r} is {name!r} after {known!r}; give a query one {field}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """query_id -> repository, of all queries or of none; query_id -> cluster, where it is known.
+
+    `cluster_by` is the field that names the clusters; None where they follow from the gold's files, or where nothing is
+    known. `alone` counts the queries that name no cluster while others do.
+    """
+
+    repositories: Mapping[str, str]
+    clusters: Mapping[str, str]
+    cluster_by: str | None
+    alone: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        queries: Collection[str],
+        gold: Mapping[str, Mapping[str, str]],
+        log: Mapping[str, Mapping[str, str]],
+        *,
+        with_files: bool,
+        cluster_by: str | None,
+    ) -> Self:
+        """Read both: what the gold names, and what the log names of queries of which the gold says nothing.
+
+        Queries are clustered by `cluster_by` (a field, or `file`), else by the gold's files, else by conversation. Gold
+        and log that contradict each other, a field that no query names, and repositories of some queries alone are a
+        ResultError.
+        """
+        repositories = _named(REPOSITORY, queries, gold, log)
+        if repositories and (lacking := [query_id for query_id in queries if query_id not in repositories]):
+            raise ResultError(
+                f"{len(lacking)} of {len(queries)} queries name no repository (such as {lacking[0]}); name it in the "
+                "rows of the gold, for all queries or for none"
+            )
+        if cluster_by == FILE and not with_files:
+            raise ResultError("the gold names chunks, not files, so queries cannot be clustered by file")
+        if cluster_by in {None, FILE} and with_files:
+            return cls(repositories=repositories, clusters={}, cluster_by=None)
+        field = cluster_by or CONVERSATION
+        clusters = _named(field, queries, gold, log)
+        if not clusters and cluster_by:
+            raise ResultError(
+                f"no query names a {cluster_by}; write it in the rows of the gold, as a field of theirs or under extra"
+            )
+        return cls(
+            repositories=repositories,
+            clusters=clusters,
+            cluster_by=field if clusters else None,
+            alone=len(queries) - len(clusters) if clusters else 0,
+        )
+
+
+def _named(
+    field: str,
+    queries: Collection[str],
+    gold: Mapping[str, Mapping[str, str]],
+    log: Mapping[str, Mapping[str, str]],
+) -> dict[str, str]:
+    """query_id -> what gold or log name in a field."""
+    found: dict[str, str] = {}
+    for query_id in queries:
+        names = [names[field] for names in (gold.get(query_id, {}), log.get(query_id, {})) if field in names]
+        for name in names:
+            _same(query_id, field, found.setdefault(query_id, name), name)
+    return found

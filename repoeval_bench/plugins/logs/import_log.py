@@ -1,0 +1,387 @@
+"""A run log of another system as a run folder, so that every command reads it like a run made here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, Self, TextIO
+
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.core.visible import one_line
+from repoeval_bench.core.words import count
+from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
+from repoeval_bench.plugins.logs.import_formats import NOTHING_STATED, Stated, is_ranking, log_rows
+from repoeval_bench.plugins.logs.import_gold import (
+    ByFile,
+    Groups,
+    Judgements,
+    corpus_chunks,
+    judge_log,
+    names_of,
+    places_of,
+    read_log,
+)
+from repoeval_bench.plugins.logs.import_lines import INPUTS, LineInputs, add_place
+from repoeval_bench.protocols.leak import gold_in_query
+from repoeval_bench.runs.log import LogRow, read_rows
+from repoeval_bench.runs.provenance import code_state, versions
+from repoeval_bench.runs.records import (
+    SCHEMA,
+    Averages,
+    Counts,
+    DatasetRecord,
+    ImportSource,
+    Manifest,
+    Means,
+    Metrics,
+)
+from repoeval_bench.runs.row_records import QueryRow, TimeRow
+from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
+from repoeval_bench.runs.trec import Fields, format_qrels, run_lines
+from repoeval_bench.runs.view import RunView
+
+LINE_HEADLINE = "line_recall_auc"
+"""What imported runs are compared by first, where they have lines."""
+
+
+def import_run(
+    log: Path,
+    gold: Path,
+    results: Path,
+    *,
+    created: str,
+    measures: Sequence[str] = (),
+    corpus: Path | None = None,
+    files: Path | None = None,
+    cluster_by: str | None = None,
+    timings: Path | None = None,
+    stated: Stated = NOTHING_STATED,
+) -> RunView:
+    """Judge a log, or a bare ranking (`import_formats`), and store it as a run.
+
+    Every query of the gold is scored: 0 where the log lacks it. Queries of the log without gold are left out and
+    counted; those that are `no_answer` are kept in the log and not scored: nothing is to be found. `files` is
+    a folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored
+    too. `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with
+    query_id and latency_ms; the log's own take precedence. `stated` is what a bare ranking does not say of itself.
+    Without `measures` the usual ones are scored; judged@5, judged@10 and bpref always are. A measure of lines without
+    lines is a UsageError. A log and a gold that share no query, or contradict each other, are a ResultError.
+    """
+    try:
+        # A log takes many times its bytes in memory, so what is read of it is kept on disk until it is written.
+        with _spool() as rows, _spool() as run:
+            given = read_log(log, log_rows(log, corpus, stated))
+            read = _Log.read(log, given, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
+            judged = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
+            if judged.pooled and is_ranking(log):
+                raise UsageError(
+                    f"{log} has no files, so gold of {judged.kind} needs the chunks' places; give --corpus"
+                )
+            lines = _lines(read, judged, corpus, files)
+            result = _JudgedLog.of(read, judged, gold, _chosen(measures, lines, judged), lines, cluster_by)
+            # Before anything is written: scores that rise are refused.
+            fields = Fields()
+            run.writelines(run_lines(result.rankings, read.first.system, fields))
+            run.seek(0)
+            qrels, factor = format_qrels(result.judged.gains, fields)
+            content = RunFiles(
+                manifest=result.manifest(created, factor),
+                metrics=result.metrics(),
+                queries=result.query_rows(),
+                timings=_time_rows(result, timings),
+                run=run,
+                qrels=qrels,
+                log=(line for _, line in read.lines(result.kept)),
+            )
+            return RunView(write_folder(results / result.run_id, content))
+    except OSError as error:
+        raise ResultError(f"{error}; make room for a copy of {log}, or name another folder with TMPDIR") from error
+
+
+def _lines(log: _Log, judged: Judgements, corpus: Path | None, files: Path | None) -> LineInputs | None:
+    """What line measures need; None without sources, or where the gold names no lines."""
+    if files is None or judged.kind != "lines":
+        return None
+    places = dict(log.places)
+    for chunk in corpus_chunks(corpus) if corpus else ():
+        add_place(places, chunk)
+    gold = {query_id: judged.places[query_id] for query_id in judged.gains}
+    return LineInputs.of(log.rankings, places, gold, files)
+
+
+def _chosen(measures: Sequence[str], lines: LineInputs | None, judged: Judgements) -> Sequence[str]:
+    """The measures, or the usual ones; a UsageError where one needs lines and there are none."""
+    if not measures:
+        return (*LINE_MEASURES, *DEFAULT_MEASURES) if lines else DEFAULT_MEASURES
+    if lines is None and (lacking := [name for name in measures if inputs_of([name]) == INPUTS]):
+        why = (
+            "the size of a line is counted in the sources; name their folder with --files"
+            if judged.kind == "lines"
+            else f"the gold names {judged.kind}; give it as line ranges, and the sources with --files"
+        )
+        raise UsageError(f"{', '.join(lacking)}: {why}")
+    return measures
+
+
+def _spool() -> TextIO:
+    return TemporaryFile("w+", encoding="utf-8", newline="\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """What of a log's row is used when its rankings are known."""
+
+    facts: dict[str, Any]
+    names: dict[str, str]
+    query: str | None
+    as_of: str | None
+    latency_ms: dict[str, float] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Log:
+    """A log read once: `rows` and `rankings` by query, the places that are `shown`, and every row as it is stored.
+
+    `places` is chunk_id -> its place, of ranked chunks. `first` is the first row. `spool` holds the rows' lines in the
+    order of `rows`.
+    """
+
+    path: Path
+    rows: dict[str, _Row]
+    rankings: dict[str, list[tuple[str, float]]]
+    shown: ByFile
+    places: Mapping[str, ChunkPlace]
+    first: LogRow
+    spool: TextIO
+
+    @classmethod
+    def read(
+        cls, path: Path, log: Iterable[LogRow], spool: TextIO, *, shown: bool, placed: bool, cluster_by: str | None
+    ) -> Self:
+        """Read the rows of a log.
+
+        The file and lines of every chunk are kept if they are to be `shown`, those of ranked chunks, and the texts of
+        queries, if they are to be `placed`.
+        """
+        rows: dict[str, _Row] = {}
+        rankings: dict[str, list[tuple[str, float]]] = {}
+        ids: dict[str, str] = {}
+        ranked: dict[str, ChunkPlace] = {}
+        places: dict[str, dict[str, Any]] = {}
+        first: LogRow | None = None
+        for row in log:
+            first = first or row
+            rows[row.query_id] = _Row(
+                facts=row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True),
+                names=names_of(row, cluster_by),
+                query=row.query if placed else None,
+                as_of=row.as_of,
+                latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
+            )
+            # A chunk is retrieved for many queries: its id is held once.
+            rankings[row.query_id] = [(ids.setdefault(each.chunk_id, each.chunk_id), each.score) for each in row.topk]
+            for each in row.topk if placed else ():
+                add_place(ranked, each)
+            for file, held in places_of([row]).items() if shown else ():
+                places.setdefault(file, {}).update(held)
+            # Without empty fields, so that a field more in the contract gives no run another name.
+            spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
+        assert first is not None
+        return cls(path=path, rows=rows, rankings=rankings, shown=places, places=ranked, first=first, spool=spool)
+
+    @property
+    def unanswerable(self) -> frozenset[str]:
+        """The queries that are known to have no answer."""
+        return frozenset(query_id for query_id, row in self.rows.items() if row.facts.get("no_answer"))
+
+    def lines(self, kept: Collection[str]) -> Iterator[tuple[str, str]]:
+        """(query_id, line) of the rows of these queries."""
+        self.spool.seek(0)
+        for query_id, line in zip(self.rows, self.spool, strict=True):
+            if query_id in kept:
+                yield query_id, line
+
+    def digest(self, kept: Collection[str]) -> str:
+        """A hash of the rows of these queries, with their latencies: what gives the run its name."""
+        digest = sha256(b"[")
+        separator = ""
+        for query_id, line in self.lines(kept):
+            latency = self.rows[query_id].latency_ms
+            row = json.loads(line) | ({} if latency is None else {"latency_ms": latency})
+            digest.update((separator + json.dumps(row, sort_keys=True, ensure_ascii=False)).encode("utf-8"))
+            separator = ", "
+        digest.update(b"]")
+        return digest.hexdigest()[:8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _JudgedLog:
+    """A log beside its judgements; `values` is measure -> one value per query, `kept` are the rows that are stored."""
+
+    log: _Log
+    gold: Path
+    judged: Judgements
+    scores: RunScores
+    values: Mapping[str, list[float]]
+    groups: Groups
+    lines: LineInputs | None
+    kept: Mapping[str, _Row]
+    run_id: str
+    dataset: DatasetRecord
+
+    @classmethod
+    def of(
+        cls,
+        log: _Log,
+        judged: Judgements,
+        gold: Path,
+        measures: Sequence[str],
+        lines: LineInputs | None,
+        cluster_by: str | None,
+    ) -> Self:
+        """Score the log; a ResultError where it shares no query with the gold."""
+        if not judged.gains.keys() & log.rows.keys():
+            raise ResultError(f"{log.path} and {gold} share no query; check their query_id")
+        relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judged.gains.items()}
+        by_lines = [name for name in measures if lines and inputs_of([name]) == INPUTS]
+        scores = score_run(log.rankings, relevant, [name for name in measures if name not in by_lines])
+        columns = dict(scores.values)
+        if lines:
+            columns |= score_run(lines.rankings, relevant, by_lines, lines.context).values
+        values = {name: columns[name].tolist() for name in measures}
+        kept = {q: row for q, row in log.rows.items() if q in judged.gains or q in log.unanswerable}
+        n = len(judged.gains)
+        content = judged.gains if judged.kind == "chunks" else _gold_lines(gold)
+        fingerprint = short_hash(json.dumps(content, sort_keys=True), 12)
+        return cls(
+            log=log,
+            gold=gold,
+            judged=judged,
+            scores=scores,
+            values=values | judged.condensed(log.rankings),
+            groups=Groups.of(
+                judged.gains,
+                judged.names,
+                {query_id: row.names for query_id, row in log.rows.items()},
+                with_files=len(judged.files) == len(judged.gains),
+                cluster_by=cluster_by,
+            ),
+            lines=lines,
+            kept=kept,
+            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(kept)}",
+            dataset=DatasetRecord(
+                name=f"imported-{gold.stem}",
+                fingerprint=fingerprint,
+                label=f"imported, {count(n, 'query')} · {fingerprint}",
+                tasks=n,
+            ),
+        )
+
+    @property
+    def rankings(self) -> dict[str, list[tuple[str, float]]]:
+        """The rankings of queries with gold, in the log's order."""
+        return {q: ranking for q, ranking in self.log.rankings.items() if q in self.judged.gains}
+
+    @property
+    def counts(self) -> Counts:
+        """How many queries are scored, and how many are not."""
+        return Counts(
+            queries=len(self.judged.gains),
+            queries_without_relevant=self.scores.without_relevant,
+            queries_not_in_log=self.scores.missing,
+            queries_without_gold=len(self.log.rows.keys() - self.judged.gains.keys() - self.log.unanswerable),
+            queries_no_answer=len(self.log.unanswerable),
+            queries_without_cluster=self.groups.alone,
+            **({"queries_not_read": self.lines.unread} if self.lines else {}),
+        )
+
+    @property
+    def repos(self) -> list[str]:
+        """The repository of each query; one for all where none is named."""
+        return [self.groups.repositories.get(query_id, "all") for query_id in self.judged.gains]
+
+    def leak(self) -> Averages | None:
+        """How much of the gold is in the queries, over those of the log; None where a text or the sources lack."""
+        rows = {query_id: self.log.rows[query_id] for query_id in self.judged.gains if query_id in self.log.rows}
+        if self.lines is None or any(row.query is None for row in rows.values()):
+            return None
+        repos = dict(zip(self.judged.gains, self.repos, strict=True))
+        queries = [Query(query_id, repos[query_id], row.query or "") for query_id, row in rows.items()]
+        shares = gold_in_query(queries, self.lines.files, self.judged.places)
+        means = Means.of({"gold_lines_in_query": list(shares.values())}, [repos[query_id] for query_id in shares])
+        return Averages(micro=means.micro, macro=means.macro)
+
+    def metrics(self) -> Metrics:
+        """The content of metrics.json; where no repository is named, macro and micro are the same."""
+        first = self.log.first
+        parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
+        means = Means.of(self.values, self.repos)
+        return Metrics(
+            run_id=self.run_id,
+            imported=True,
+            dataset=self.dataset,
+            protocol=f"imported+gold={self.judged.kind}" + ("+pooled" if self.judged.pooled else ""),
+            headline="micro",
+            headline_measure=LINE_HEADLINE if LINE_HEADLINE in self.values else None,
+            chunker=one_line(first.chunker.algo + (f":{parameters}" if parameters else "")),
+            embedder=one_line(f"index {first.index_version}"),
+            retriever=one_line(first.system),
+            k=first.k_raw,
+            counts=self.counts,
+            micro=means.micro,
+            macro=means.macro,
+            per_repo=means.per_repo,
+            leak=self.leak(),
+        )
+
+    def manifest(self, created: str, gain_factor: int) -> Manifest:
+        """The content of manifest.json."""
+        as_ofs = sorted(row.as_of for row in self.kept.values() if row.as_of)
+        return Manifest(
+            schema=SCHEMA,
+            run_id=self.run_id,
+            created=created,
+            imported=ImportSource(
+                log=self.log.path.name, gold=self.gold.name, gold_kind=self.judged.kind, pooled=self.judged.pooled
+            ),
+            dataset=self.dataset,
+            counts=self.counts,
+            qrels_gain_factor=gain_factor,
+            index_version=self.log.first.index_version,
+            as_of=(as_ofs[0], as_ofs[-1]) if as_ofs else None,
+            code=code_state(),
+            versions=versions(),
+        )
+
+    def query_rows(self) -> Iterator[QueryRow]:
+        """The rows of per_query.jsonl."""
+        judged, rows, groups = self.judged, self.log.rows, self.groups
+        for i, (query_id, gains) in enumerate(judged.gains.items()):
+            yield QueryRow(
+                query_id=query_id,
+                repo=groups.repositories.get(query_id),
+                gold_files=judged.files.get(query_id, ()),
+                cluster=groups.clusters.get(query_id),
+                cluster_by=groups.cluster_by,
+                n_relevant=sum(gain > 0 for gain in gains.values()),
+                facts=rows[query_id].facts if query_id in rows else {},
+                measures={name: column[i] for name, column in self.values.items()},
+            )
+
+
+def _gold_lines(gold: Path) -> list[str]:
+    return sorted(line.strip() for line in gold.read_text(encoding="utf-8-sig").splitlines() if line.strip())
+
+
+def _time_rows(result: _JudgedLog, path: Path | None) -> Iterator[TimeRow]:
+    rows = (row for _, row in read_rows(path, TimeRow)) if path else ()
+    joined = {row.query_id: row.latency_ms for row in rows if row.query_id is not None}
+    for query_id, row in result.kept.items():
+        if latency := {**joined.get(query_id, {}), **(row.latency_ms or {})}:
+            yield TimeRow(query_id=query_id, latency_ms=latency)

@@ -1,0 +1,310 @@
+"""Scores between two judgements: the gold, which misses relevant chunks, and a judge, who may be too kind.
+
+The true set of relevant chunks is somewhere between the gold and gold plus judge, so every measure lies between the
+bounds given here.
+For precision, hit and MRR they are the scores by gold alone and by gold plus judge. Recall and nDCG are divided by
+what is relevant, so a chunk that the judge found and the run did not pulls them below the score by gold alone; and
+counting a chunk that the run ranks low can pull nDCG down. There the bounds are wider than those two scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repoeval_bench.analysis.figures import Figure, mean_of
+from repoeval_bench.analysis.intervals import effective_size
+from repoeval_bench.analysis.statistics import LEVEL, Sample
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.run import Qrels
+from repoeval_bench.metrics import Measure
+from repoeval_bench.plugins.logs.judged_log import JudgedLog, chosen_depth
+from repoeval_bench.plugins.logs.judgements.pooling import read_judgements
+from repoeval_bench.runs.log import Calibrated, read_rows
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.runs.view import RunView
+
+
+RELEVANT = 1
+"""The least grade that counts as relevant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A judge's sensitivity over `n_relevant` chunks that are relevant, and specificity over `n_other` that are not."""
+
+    sensitivity: float
+    n_relevant: int
+    specificity: float
+    n_other: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """Precision of the first k as the judge sees it (`apparent`, over `n` chunks) and corrected, in [0, 1].
+
+    `unclipped` is what the formula gives; where it lies outside [0, 1] the judge's calibration and the sample do not
+    fit each other. `ci` is the 95 % interval, its ends clipped too; None for one cluster.
+    """
+
+    k: int
+    apparent: float
+    n: int
+    n_unjudged: int
+    value: float
+    unclipped: float
+    ci: Interval
+    calibration: Calibration
+
+
+def read_calibration(path: Path) -> Calibration:
+    """Sensitivity and specificity from chunks that both a trusted person and the judge graded 2, 1 or 0.
+
+    Broken rows are a ResultError with file:line. So is a file without
+    relevant or without other chunks, and a judge no better than chance (sensitivity + specificity at most 1), which
+    corrects nothing.
+    """
+    right = {True: [0, 0], False: [0, 0]}
+    for _, row in read_rows(path, Calibrated):
+        counts = right[row.gold >= RELEVANT]
+        counts[0] += (row.judge >= RELEVANT) == (row.gold >= RELEVANT)
+        counts[1] += 1
+    for relevant, (_, n) in right.items():
+        if not n:
+            what = "relevant" if relevant else "not relevant"
+            raise ResultError(f"{path} has no row whose gold grade is {what}; calibrate on both kinds of chunks")
+    found = Calibration(
+        right[True][0] / right[True][1], right[True][1], right[False][0] / right[False][1], right[False][1]
+    )
+    if found.sensitivity + found.specificity <= 1:
+        raise ResultError(
+            f"{path}: sensitivity {found.sensitivity:.3f} and specificity {found.specificity:.3f} sum to at most 1: "
+            "this judge is not better than chance, so precision cannot be corrected; use another judge"
+        )
+    return found
+
+
+def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) -> tuple[float, Interval]:
+    """(corrected share, its 95 % interval), neither clipped nor rounded; no interval where `size` is None.
+
+    (apparent + specificity - 1) / (sensitivity + specificity - 1). The interval is eq. 16 of Lang & Reiczigel:
+    Agresti & Coull's adjustment of all three shares, a shift, and the delta method's standard error.
+    """
+    from scipy.special import ndtri
+
+    se, sp = calibration.sensitivity, calibration.specificity
+    value = (apparent + sp - 1) / (se + sp - 1)
+    if size is None:
+        return value, None
+    z = float(ndtri((1 + LEVEL) / 2))
+    n, n_se, n_sp = size + z**2, calibration.n_relevant + 2, calibration.n_other + 2
+    p = (size * apparent + z**2 / 2) / n
+    se, sp = (calibration.n_relevant * se + 1) / n_se, (calibration.n_other * sp + 1) / n_sp
+    if se + sp <= 1:
+        # With so few rows the adjusted judge may be guessing: the data excludes no precision.
+        return value, (0.0, 1.0)
+    middle = (p + sp - 1) / (se + sp - 1)
+    spread_se, spread_sp = se * (1 - se) / n_se, sp * (1 - sp) / n_sp
+    shift = 2 * z**2 * (middle * spread_se - (1 - middle) * spread_sp)
+    error = math.sqrt(p * (1 - p) / n + middle**2 * spread_se + (1 - middle) ** 2 * spread_sp) / (se + sp - 1)
+    return value, (middle + shift - z * error, middle + shift + z * error)
+
+
+def corrected_precision(
+    log: JudgedLog, grades: Mapping[str, Mapping[str, int]], calibration: Calibration, k: int
+) -> Corrected | None:
+    """Share of relevant chunks among those of the first k that the judge graded, corrected; None where none is.
+
+    Chunks without a grade are left out and counted.
+    """
+    answers: list[float] = []
+    clusters: list[Hashable] = []
+    unjudged = 0
+    for query_id, cluster in zip(log.query_ids, log.clusters, strict=True):
+        of_query = grades.get(query_id, {})
+        for chunk_id in log.ranked(query_id)[:k]:
+            if chunk_id in of_query:
+                answers.append(float(of_query[chunk_id] >= RELEVANT))
+                clusters.append(cluster)
+            else:
+                unjudged += 1
+    if not answers:
+        return None
+    apparent = float(np.mean(answers))
+    value, ci = rogan_gladen(apparent, effective_size(Sample.micro(np.array(answers), clusters)), calibration)
+    clipped = None if ci is None else (_clip(ci[0]), _clip(ci[1]))
+    return Corrected(
+        k=k,
+        apparent=apparent,
+        n=len(answers),
+        n_unjudged=unjudged,
+        value=_clip(value),
+        unclipped=value,
+        ci=clipped,
+        calibration=calibration,
+    )
+
+
+def _clip(share: float) -> float:
+    return min(1.0, max(0.0, share))
+
+
+JUDGED_GAIN = 1.0
+"""The gain of a chunk that only the judge calls relevant: that of a gold chunk, unless its gold gives another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """A measure's mean by gold alone, by gold plus judge, and the ends between which the truth lies."""
+
+    measure: str
+    gold: Figure
+    lower: Figure
+    upper: Figure
+    both: Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How judge and gold agree: pairs judged, gold pairs judged and called not relevant, pairs added."""
+
+    judged: int
+    gold_judged: int
+    gold_refused: int
+    added: int
+    unjudged_top: int
+    top: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundsReport:
+    """The bounds of a run's measures, what the judge covered, and the precision of the first `k` corrected.
+
+    `without_grade` counts the rows of the judgements that have no grade yet; `corrected` is None without a
+    calibration, or where no chunk of the first `k` has a grade. `qrels` are gold plus judge, query_id -> chunk_id ->
+    gain, 0 for what was judged not relevant.
+    """
+
+    run: str
+    k: int
+    bounds: tuple[Bounds, ...]
+    agreement: Agreement
+    without_grade: int
+    corrected: Corrected | None
+    qrels: Qrels
+
+
+def bounds(
+    run: RunView,
+    judgements: Path,
+    *,
+    measures: Sequence[str] = (),
+    k: int | None = None,
+    calibration: Path | None = None,
+) -> BoundsReport:
+    """The scores of a run by gold alone, by gold plus judge, and the bounds between which the truth lies.
+
+    `judgements` is a judged pool, `calibration` a JSONL file of chunks that a trusted person graded too: with it the
+    precision of the first k (10 unless given) is corrected. `measures` are all that need ranks alone unless given;
+    Measures that cannot be bounded and judgements of other
+    queries are a UsageError, broken files a ResultError.
+    """
+    depth = chosen_depth([run], k)
+    log = JudgedLog.read(run)
+    chosen = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures)) or log.measures
+    if unknown := [name for name in chosen if name not in log.measures]:
+        raise UsageError(
+            f"{', '.join(unknown)} cannot be bounded; choose from the run's measures of ranks alone: "
+            f"{', '.join(log.measures) or 'it has none'}"
+        )
+    grades, without_grade = read_judgements(judgements)
+    if not grades.keys() & set(log.query_ids):
+        raise UsageError(f"{judgements} judges none of the run's queries, such as {log.query_ids[0]!r}")
+    judge = read_calibration(calibration) if calibration else None
+    return BoundsReport(
+        run=run.run_id,
+        k=depth,
+        bounds=tuple(judged_bounds(log, grades, chosen)),
+        agreement=agreement(log, grades, depth),
+        without_grade=without_grade,
+        corrected=corrected_precision(log, grades, judge, depth) if judge else None,
+        qrels=gold_plus_judge(log, grades),
+    )
+
+
+def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> list[Bounds]:
+    """Bounds of each measure over the run's queries; a grade of 1 or 2 counts as relevant.
+
+    For a fixed number of relevant chunks a measure is largest where those counted rank highest, and least where they
+    rank lowest or were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse
+    from below, and the extremes along the way are those over all sets.
+    """
+    chains = {query_id: _chain(log, query_id, grades.get(query_id, {})) for query_id in log.query_ids}
+    longest = max((len(chain) for chain in chains.values()), default=0)
+    gold = log.scores(log.ranked, measures)
+    lower, upper = dict(gold), dict(gold)
+    both = gold
+    for size in range(1, longest + 1):
+        high = log.scores(log.ranked, measures, _with(log.qrels, {q: chain[:size] for q, chain in chains.items()}))
+        low = log.scores(log.ranked, measures, _with(log.qrels, {q: chain[-size:] for q, chain in chains.items()}))
+        for name in measures:
+            upper[name] = np.maximum(upper[name], high[name])
+            lower[name] = np.minimum(lower[name], low[name])
+        both = high
+
+    def mean(name: str, which: str, scores: Mapping[str, NDArray[np.float64]]) -> Figure:
+        return mean_of(f"{name} {which}", scores[name], log.clusters)
+
+    return [
+        Bounds(
+            measure=name,
+            gold=mean(name, "gold", gold),
+            lower=mean(name, "lower", lower),
+            upper=mean(name, "upper", upper),
+            both=mean(name, "gold plus judge", both),
+        )
+        for name in measures
+    ]
+
+
+def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -> Agreement:
+    """What the judgements cover of the run's queries, and of the first k chunks of each."""
+    judged = {(q, c): grade for q in log.query_ids for c, grade in grades.get(q, {}).items()}
+    gold = {(q, c) for q in log.query_ids for c in log.qrels[q]}
+    top = [(q, c) for q in log.query_ids for c in log.ranked(q)[:k]]
+    return Agreement(
+        judged=len(judged),
+        gold_judged=len(gold & judged.keys()),
+        gold_refused=sum(judged[pair] < RELEVANT for pair in gold & judged.keys()),
+        added=sum(grade >= RELEVANT and pair not in gold for pair, grade in judged.items()),
+        unjudged_top=sum(pair not in judged and pair not in gold for pair in top),
+        top=len(top),
+    )
+
+
+def gold_plus_judge(log: JudgedLog, grades: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float]]:
+    """query_id -> chunk_id -> gain of both judgements together, 0 for what was judged not relevant."""
+    found: dict[str, dict[str, float]] = {}
+    for query_id in log.query_ids:
+        judged = {c: JUDGED_GAIN if grade >= RELEVANT else 0.0 for c, grade in grades.get(query_id, {}).items()}
+        found[query_id] = {**judged, **log.qrels[query_id]}
+    return found
+
+
+def _chain(log: JudgedLog, query_id: str, grades: Mapping[str, int]) -> list[str]:
+    """What only the judge calls relevant: as it is ranked, then what was not retrieved."""
+    added = {c for c, grade in grades.items() if grade >= RELEVANT and c not in log.qrels[query_id]}
+    ranked = [c for c in log.ranked(query_id) if c in added]
+    return ranked + sorted(added.difference(ranked))
+
+
+def _with(qrels: Qrels, added: Mapping[str, Sequence[str]]) -> Qrels:
+    return {q: {**gains, **dict.fromkeys(added[q], JUDGED_GAIN)} for q, gains in qrels.items()}

@@ -1,0 +1,117 @@
+"""The top k of several runs as one file to be judged, and what comes back from the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.plugins.logs.judged_log import check_same_data, chosen_depth
+from repoeval_bench.runs.log import Judgement, LogRow, read_rows
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.view import RunView
+
+Grades = dict[str, dict[str, int]]
+"""query_id -> chunk_id -> 2, 1 or 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRow:
+    """One chunk to be judged for one query; `grade` is for the judge, what is not known is None."""
+
+    query_id: str
+    chunk_id: str
+    grade: int | None = None
+    file: str | None = None
+    start_line: int | None = None
+    end_line: int | None = None
+    query: str | None = None
+    text: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """What is known, and the grade to be filled in."""
+        return {name: value for name, value in asdict(self).items() if value is not None or name == "grade"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What is to be judged of the first `k` chunks of each run."""
+
+    k: int
+    rows: tuple[PoolRow, ...]
+
+
+def pool(runs: Sequence[RunView], k: int | None = None) -> Pool:
+    """Each chunk among the first k of any run, once a query, with its text where a run keeps its sources.
+
+    k is 10 unless given. Queries are in the order of the first run, chunks in that of their ids: which run found one,
+    and how high, would sway a judge. Runs of different data, and a
+    depth that a run does not have, are a UsageError.
+    """
+    depth = chosen_depth(runs, k)
+    for run in runs:
+        check_same_data(runs[0], run)
+    rows = pool_rows(
+        [{row.query_id: row for row in run.log_rows()} for run in runs],
+        depth,
+        runs[0].scores.query_ids,
+        texts=_texts(runs),
+    )
+    return Pool(depth, tuple(rows))
+
+
+def pool_rows(
+    logs: Sequence[Mapping[str, LogRow]],
+    depth: int,
+    query_ids: Sequence[str],
+    *,
+    texts: Mapping[str, str] | None = None,
+) -> Iterator[PoolRow]:
+    """`pool` of bare logs (query_id -> row); `texts` are chunks' texts."""
+    for query_id in query_ids:
+        rows = [row for log in logs if (row := log.get(query_id)) is not None]
+        found = {each.chunk_id: each for row in reversed(rows) for each in row.topk[:depth]}
+        query = next((row.query for row in rows if row.query is not None), None)
+        for chunk_id, each in sorted(found.items()):
+            yield PoolRow(
+                query_id=query_id,
+                chunk_id=chunk_id,
+                file=each.file,
+                start_line=each.start_line,
+                end_line=each.end_line,
+                query=query,
+                text=(texts or {}).get(chunk_id),
+            )
+
+
+def _texts(runs: Sequence[RunView]) -> Mapping[str, str]:
+    """chunk_id -> text, of the runs that keep their sources."""
+    found: dict[str, str] = {}
+    for run in runs:
+        if (kept := run.inspection) is not None:
+            for chunks in (*kept.chunks.values(), *kept.own.values()):
+                found.update({chunk.chunk_id: kept.sources[chunk.file].slice(chunk.chars) for chunk in chunks})
+    return found
+
+
+def read_judgements(path: Path) -> tuple[Grades, int]:
+    """(grades, how many rows still have none) of a judged pool.
+
+    A broken row and a chunk that is judged twice are a ResultError with file:line; so is a file without a grade.
+    """
+    grades: Grades = {}
+    seen: set[tuple[str, str]] = set()
+    for number, row in read_rows(path, Judgement):
+        if (row.query_id, row.chunk_id) in seen:
+            raise ResultError(
+                f"{path}:{number}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row of it"
+            )
+        seen.add((row.query_id, row.chunk_id))
+        if row.grade is not None:
+            grades.setdefault(row.query_id, {})[row.chunk_id] = row.grade
+    if not grades:
+        raise ResultError(f"{path} has no grade; write 2, 1 or 0 as the grade of each row")
+    return grades, len(seen) - sum(map(len, grades.values()))

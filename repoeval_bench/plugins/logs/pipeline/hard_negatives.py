@@ -1,0 +1,90 @@
+"""What a ranking loses where hard negatives are at its top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis.figures import Section, changes_of
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.run import Qrels
+from repoeval_bench.core.words import count
+from repoeval_bench.plugins.logs.judged_log import JudgedLog
+from repoeval_bench.runs.log import Negative, read_rows
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class HardNegatives:
+    """A section for each number of negatives; `unknown` rows of the file are of queries that the run does not score."""
+
+    run: str
+    sections: tuple[Section, ...]
+    unknown: int
+
+
+def hard_negatives(run: RunView, numbers: Sequence[int] = (1, 3, 5), negatives: Path | None = None) -> HardNegatives:
+    """What each measure of ranks loses with n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
+
+    `negatives` is a JSONL file with query_id and chunk_id, hardest first; chunks that were not retrieved unless given.
+    A run without a measure of ranks is a UsageError, a broken file a ResultError.
+    """
+    log = JudgedLog.read(run)
+    if not log.measures:
+        raise UsageError(f"{run.run_id} has no measure of ranks alone; score it with ndcg@10 or the like")
+    named, unknown = read_negatives(negatives, log.qrels) if negatives else (None, 0)
+    sections = tuple(negatives_section(log, n, named) for n in dict.fromkeys(numbers))
+    return HardNegatives(run.run_id, sections, unknown)
+
+
+def insert_negatives(ranking: Sequence[str], negatives: Sequence[str]) -> list[str]:
+    """The ranking with `negatives` at ranks 1..n; one that was retrieved already moves there, the rest keep order."""
+    moved = set(negatives)
+    return [*negatives, *(chunk_id for chunk_id in ranking if chunk_id not in moved)]
+
+
+def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]:
+    """(query_id -> its negatives in the file's order, how many rows are of queries that the run does not score).
+
+    A broken row, one that appears twice, and a chunk that is relevant are a ResultError with file:line.
+    """
+    found: dict[str, list[str]] = {}
+    unknown = 0
+    for number, row in read_rows(path, Negative):
+        if row.query_id not in qrels:
+            unknown += 1
+            continue
+        held = found.setdefault(row.query_id, [])
+        if row.chunk_id in held:
+            raise ResultError(f"{path}:{number}: {row.chunk_id!r} appears twice for {row.query_id!r}; keep one row")
+        if row.chunk_id in qrels[row.query_id]:
+            raise ResultError(
+                f"{path}:{number}: {row.chunk_id!r} is relevant to {row.query_id!r}, not a negative; take the row out"
+            )
+        held.append(row.chunk_id)
+    if not found:
+        raise ResultError(f"{path} has no negative of the run's queries; give rows with query_id and chunk_id")
+    return found, unknown
+
+
+def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[str]] | None = None) -> Section:
+    """Every measure as it is, with n negatives at ranks 1..n, and the paired change.
+
+    Without `negatives` they are chunks that were not retrieved: then only the shift counts, which n hard negatives at
+    the top of any corpus would bring. A query that has fewer than n of its own gets those.
+    """
+    unnamed = [f"\0negative {i}" for i in range(n)]
+    chosen = {q: unnamed if negatives is None else list(negatives.get(q, ()))[:n] for q in log.query_ids}
+    before = log.scores(log.ranked, log.measures)
+    after = log.scores(lambda query_id: insert_negatives(log.ranked(query_id), chosen[query_id]), log.measures)
+    figures = changes_of(before, after, log.clusters)
+    short = sum(len(each) < n for each in chosen.values())
+    notes = (
+        (f"queries with fewer than {n} negatives in the file, which got those: {short} of {len(log)}",) if short else ()
+    )
+    title = f"{count(n, 'hard negative')} at the top"
+    return Section(f"hard-negatives-{n}", title, figures=tuple(figures), stages=("as it is", f"with {n}"), notes=notes)

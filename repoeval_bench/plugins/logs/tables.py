@@ -1,0 +1,126 @@
+"""The sections of `retrieval` as tables; judgement bounds and corrections as tables and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.words import count
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
+from repoeval_bench.report.text import heading, interval, with_interval
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.figures import Figure, Section
+    from repoeval_bench.plugins.logs.judgements.bounds import Agreement, Bounds, Corrected
+
+
+def section_tables(section: Section) -> list[Table]:
+    """A table of the section's figures and one of its changes, each if there are any."""
+    tables = []
+    changes = [figure for figure in section.figures if figure.kind == "change"]
+    others = [figure for figure in section.figures if figure.kind != "change"]
+    if others:
+        columns = [Column(name="", width=64), *figures("value", "95 % CI", "of", missing="")]
+        rows = [
+            (
+                _name(figure.name),
+                format(figure.value, _format(figure)),
+                None if figure.kind == "number" else interval(figure.ci, _format(figure)),
+                _of(figure),
+            )
+            for figure in others
+        ]
+        tables.append(make_table(columns, rows, title=section.title))
+    if changes:
+        columns = [
+            Column(name=""),
+            *figures(*section.stages),
+            *figures("change, 95 % CI", number="+.4f"),
+            *figures("of"),
+            *figures("p (Holm)", number=P_VALUE),
+        ]
+        moved = [
+            (
+                _name(figure.name),
+                *(figure.before, figure.after, Estimate(figure.value, figure.ci), _of(figure)),
+                figure.p or 0.0,
+            )
+            for figure in changes
+        ]
+        tables.append(make_table(columns, moved, title="" if others else section.title))
+    return tables
+
+
+def bounds_table(found: Sequence[Bounds], title: str) -> Table:
+    """One row per measure: by gold alone, the ends of the truth, by gold plus judge."""
+    names = ("gold alone", "lower bound, 95 % CI", "upper bound, 95 % CI", "gold plus judge")
+    rows = [
+        (
+            heading(each.measure),
+            each.gold.value,
+            *(Estimate(bound.value, bound.ci) for bound in (each.lower, each.upper)),
+            each.both.value,
+        )
+        for each in found
+    ]
+    return make_table(["measure", *figures(*names)], rows, title=title)
+
+
+def agreement_lines(found: Agreement, k: int, waiting: int) -> list[str]:
+    """What the judgements cover, in sentences."""
+    lines = [
+        f"{count(found.judged, 'judgement')} of the run's queries; the judge adds {found.added} relevant chunks to the "
+        f"gold, and calls {found.gold_refused} of the {found.gold_judged} gold chunks it saw not relevant "
+        "(they stay gold)"
+    ]
+    if found.unjudged_top:
+        lines.append(
+            f"note: {found.unjudged_top} of the {found.top} chunks in the top {k} are in neither: they count as not "
+            "relevant, so the upper bounds are too low"
+        )
+    if waiting:
+        lines.append(f"note: {count(waiting, 'row')} of the file {'has' if waiting == 1 else 'have'} no grade yet")
+    return lines
+
+
+def corrected_lines(found: Corrected) -> list[str]:
+    """The correction with what it was made of; says where it was clipped."""
+    used = found.calibration
+    lines = [
+        f"precision@{found.k} as the judge sees it: {found.apparent:.4f} over {count(found.n, 'chunk')}",
+        f"the judge: sensitivity {used.sensitivity:.3f} over {used.n_relevant}, specificity {used.specificity:.3f} "
+        f"over {used.n_other} calibrated chunks",
+        f"corrected (Rogan-Gladen): {with_interval(found.value, found.ci)}",
+    ]
+    if found.value != found.unclipped:
+        lines.append(
+            f"note: the formula gives {found.unclipped:.4f}, clipped to {found.value:.0f}: the calibration does not "
+            "fit these chunks, or they are few"
+        )
+    if found.n_unjudged:
+        lines.append(f"note: {count(found.n_unjudged, 'chunk')} of the top {found.k} without a grade left out")
+    return lines
+
+
+def _name(name: str) -> str:
+    """A figure's name with its measure written as elsewhere: `nDCG@10 raw`."""
+    measure, blank, rest = name.partition(" ")
+    return heading(measure) + blank + rest if "@" in measure or not blank else name
+
+
+def _of(figure: Figure) -> str:
+    one = f"{figure.of.removesuffix('queries')}query" if figure.of.endswith("queries") else figure.of.removesuffix("s")
+    return count(figure.n, one, figure.of)
+
+
+def _format(figure: Figure) -> str:
+    """How a figure of its kind is written."""
+    match figure.kind:
+        case "change":
+            return "+.4f"
+        case "milliseconds":
+            return ".2f"
+        case "number":
+            return ",.0f" if figure.value >= 1000 or figure.value.is_integer() else ".1f"
+        case _:
+            return ".4f"

@@ -1,0 +1,160 @@
+"""`diagnose` as a person runs it: on runs made here and elsewhere, with BM25 stored, found, computed, or not to be had."""
+
+import json
+
+import pytest
+
+from repoeval_bench import evaluate, load_benchmark
+from support.command import bench, one_sentence
+from support.runs import write_run
+
+AST = "ast:max_nws=400"
+PROTOCOLS = ("context", "context+exclusion=repocoder", "context+scope=pooled")
+
+
+@pytest.fixture(scope="module")
+def results(mirror, tmp_path_factory):
+    """A random run, and BM25's of the same chunks in a folder of its own; neither asks a model."""
+    folder = tmp_path_factory.mktemp("diagnosed")
+    benchmark = load_benchmark(mirror, home=folder / "home")
+    runs = [
+        evaluate(benchmark, AST, retriever=retriever, protocol=protocol, few_gold=True, out=folder / where / protocol)
+        for retriever, where in (("random", "results"), ("bm25", "other"))
+        for protocol in PROTOCOLS
+    ]
+    n = len(PROTOCOLS)
+    return folder, dict(zip(PROTOCOLS, zip(runs[:n], runs[n:], strict=True), strict=True))
+
+
+def diagnose(run, *arguments):
+    done = bench("logs", "diagnose", run.folder, *arguments)
+    assert done.code == 0, done.err
+    return done.out
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_bm25_beside_is_what_a_run_of_bm25_ranks(results, protocol):
+    """Computed from what the run stores, given as a run, or found beside it: the same top 10 for every query."""
+    _, runs = results
+    random, bm25 = runs[protocol]
+    options = ("--json", "--worst", "100")
+    computed = json.loads(diagnose(random, *options))
+    given = json.loads(diagnose(random, *options, "--bm25", bm25.folder))
+    assert computed["worst"] == given["worst"]
+    assert len(computed["worst"]) == 18
+    assert computed["bm25"].startswith("bm25:k1=1.2")
+    assert given["bm25"] == bm25.run_id
+    stored = bm25.ranked_ids()
+    for query in computed["worst"]:
+        assert [each["place"]["chunk_id"] for each in query["bm25"]] == list(stored[query["query_id"]][:10])
+    assert any(each["relevant"] for query in computed["worst"] for each in query["bm25"])
+
+
+def test_the_terminal_and_markdown_say_the_same(results):
+    """Findings with numbers, then the worst queries with gold and both rankings; exit 0 whatever is found."""
+    random, _ = results[1]["context"]
+    found = json.loads(diagnose(random, "--json"))
+    text, markdown = diagnose(random), diagnose(random, "--markdown", "--worst", "2")
+    named = [check["name"] for check in found["checks"] if check["status"] == "finding"]
+    assert "retriever" in named
+    for name in named:
+        assert f"finding  {name}" in text
+        assert f"| finding | {name} |" in markdown
+    assert len(found["worst"]) == 18
+    assert text.count("query ends: ") == 18
+    assert markdown.count("query ends: ") == 2
+    assert "BM25 is bm25:k1=1.2" in text
+    assert markdown.count("| rank | random:seed=0 | BM25 |") == 2
+    assert "query ends" not in diagnose(random, "--worst", "0")
+
+
+def test_a_bm25_run_beside_is_found_and_bm25_itself_stands_alone(results, mirror, tmp_path):
+    """A stored run of the same chunks in the same folder is taken; BM25 has no BM25 beside it."""
+    folder, _ = results
+    benchmark = load_benchmark(mirror, home=folder / "home")
+    random, bm25 = (evaluate(benchmark, AST, retriever=each, out=tmp_path) for each in ("random", "bm25"))
+    evaluate(benchmark, "fixed:max_nws=400", retriever="bm25", out=tmp_path)
+    assert json.loads(diagnose(random, "--json", "--worst", "1"))["bm25"] == bm25.run_id
+    alone = json.loads(diagnose(bm25, "--json", "--worst", "1"))
+    assert (alone["bm25"], alone["note"], alone["worst"][0]["bm25"]) == (None, "The run is BM25's own.", None)
+
+
+def write_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_an_imported_run_is_diagnosed(tmp_path):
+    """Freshness, latency and recall from the log alone; without texts BM25 is not shown, and that is said."""
+    log, gold = [], []
+    for i in range(30):
+        topk = [
+            {
+                "rank": r,
+                "chunk_id": f"c{i}-{r}",
+                "score": 1 / r,
+                "file": f"d{i}.md",
+                "start_line": 10 * r,
+                "end_line": 10 * r + 10,
+                "doc_version": "2024-06-01" if r == 1 else "2024-01-01",
+            }
+            for r in range(1, 31)
+        ]
+        log.append(
+            {
+                "query_id": f"q{i}",
+                "system": "theirs",
+                "k_raw": 30,
+                "topk": topk,
+                "index_version": "1",
+                "chunker": {"algo": "pages", "parameters": {}},
+                "as_of": "2024-03-01",
+                "query": f"what of\x1b[31m {i}",
+                "latency_ms": {"retrieve": 20, "rerank": 700},
+            }
+        )
+        gold.append({"query_id": f"q{i}", "chunk_id": f"c{i}-20"})
+    arguments = ("--gold", write_lines(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "results")
+    made = bench("logs", "import", write_lines(tmp_path / "log.jsonl", log), *arguments)
+    assert made.code == 0, made.err
+    (run,) = (tmp_path / "results").iterdir()
+    found = json.loads(bench("logs", "diagnose", run, "--json", "--worst", "1").out)
+    named = {check["name"]: check for check in found["checks"] if check["status"] == "finding"}
+    assert set(named) == {"depth", "ranking", "freshness", "latency", "retriever"}
+    assert named["freshness"]["numbers"]["share of the top 10 newer than as_of"] == 0.1
+    assert named["latency"]["numbers"]["rerank median, ms"] == 700
+    assert named["depth"]["numbers"]["recall@30"] == 1.0
+    assert found["worst"][0]["first_hit"] == 20
+    text = bench("logs", "diagnose", run, "--worst", "1").out
+    assert "BM25's top 10 is not shown: the run has no texts to search; name a run of it with --bm25 RUN." in text
+    assert "\x1b" not in text
+
+
+def test_segments_of_the_users_own_are_looked_at(results, tmp_path):
+    """A topic that a file names per query and that is behind is a finding."""
+    run = write_run(
+        tmp_path / "run", {"mrr": [0.1, 0.8] * 20}, files=[f"f{i}.py" for i in range(40)], imported=True
+    ).folder
+    facts = tmp_path / "topics.csv"
+    facts.write_text("query_id,topic\n" + "".join(f"q{i:06d},{'bc'[i % 2]}\x1b[31m\n" for i in range(40)))
+    found = json.loads(bench("logs", "diagnose", run, "--facts", facts, "--json").out)
+    (check,) = [check for check in found["checks"] if check["name"] == "segments"]
+    assert [(gap["by"], gap["name"]) for gap in check["gaps"]] == [("topic", "b\x1b[31m")]
+    assert "topic = b?[31m" in (text := bench("logs", "diagnose", run, "--facts", facts).out)
+    assert "\x1b" not in text
+    facts.write_text("query_id,repo\nq000000,x\n")
+    assert "repo is a fact of the run already" in one_sentence(bench("logs", "diagnose", run, "--facts", facts), 2)
+
+
+def test_usage_errors(results, mirror, tmp_path):
+    """One sentence each: an unknown measure, all wrong thresholds at once, two formats, a BM25 run of other queries."""
+    folder, runs = results
+    run = runs["context"][0].folder
+    assert "recall@50 was not scored" in one_sentence(bench("logs", "diagnose", run, "-m", "recall@50"), 2)
+    wrong = one_sentence(bench("logs", "diagnose", run, "--threshold", "gapp=1", "--threshold", "gap=2"), 2)
+    assert "did you mean 'gap'" in wrong
+    assert "give a number from 0 to 1" in wrong
+    assert "exclude each other" in one_sentence(bench("logs", "diagnose", run, "--json", "--markdown"), 2)
+    part = evaluate(load_benchmark(mirror, home=folder / "home", limit=2), AST, retriever="bm25", out=tmp_path)
+    assert "answers other queries" in one_sentence(bench("logs", "diagnose", run, "--bm25", part.folder), 2)
+    assert "no run" in one_sentence(bench("logs", "diagnose", "none", "--out", tmp_path / "empty"), 2)

@@ -1,0 +1,236 @@
+"""`logs import` on other people's files: TREC runs with a corpus, and every format that ranx saves."""
+
+import gzip
+import json
+import shutil
+from contextlib import suppress
+from importlib.util import find_spec
+
+import pytest
+
+from repoeval_bench import find_run, load_benchmark, plan_run
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.plugins.logs.import_formats import Stated, gold_rows
+from repoeval_bench.plugins.logs.import_log import import_run
+from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.inspection import SOURCES
+from repoeval_bench.runs.records import QRELS, RETRIEVED, RUN
+from support.command import bench, one_sentence
+from support.runs import read_text
+
+AST = "ast:max_nws=400,header=path"
+WHEN = "2026-01-01T00:00:00+00:00"
+
+
+@pytest.fixture(scope="module")
+def made(mirror, tmp_path_factory):
+    """A run of ours, its gold as lines, and its chunks with their places."""
+    folder = tmp_path_factory.mktemp("made")
+    benchmark = load_benchmark(mirror, home=folder / "home")
+    run = evaluate(benchmark, AST, retriever="bm25", out=folder)
+    queries = gzip.decompress((run.folder / "queries.jsonl.gz").read_bytes()).decode().splitlines()
+    gold = [
+        {"query_id": row["query_id"], "file": name, "start_line": start, "end_line": end}
+        for row in map(json.loads, queries)
+        for name, start, end in row["gold"]
+    ]
+    corpus = [
+        {
+            "chunk_id": chunk.chunk_id,
+            "file": chunk.file,
+            "start_line": chunk.lines.start,
+            "end_line": chunk.lines.end,
+            "header_nws": chunk.added_nws,
+        }
+        for chunk in plan_run(benchmark, AST).documents
+    ]
+    for name, rows in {"gold.jsonl": gold, "corpus.jsonl": corpus}.items():
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return folder, run
+
+
+def imported(log, gold, out, **options):
+    return import_run(log, gold, out, created=WHEN, **options)
+
+
+def test_a_trec_run_with_qrels_has_the_measures_of_the_run(made, tmp_path):
+    """Ranking and judgements alone: every measure of chunks that the run itself has, query by query."""
+    _, run = made
+    again = imported(run.folder / RUN, run.folder / QRELS, tmp_path, measures=["ndcg@10", "recall@5", "mrr"])
+    assert again.metrics.retriever == run.metrics.chunker  # its tag
+    assert again.metrics.chunker == again.metrics.embedder.removeprefix("index ") == "not stated"
+    for ours, theirs in zip(run.per_query(), again.per_query(), strict=True):
+        assert {name: theirs[name] for name in ("query_id", "ndcg@10", "recall@5")} == {
+            name: ours[name] for name in ("query_id", "ndcg@10", "recall@5")
+        }
+
+
+def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(made, tmp_path):
+    """Places come from the corpus, sizes of lines from the sources: the same lines are read at the same cost."""
+    folder, run = made
+    names = ["line_recall_auc", "line_recall@500", "ndcg@10"]
+    again = imported(
+        run.folder / RUN,
+        folder / "gold.jsonl",
+        tmp_path,
+        corpus=folder / "corpus.jsonl",
+        files=run.folder / SOURCES,
+        measures=names,
+        stated=Stated(chunker="ast", system="mine", k=100),
+    )
+    assert (again.metrics.retriever, again.metrics.chunker, again.metrics.k) == ("mine", "ast", 100)
+    assert again.counts.queries_not_read == 0
+    for name in names:
+        assert again.metrics.micro[name] == pytest.approx(run.metrics.micro[name], abs=1e-12)
+    first = next(again.log_rows()).topk[0]
+    assert first.file
+    assert first.header_nws
+
+
+@pytest.fixture(scope="module")
+def by_ranx(made):
+    """The run and its judgements as ranx saves them, in every format it has."""
+    ranx = pytest.importorskip("ranx")
+    from ranx.io import save_json, save_lz4
+
+    folder, run = made
+    rankings = {query_id: dict(ranking) for query_id, ranking in run.rankings().items()}
+    qrels = {q: {chunk_id: int(gain) for chunk_id, gain in gains.items()} for q, gains in run.qrels().items() if gains}
+    # What `Run.save` writes; without numba's compiler its own keys are not texts that JSON can have.
+    for name, content in {"mine": rankings, "gold": qrels}.items():
+        save_json(content, folder / f"{name}.json")
+        save_lz4(content, folder / f"{name}.lz4")
+    mine, gold = ranx.Run(rankings, name="mine"), ranx.Qrels(qrels)
+    for ending in ("parquet", "parq", "trec", "txt"):
+        mine.save(str(folder / f"mine.{ending}"))
+    for ending in ("parquet", "trec"):
+        gold.save(str(folder / f"gold.{ending}"))
+    with gzip.open(folder / "mine.gz", "wt") as packed:
+        packed.write((folder / "mine.trec").read_text())
+    return folder
+
+
+PARQUET = pytest.mark.skipif(
+    find_spec("pyarrow") is None, reason="pyarrow is not installed: .ci/run installs it beside the environment"
+)
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["json", "lz4", pytest.param("parquet", marks=PARQUET), pytest.param("parq", marks=PARQUET), "trec", "txt", "gz"],
+)
+def test_every_format_of_ranx_gives_the_same_run(made, by_ranx, tmp_path, ending):
+    _, run = made
+    again = imported(by_ranx / f"mine.{ending}", by_ranx / "gold.json", tmp_path, measures=["ndcg@10", "recall@5"])
+    assert again.metrics.retriever == "mine"
+    judged = [row for row in run.per_query() if row["n_relevant"]]
+    assert [row["ndcg@10"] for row in again.per_query()] == [row["ndcg@10"] for row in judged]
+    assert again.metrics.k == max(len(ranking) for ranking in run.rankings().values())
+
+
+@pytest.mark.parametrize("ending", ["json", "lz4", pytest.param("parquet", marks=PARQUET), "trec"])
+def test_gold_may_be_what_ranx_saved(by_ranx, tmp_path, ending):
+    folder = by_ranx
+    again = imported(folder / "mine.json", folder / f"gold.{ending}", tmp_path, measures=["recall@5"])
+    first = imported(folder / "mine.json", folder / "gold.json", tmp_path, measures=["recall@5"])
+    assert again.metrics.micro == first.metrics.micro
+    assert again.metrics.dataset.fingerprint == first.metrics.dataset.fingerprint
+
+
+def test_two_rankings_are_compared_like_any_runs(made, tmp_path):
+    _, run = made
+    shutil.copy(run.folder / RUN, tmp_path / "one.trec.gz")
+    lines = read_text(run.folder / RUN).splitlines()
+    (tmp_path / "two.trec").write_text("".join(f"{line}\n" for i, line in enumerate(lines) if i % 3))
+    for name, ending in (("one", "trec.gz"), ("two", "trec")):
+        done = bench("logs", "import", tmp_path / f"{name}.{ending}", "--gold", run.folder / QRELS, "--system", name, "-k", 9,
+                     "-m", "ndcg@10", "--out", tmp_path / "out", home=tmp_path)  # fmt: skip
+        assert done.code == 0, done.err
+    done = bench("compare", "one", "two", "--out", tmp_path / "out", home=tmp_path)
+    assert done.code == 0, done.err
+    assert find_run("_two-", tmp_path / "out").metrics.retriever == "two"
+
+
+def test_a_judged_chunk_that_is_not_relevant_stays_judged(tmp_path):
+    """Gain 0 and grades below it are judgements: judged@5 counts them, as gold rows with gain 0 count."""
+    (tmp_path / "run.trec").write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 c 3 1 t\nq Q0 d 4 0.5 t\n")
+    (tmp_path / "gold.qrels").write_text("q 0 a 1\nq 0 b 0\nq 0 c -2\n")
+    run = imported(tmp_path / "run.trec", tmp_path / "gold.qrels", tmp_path / "out", measures=["precision@4"])
+    assert run.metrics.micro["judged@5"] == pytest.approx(3 / 4)
+    assert run.metrics.micro["precision@4"] == 0.25
+
+
+def test_scores_are_ranked_as_trec_eval_ranks_them(tmp_path):
+    """Ties go to the larger id, whatever their order in the file."""
+    (tmp_path / "run.json").write_text('{"q": {"a": 1.0, "b": 1.0, "c": 2.0}}')
+    (tmp_path / "gold.json").write_text('{"q": {"b": 1}}')
+    run = imported(tmp_path / "run.json", tmp_path / "gold.json", tmp_path / "out", measures=["mrr"])
+    assert [each.chunk_id for each in next(run.log_rows()).topk] == ["c", "b", "a"]
+    assert run.metrics.micro["mrr"] == 0.5
+
+
+def test_what_does_not_fit_is_one_sentence(made, by_ranx, tmp_path):
+    folder, run = made
+    with pytest.raises(UsageError, match="is a log, which says so itself; leave --system, --chunker and -k out"):
+        imported(run.folder / RETRIEVED, folder / "gold.jsonl", tmp_path, stated=Stated(system="x"))
+    with pytest.raises(ResultError, match=r"ranks \d+ chunks for a query, beyond -k 2"):
+        imported(run.folder / RUN, run.folder / QRELS, tmp_path, stated=Stated(k=2))
+    with pytest.raises(UsageError, match="has no files, so gold of lines needs the chunks' places; give --corpus"):
+        imported(run.folder / RUN, folder / "gold.jsonl", tmp_path)
+    (tmp_path / "few.jsonl").write_text((folder / "corpus.jsonl").read_text().splitlines()[0] + "\n")
+    with pytest.raises(ResultError, match=r"run\.trec\.gz ranks '.*', which is not in .*few\.jsonl"):
+        imported(run.folder / RUN, folder / "gold.jsonl", tmp_path, corpus=tmp_path / "few.jsonl")
+    done = bench("logs", "import", tmp_path / "none.trec", "--gold", run.folder / QRELS, home=tmp_path)
+    assert "none.trec' does not exist" in one_sentence(done, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("a.json", b'{"q": {"a": "high"}}', "a number"),
+        ("a.json", b'{"query_id": "q"}\n{"query_id": "p"}\n', "rows of JSON are read where a name ends in .jsonl"),
+        ("a.json", b'{"q": ["a"]}', "ranx saves query -> document -> score"),
+        ("a.json", b'{"q": {"a": 1, "a": 2}}', "'a' appears twice"),
+        ("a.json", b'{"q": {"a": NaN}}', "a finite number was expected"),
+        ("a.json", b"[" * 100_000, "ranx saves query -> document -> score"),
+        ("a.lz4", b"not packed", "it cannot be unpacked"),
+        ("a.lz4", b"", "it cannot be unpacked"),
+        ("a.json", b'{"": {"a": 1}}', "ranx saves query -> document -> score"),
+        pytest.param("a.parquet", b"PAR1", "no table with q_id, doc_id, score", marks=PARQUET),
+        ("a.gz", b"\x1f\x8bbroken", "cannot be unpacked"),
+        ("a.trec", b"q Q0 a 1\n", "4 fields, not 6"),
+        ("a.trec", b"q Q0 a 1 nan t\n", "is not a number"),
+    ],
+)
+def test_a_broken_file_is_one_sentence(tmp_path, name, content, part):
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "gold.json").write_text('{"q": {"a": 1}}')
+    done = bench(
+        "logs", "import", tmp_path / name, "--gold", tmp_path / "gold.json", "--out", tmp_path / "x", home=tmp_path
+    )
+    assert part in one_sentence(done, 1)
+    assert not (tmp_path / "x").exists()
+
+
+@PARQUET
+def test_a_damaged_parquet_file_is_one_sentence_or_another_table(by_ranx, tmp_path):
+    """Every 7th byte changed in turn: nothing but a run or one of this project's errors comes out."""
+    whole = (by_ranx / "gold.parquet").read_bytes()
+    for at in range(4, len(whole) - 4, 7):
+        (tmp_path / "a.parquet").write_bytes(whole[:at] + b"\x7f" + whole[at + 1 :])
+        with suppress(ResultError):
+            list(gold_rows(tmp_path / "a.parquet"))
+
+
+def test_a_gain_that_no_file_of_trec_can_have_is_refused(tmp_path):
+    (tmp_path / "gold.json").write_text('{"q": {"a": 1e13}}')
+    with pytest.raises(ResultError, match=r"the gain is 10000000000000\.0; write numbers of at most 1e\+12"):
+        list(gold_rows(tmp_path / "gold.json"))
+
+
+@pytest.mark.parametrize("cut", [1, 7, 20])
+def test_a_truncated_lz4_file_is_one_sentence(by_ranx, tmp_path, cut):
+    packed = (by_ranx / "mine.lz4").read_bytes()
+    (tmp_path / "a.lz4").write_bytes(packed[:-cut])
+    with pytest.raises(ResultError, match=r"a\.lz4: it cannot be unpacked"):
+        imported(tmp_path / "a.lz4", by_ranx / "gold.json", tmp_path / "x")

@@ -1,0 +1,54 @@
+"""Names that another system's log brings: on one line and without control characters, wherever they are shown."""
+
+import json
+
+import pytest
+
+from support.command import bench
+
+NASTY = "evil\r\nsystem\tna\x1b[31mme\u2028x\u202e & <b>y</b> | z_\\ {"
+ON_A_LINE = "evil system na\\u001b[31mme x\\u202e & <b>y</b> | z_\\ {"
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """Two runs of twelve queries, one of them of a system with every bad character in its name."""
+    here = tmp_path_factory.mktemp("names")
+    gold = [{"query_id": f"q{i}", "chunk_id": f"r/a.py:{i}-{i + 1}"} for i in range(12)]
+    (here / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    for system, shift in ((NASTY, 0), ("plain", 1)):
+        lines = [f"{row['query_id']} Q0 {gold[(i + shift) % 12]['chunk_id']} 1 1 tag" for i, row in enumerate(gold)]
+        (here / "run.trec").write_text("\n".join(lines) + "\n")
+        words = ("logs", "import", here / "run.trec", "--gold", here / "gold.jsonl", "--out", here / "results")
+        done = bench(*words, "--system", system, "--chunker", system)
+        assert done.code == 0, done.err
+    folders = sorted(path for path in (here / "results").iterdir() if path.is_dir())
+    return here, folders
+
+
+def test_tables_and_captions_keep_their_lines(imported):
+    """What is printed has as many lines as with a plain name, and nothing that a terminal obeys."""
+    here, folders = imported
+    for words in (
+        ("compare", *folders, "--details"),
+        ("leaderboard", "--out", here / "results"),
+        ("segments", folders[0]),
+    ):
+        out = bench(*words).out
+        assert not {char for char in out if not char.isprintable()} - {"\n"}
+        assert not any(line.startswith("system") for line in out.splitlines())
+    latex = bench("export", *folders, "--format", "latex").out
+    captions = [line for line in latex.splitlines() if line.startswith("\\caption")]
+    assert captions
+    assert all(line.endswith("}") for line in captions)
+    assert ON_A_LINE in bench("leaderboard", "--out", here / "results").out
+
+
+def test_the_page_has_them_too(imported, tmp_path):
+    """Markup in them is text, and no control character is in the HTML."""
+    _, folders = imported
+    assert bench("report", *folders, "-o", tmp_path / "r.html").code == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<title>evil system na\\u001b[31mme x\\u202e &amp; &lt;b&gt;y&lt;/b&gt;" in page
+    assert not {char for char in page if ord(char) < 32} - {"\n", "\t"}
+    assert "\u202e" not in page

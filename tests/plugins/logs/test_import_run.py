@@ -1,0 +1,322 @@
+"""`logs import` as a person runs it: a log of plain bm25s, this project's own log, and broken ones."""
+
+import gzip
+import json
+
+import bm25s
+import pytest
+from jsonschema import Draft202012Validator
+
+from repoeval_bench.runs.log import schema
+from support.command import bench, one_sentence
+from support.minirepo import REPOSITORIES
+from support.runs import read_text
+
+QUERIES = {"q1": "put pieces on the shelf", "q2": "round half up to whole cents", "q3": "neighbouring words"}
+GOLD = {"q1": ("stock.py", "def put("), "q2": ("pricing.py", "def to_cents("), "q3": ("tokens.py", "def bigrams(")}
+
+
+def chunks():
+    """Ten lines a chunk, of every file of the mini benchmark."""
+    for repo, files in REPOSITORIES.items():
+        for path, text in files.items():
+            lines = text.splitlines()
+            for start in range(0, len(lines), 10):
+                end = min(start + 10, len(lines))
+                yield (
+                    {
+                        "chunk_id": f"{repo}/{path}#{start}",
+                        "file": f"{repo}/{path}",
+                        "start_line": start,
+                        "end_line": end,
+                    },
+                    lines[start:end],
+                )
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """A log that plain bm25s made, its gold as lines, and the whole corpus."""
+    places, texts = zip(*((place, "\n".join(lines)) for place, lines in chunks()), strict=True)
+    engine = bm25s.BM25()
+    engine.index(bm25s.tokenize(list(texts), show_progress=False), show_progress=False)
+    rows = []
+    for query_id, text in QUERIES.items():
+        found, scores = engine.retrieve(bm25s.tokenize(text, show_progress=False), k=8, show_progress=False)
+        topk = [
+            {"rank": rank, "score": float(score), **places[i]}
+            for rank, (i, score) in enumerate(zip(found[0].tolist(), scores[0].tolist(), strict=True), start=1)
+        ]
+        rows.append(
+            {
+                "query_id": query_id,
+                "system": "bm25s",
+                "k_raw": 8,
+                "topk": topk,
+                "index_version": "1",
+                "query": text,
+                "chunker": {"algo": "lines", "parameters": {"n": 10}},
+                "latency_ms": {"retrieve": 2.5},
+            }
+        )
+    gold = []
+    for query_id, (name, signature) in GOLD.items():
+        ((file, text),) = [
+            (f"{repo}/{path}", text)
+            for repo, files in REPOSITORIES.items()
+            for path, text in files.items()
+            if path.endswith(name)
+        ]
+        line = next(i for i, each in enumerate(text.splitlines()) if signature in each)
+        gold.append({"query_id": query_id, "file": file, "start_line": line, "end_line": line + 3})
+    return (
+        write(tmp_path / "log.jsonl", rows),
+        write(tmp_path / "gold.jsonl", gold),
+        write(tmp_path / "corpus.jsonl", places),
+    )
+
+
+def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
+    """bm25s finds what the queries name; the imported run is compared, segmented, gated and exported like any."""
+    log, gold, corpus = logs
+    out = ("--out", tmp_path / "results")
+    done = bench("logs", "import", log, "--gold", gold, "--corpus", corpus, *out, "--json")
+    assert done.code == 0, done.err
+    metrics = json.loads(done.out)
+    assert metrics["micro"]["hit@5"] == 1.0
+    assert metrics["counts"] == {
+        "queries": 3,
+        "queries_without_relevant": 0,
+        "queries_not_in_log": 0,
+        "queries_without_gold": 0,
+        "queries_no_answer": 0,
+        "queries_without_cluster": 0,
+    }
+    run = metrics["run_id"]
+    stored = read_text(tmp_path / "results" / run / "retrieved.jsonl.gz").splitlines()
+    for line in stored:
+        Draft202012Validator(json.loads(schema())).validate(json.loads(line))
+    assert [json.loads(line)["query"] for line in stored] == list(QUERIES.values())
+    other = json.loads(log.read_text().splitlines()[0])
+    for entry in other["topk"]:
+        entry["score"] = 0.0 - entry["rank"]
+    other["topk"] = other["topk"][4:]
+    for rank, entry in enumerate(other["topk"], start=1):
+        entry["rank"] = rank
+    rows = [json.loads(line) | {"system": "cut"} for line in log.read_text().splitlines()]
+    rows[0] = other | {"system": "cut"}
+    cut = json.loads(
+        bench(
+            "logs", "import", write(tmp_path / "cut.jsonl", rows), "--gold", gold, "--corpus", corpus, *out, "--json"
+        ).out
+    )
+    compared = json.loads(bench("compare", run, cut["run_id"], *out, "--json").out)["comparisons"]
+    assert compared[0]["clustered_by"] == "file"
+    assert {row["treatment"] for row in compared} == {"cut"}
+    assert "verdict:" in bench("compare", run, cut["run_id"], "--details", *out).out
+    assert bench("diff", run, cut["run_id"], *out, "-m", "judged@5").code == 0
+    assert bench("segments", run, *out).code == 0
+    assert all(row["measure"] and row["score"] is not None for row in json.loads(bench("runs", *out, "--json").out))
+    gates = tmp_path / "gates.yaml"
+    gates.write_text("gates: [{measure: bpref, at_least: 0.0}]\nlatency: [{median_ms: 3}]")
+    refused = bench("gate", run, "--config", gates, *out)
+    assert refused.code == 2
+    assert "its 3 queries are in 3 files" in refused.err
+    gates.write_text("latency: [{median_ms: 3}]")
+    assert bench("gate", run, "--config", gates, *out).code == 0
+    assert bench("export", run, "--format", "csv", *out).code == 0
+    assert "minus" in bench("export", run, cut["run_id"], "--format", "latex", "--plots", tmp_path / "p", *out).out
+    assert {path.stem.partition("-")[0] for path in (tmp_path / "p").iterdir()} == {"recall", "ndcg"}
+    assert "was imported" in one_sentence(bench("export", run, "--format", "markdown", *out), 2)
+
+
+def test_without_a_corpus_the_pool_is_said_to_be_one(logs, tmp_path):
+    """Recall over the log's chunks alone is flagged, and at least as high as over the corpus."""
+    log, gold, corpus = logs
+    gold.write_text(
+        "".join(
+            json.dumps({"query_id": q, "file": json.loads(line)["file"]}) + "\n"
+            for q, line in zip(QUERIES, gold.read_text().splitlines(), strict=True)
+        )
+    )
+    options = ("--gold", gold, "--out", tmp_path / "results")
+    pooled = bench("logs", "import", log, *options)
+    assert "recall is too high without --corpus" in pooled.out
+    whole = json.loads(bench("logs", "import", log, *options, "--corpus", corpus, "--json").out)
+    again = json.loads(bench("logs", "import", log, *options, "--json").out)
+    assert again["micro"]["recall@5"] >= whole["micro"]["recall@5"]
+    assert again["protocol"].endswith("+pooled")
+
+
+def test_this_projects_own_log_is_read_back_to_the_same_scores(evaluate, tmp_path):
+    """Export the judgements as gold, import the log: every measure is what `eval` stored; timings are joined."""
+    assert evaluate("-c", "ast:max_nws=400").code == 0
+    (folder,) = (tmp_path / "results").iterdir()
+    gold = [
+        {"query_id": query, "chunk_id": chunk, "gain": float(gain)}
+        for query, _, chunk, gain in (line.split() for line in (folder / "qrels.trec").read_text().splitlines())
+    ]
+    log = folder / "retrieved.jsonl.gz"
+    done = bench(
+        "logs", "import", log, "--gold", write(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "in", "--json"
+    )
+    imported = json.loads(done.out)
+    stored = json.loads((folder / "metrics.json").read_text())["micro"]
+    defaults = ("ndcg@5", "ndcg@10", "recall@5", "recall@10", "precision@5", "precision@10", "hit@5", "hit@10", "mrr")
+    assert {name: imported["micro"][name] for name in defaults} == pytest.approx(
+        {name: stored[name] for name in defaults}
+    )
+    times = [
+        json.loads(line) for line in (tmp_path / "in" / imported["run_id"] / "timings.jsonl").read_text().splitlines()
+    ]
+    assert len(times) == 18
+
+
+def test_what_cannot_be_imported(logs, tmp_path):
+    """No shared query, a broken row, a missing file: one sentence each."""
+    log, gold, _ = logs
+    none = write(tmp_path / "none.jsonl", [{"query_id": "zz", "chunk_id": "a"}])
+    assert "share no query" in one_sentence(bench("logs", "import", log, "--gold", none), 1)
+    assert "does not exist" in one_sentence(bench("logs", "import", log, "--gold", tmp_path / "missing"), 2)
+    assert "did you mean 'ndcg'" in one_sentence(bench("logs", "import", log, "--gold", gold, "-m", "ndgc@3"), 2)
+    log.write_text(log.read_text() + "{}\n")
+    told = one_sentence(bench("logs", "import", log, "--gold", gold, "--out", tmp_path / "results"), 1)
+    assert "log.jsonl:4" in told
+    assert "  query_id: it is missing" in told.splitlines()
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):
+    """It moves no mean and stays in the log; gold for it is a contradiction."""
+    log, gold, corpus = logs
+    options = ("--corpus", corpus, "--out", tmp_path / "results", "--json")
+    before = json.loads(bench("logs", "import", log, "--gold", gold, *options).out)
+    extra = json.loads(log.read_text().splitlines()[0]) | {"query_id": "none", "no_answer": True}
+    write(log, [*map(json.loads, log.read_text().splitlines()), extra])
+    after = json.loads(bench("logs", "import", log, "--gold", gold, *options).out)
+    assert after["micro"] == before["micro"]
+    assert (after["counts"]["queries_no_answer"], after["counts"]["queries_without_gold"]) == (1, 0)
+    kept = read_text(tmp_path / "results" / after["run_id"] / "retrieved.jsonl.gz")
+    assert kept.count('"no_answer": true') == 1
+    gold.write_text(
+        gold.read_text() + json.dumps(json.loads(gold.read_text().splitlines()[0]) | {"query_id": "none"}) + "\n"
+    )
+    assert "the log calls query 'none' no_answer" in one_sentence(
+        bench("logs", "import", log, "--gold", gold, *options), 1
+    )
+
+
+def own_gold(folder):
+    """The gold of a run made here, as rows of a gold file."""
+    with gzip.open(folder / "queries.jsonl.gz", "rt") as stream:
+        for query in map(json.loads, stream):
+            for file, start, end in query["gold"]:
+                yield {"query_id": query["query_id"], "file": file, "start_line": start, "end_line": end}
+
+
+LINES = ("line_rprec", "line_recall_auc", *(f"line_recall@{b}" for b in (250, 500, 1000, 1500, 3000, 6000, 12000)))
+
+
+@pytest.mark.parametrize("options", [(), ("--header", "path"), ("--protocol", "body")])
+def test_this_projects_own_log_has_the_same_line_measures(evaluate, tmp_path, options):
+    """Every query's line measures are what `eval` stored, bit for bit, and the overlap of query and gold too."""
+    assert evaluate("-c", "ast:max_nws=400", *options).code == 0
+    (folder,) = (tmp_path / "results").iterdir()
+    gold = write(tmp_path / "gold.jsonl", own_gold(folder))
+    done = bench("logs", "import", folder / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "in", "--json")
+    imported, stored = json.loads(done.out), json.loads((folder / "metrics.json").read_text())
+    assert imported["headline_measure"] == "line_recall_auc"
+    assert imported["counts"]["queries_not_read"] == 0
+
+    def per_query(run):
+        rows = map(json.loads, (run / "per_query.jsonl").read_text().splitlines())
+        return {row["query_id"]: {name: row["measures"][name] for name in LINES} for row in rows}
+
+    assert per_query(tmp_path / "in" / imported["run_id"]) == per_query(folder)
+    assert imported["leak"]["micro"]["gold_lines_in_query"] == pytest.approx(
+        stored["leak"]["micro"]["gold_lines_in_query"]
+    )
+
+
+@pytest.fixture
+def by_hand(tmp_path):
+    """Two files of four lines of 10, 0, 20 and 30 nws; gold is line 2 of the first, and lines 0 to 2 of the second."""
+    sources = tmp_path / "src"
+    (sources / "r").mkdir(parents=True)
+    for name in ("a.py", "b.py"):
+        (sources / "r" / name).write_text("x" * 10 + "\n\n" + "y" * 20 + "\n" + "z" * 30 + "\n")
+
+    def log(*rankings, **named):
+        return write(
+            tmp_path / "log.jsonl",
+            [
+                {
+                    "query_id": f"q{i}",
+                    "system": "s",
+                    "k_raw": 5,
+                    "topk": [{"rank": n, "score": -n, **chunk} for n, chunk in enumerate(ranking, start=1)],
+                    "index_version": "1",
+                    "chunker": {"algo": "lines", "parameters": {}},
+                    **named,
+                }
+                for i, ranking in enumerate(rankings)
+            ],
+        )
+
+    gold = [("q0", "r/a.py", 2, 3), ("q1", "r/b.py", 0, 3)]
+    rows = [dict(zip(("query_id", "file", "start_line", "end_line"), each, strict=True)) for each in gold]
+    return sources, log, write(tmp_path / "gold.jsonl", rows)
+
+
+def chunk(file, start, end, **more):
+    return {"chunk_id": f"{file}:{start}", "file": f"r/{file}", "start_line": start, "end_line": end, **more}
+
+
+def test_line_measures_of_a_log_are_those_worked_out_by_hand(by_hand, tmp_path):
+    """q0 reads 30 nws of another file and a header of 5 before its line of 20; q1 reads its gold at once."""
+    sources, log, gold = by_hand
+    path = log([chunk("b.py", 0, 3), chunk("a.py", 2, 4, header_nws=5)], [chunk("b.py", 0, 3)])
+    names = ("line_recall@50", "line_recall@55", "line_precision@55", "line_rprec", "line_recall_auc")
+    asked = [word for name in names for word in ("-m", name)]
+    options = ("--gold", gold, "--out", tmp_path / "out")
+    metrics = json.loads(bench("logs", "import", path, *options, "--files", sources, *asked, "--json").out)
+    rows = (tmp_path / "out" / metrics["run_id"] / "per_query.jsonl").read_text().splitlines()
+    first, second = (json.loads(row)["measures"] for row in rows)
+    # Of 55 nws q0 reads two lines of b.py (30), the header (5) and its line (20). The gold's own 20 nws hold no line of it.
+    assert [first[name] for name in names[:4]] == pytest.approx([0, 1, 1 / 3, 0])
+    assert [second[name] for name in names[:4]] == pytest.approx([1, 1, 1, 1])
+    assert second["line_recall_auc"] == pytest.approx(1 - 125 / 12000)
+
+
+def test_a_query_is_read_up_to_a_chunk_without_lines(by_hand, tmp_path):
+    """The chunk's cost is not known: what follows it is not read, and such queries are counted."""
+    sources, log, gold = by_hand
+    blind = {"chunk_id": "somewhere"}
+    path = log([blind, chunk("a.py", 2, 3)], [chunk("b.py", 0, 3), blind], [chunk("b.py", 0, 3)])
+    options = ("--gold", gold, "--out", tmp_path / "out", "--files", sources)
+    metrics = json.loads(bench("logs", "import", path, *options, "-m", "line_rprec", "-m", "hit@5", "--json").out)
+    assert metrics["counts"]["queries_not_read"] == 2
+    assert (metrics["micro"]["line_rprec"], metrics["micro"]["hit@5"]) == (0.5, 1.0)
+    assert "2 queries with a chunk of which file or lines are not known" in bench("logs", "import", path, *options).out
+
+
+def test_without_sizes_of_lines_there_are_no_line_measures(by_hand, tmp_path):
+    """The command says for how many queries and why; asked for, it is refused; wrong sources are refused."""
+    sources, log, gold = by_hand
+    path = log([chunk("a.py", 2, 3)], [chunk("b.py", 0, 3)])
+    options = ("--gold", gold, "--out", tmp_path / "out")
+    done = bench("logs", "import", path, *options)
+    assert "no line measures for 2 queries: the sizes of lines are not known" in done.out
+    assert "--files" in one_sentence(bench("logs", "import", path, *options, "-m", "line_rprec"), 2)
+    told = one_sentence(bench("logs", "import", path, *options, "--files", sources / "r"), 1)
+    assert "2 of the gold's 2 files are not in" in told
+    (sources / "r" / "b.py").write_text("short\n")
+    assert "pass the file's 1 lines" in one_sentence(bench("logs", "import", path, *options, "--files", sources), 1)
+    files = [{"query_id": "q0", "file": "r/a.py"}]
+    done = bench("logs", "import", path, "--gold", write(gold, files), "--out", tmp_path / "out", "--files", sources)
+    assert "the gold names files, not lines" in done.out

@@ -1,0 +1,276 @@
+"""Each section of a retrieval team's page: numbers by hand, and one line where the log lacks its fields."""
+
+import pytest
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.plugins.logs.judgements.bounds import agreement, gold_plus_judge, judged_bounds
+from repoeval_bench.plugins.logs.judgements.pooling import pool_rows, read_judgements
+from repoeval_bench.plugins.logs.pipeline.answers import entity_linking, false_evidence, freshness
+from repoeval_bench.plugins.logs.pipeline.hard_negatives import insert_negatives, negatives_section, read_negatives
+from repoeval_bench.plugins.logs.pipeline.report import cost, latency
+from repoeval_bench.plugins.logs.pipeline.stages import reranker, rewriting, router
+from repoeval_bench.runs.log import IndexCost, moment
+from support.logs import by_name, chunks, judged, row
+
+GOLD = {"a": "x", "b": "x"}
+PLAIN = judged([row("a", "xy"), row("b", "yx")], GOLD)
+
+
+@pytest.mark.parametrize(
+    ("section", "word"),
+    [
+        (reranker(PLAIN, 3), "raw_topk"),
+        (router(PLAIN, 3), "source"),
+        (rewriting(PLAIN, 3), "original_topk"),
+        (freshness(PLAIN, 3), "as_of"),
+        (false_evidence(PLAIN), "no_answer"),
+        (entity_linking(PLAIN, 3), "entities"),
+        (latency({}, {}), "latency_ms"),
+        (cost(None, None, [], "1"), "query_tokens"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each.name,
+)
+def test_a_section_without_its_fields_names_them(section, word):
+    """One sentence instead of silence."""
+    assert word in section.missing
+    assert section.figures == ()
+
+
+def test_the_reranker_is_measured_on_the_queries_that_log_both():
+    """Query a: x from rank 3 to 1; b: stays at 2. c has no raw ranking and is counted."""
+    rows = [row("a", "xyz", raw_topk=chunks("yzx")), row("b", "yx", raw_topk=chunks("yx")), row("c", "x")]
+    found = reranker(judged(rows, {**GOLD, "c": "x"}), 2)
+    figures = by_name(found)
+    assert figures["recall@50 raw"].value == 1.0
+    assert figures["mrr@50 raw"].value == pytest.approx((1 / 3 + 1 / 2) / 2)
+    change = figures["precision@2"]
+    assert (change.before, change.after, change.value, change.n) == (0.25, 0.5, 0.25, 2)
+    assert found.notes == (
+        "queries without raw_topk, left out: 1 of 3",
+        "the raw rankings hold at most 3 chunks: recall@50 is recall@3",
+    )
+
+
+def test_rewriting_compares_recall_of_the_same_queries():
+    """The original query finds nothing in two, the rewritten one finds it."""
+    rows = [row("a", "xy", original_topk=chunks("yz"), rewritten_query="better")]
+    figures = by_name(rewriting(judged(rows, {"a": "x"}), 2))
+    assert (figures["recall@2"].before, figures["recall@2"].after) == (0.0, 1.0)
+    only = judged([row("a", "xy", rewritten_query="better")], {"a": "x"})
+    assert "1 rows have rewritten_query" in rewriting(only, 2).missing
+
+
+def test_routes_are_judged_where_the_right_source_is_known():
+    """Four queries: one not routed, one misrouted, one route that is not judged."""
+    rows = [
+        row("a", "x", source="wiki", expected_source="wiki"),
+        row("b", "y", source="code", expected_source="wiki"),
+        row("c", "x", source="code"),
+        row("d", [], expected_source="code"),
+    ]
+    found = router(judged(rows, dict.fromkeys("abcd", "x")), 2)
+    values = {name: (figure.value, figure.n) for name, figure in by_name(found).items()}
+    assert values == {
+        "coverage: queries routed to a source": (0.75, 4),
+        "misroutes: routed to another source": (0.5, 2),
+        "recall@2 of queries with their answer in code": (0.0, 1),
+        "recall@2 of queries with their answer in wiki": (0.5, 2),
+    }
+    assert found.notes == ("routed queries without expected_source, whose route is not judged: 1",)
+
+
+def test_without_expected_sources_recall_is_given_by_route():
+    """And misroutes are said to be unknown."""
+    found = router(judged([row("a", "x", source="wiki"), row("b", "y")], GOLD), 2)
+    assert "recall@2 of queries routed to wiki" in by_name(found)
+    assert found.notes == ("no row has both source and expected_source: misroutes are not known",)
+
+
+@pytest.mark.parametrize(
+    ("written", "as_of", "newer"),
+    [
+        ("2024-05-02", "2024-05-01", True),
+        ("2024-05-01", "2024-05-01", False),
+        ("2024-05-01T23:00:00", "2024-05-01", False),
+        ("2024-05-01", "2024-05-01T01:00:00", False),
+        ("2024-05-01T12:00:00+02:00", "2024-05-01T10:00:00+00:00", False),
+        ("2024-05-01T12:00:01+02:00", "2024-05-01T10:00:00", True),
+        ("2024-05-01T23:30:00-02:00", "2024-05-01", True),
+    ],
+)
+def test_newer_is_later_in_utc_and_by_day_where_no_time_is_known(written, as_of, newer):
+    """The same moment, and the same day where that is all that is known, is not newer."""
+    assert moment(written).is_after(moment(as_of)) is newer
+
+
+@pytest.mark.parametrize("text", ["v1.2", "20240501", "2024", "2024-5-1", "2024-02-30", "2024-05-011", ""])
+def test_a_version_is_not_a_date(text):
+    """What is not a date in ISO 8601's extended form is not taken for one."""
+    assert moment(text) is None
+
+
+def test_freshness_by_hand():
+    """a: the newer n hides x at rank 2; b: its gold y is newer itself; v has no date. Three of five dated are old."""
+    dates = {"x": "2024-01-01", "n": "2024-09-09", "y": "2024-08-08", "z": "2024-01-01"}
+    rows = [
+        row("a", chunks("nxv", doc_version={**dates, "v": "v7"}), as_of="2024-06-01"),
+        row("b", chunks("yzx", doc_version=dates), as_of="2024-06-01"),
+    ]
+    log = judged(rows, {"a": "x", "b": "yx"}, measures=("mrr", "recall@2", "judged@5"))
+    found = freshness(log, 2)
+    figures = by_name(found)
+    assert (
+        figures["chunks of the first 2 not newer than as_of"].value,
+        figures["retrieved chunks not newer than as_of"].value,
+    ) == (0.5, 0.6)
+    assert figures["queries that were given a newer chunk"].value == 1.0
+    assert (figures["mrr"].before, figures["mrr"].after) == (0.75, 0.75)
+    assert (figures["recall@2"].before, figures["recall@2"].after) == (0.75, 1.0)
+    assert set(figures) >= {"mrr", "recall@2"}
+    assert "judged@5" not in figures
+    assert found.notes == (
+        "retrieved chunks without a dated doc_version, taken for not newer in the measures: 1",
+        "relevant chunks newer than their query, left out of its gold too: 1",
+    )
+    undated = judged([row("a", "x", as_of="2024-06-01")], {"a": "x"})
+    assert "doc_version" in freshness(undated, 2).missing
+
+
+def test_false_evidence_counts_what_was_given_for_queries_without_an_answer():
+    """Two of three are given something; silence on answerable queries shows."""
+    rows = [row("a", "x"), row("b", [])]
+    rows += [row("n1", "y", no_answer=True), row("n2", [], no_answer=True)]
+    rows += [row("n3", [{"rank": 1, "chunk_id": "y", "score": 0.3}], no_answer=True)]
+    log = judged(rows, GOLD)
+    assert [f.value for f in false_evidence(log).figures] == [pytest.approx(2 / 3), 0.5]
+
+
+def test_entities_are_linked_as_sets():
+    """a wants p and q, its results say p, p and r; b's results say nothing; c has no entity."""
+    rows = [
+        row("a", chunks("xyz", entities={"x": ["p", "p"], "y": ["r"], "z": ["q"]}), entities=["p", "q"]),
+        row("b", "yx", entities=["p"]),
+        row("c", "x", entities=[]),
+    ]
+    found = entity_linking(judged(rows, dict.fromkeys("abc", "x")), 2)
+    values = {name: figure.value for name, figure in by_name(found).items()}
+    assert values == {
+        "entity precision@2": 0.25,
+        "entity recall@2": 0.25,
+        "entity F1@2": 0.25,
+        "chunk recall@2": 1.0,
+    }
+    assert found.notes == ("queries without entities, left out: 1 of 3",)
+
+
+def test_latency_per_step_and_together():
+    """A query that lacks a step takes no part in the sum."""
+    times = {f"q{i}": {"retrieve": float(i), "rerank": 10.0 * i} for i in range(1, 51)}
+    times["odd"] = {"retrieve": 25.5}
+    figures = by_name(latency(times, {}))
+    assert (figures["retrieve, median"].value, figures["retrieve, median"].n) == (25.5, 51)
+    assert figures["together, median"].value == pytest.approx(11 * 25.5)
+    assert figures["together, p90"].n == 50
+    low, high = figures["retrieve, p90"].ci
+    assert low < figures["retrieve, p90"].value < high
+
+
+def test_a_retriever_that_is_handed_vectors_is_said_to_leave_them_out():
+    """The step retrieve of a run made here holds no embedding; where the log says nothing, nothing is said."""
+    times = {"a": {"retrieve": 1.0}, "b": {"retrieve": 2.0}}
+    assert any("without embedding the query" in note for note in latency(times, {}, search_only=True).notes)
+    assert not any("embedding" in note for note in latency(times, {}).notes)
+
+
+def test_what_reranking_takes_is_not_told_of_scores_that_were_at_hand():
+    """Queries without the step are counted; a log of another system is taken at its word."""
+    times = {"a": {"retrieve": 1.0}, "b": {"retrieve": 2.0, "rerank": 10.0}}
+    (note,) = [note for note in latency(times, {}, reranked=True).notes if "reranking" in note]
+    assert "not known of 1 of 2 queries" in note
+    assert not any("reranking" in note for note in latency(times, {}).notes)
+
+
+def test_cost_of_what_is_known():
+    """Rates are of the vectors that were made; none is made up."""
+    index = IndexCost(vectors=100, tokens=5000, bytes=153_600)
+    figures = by_name(cost(index, (50, 2.0), [4, 6], "7"))
+    assert figures["vectors per second"].value == 25.0
+    assert figures["bytes per vector"].value == 1536.0
+    assert figures["tokens of a query, median"].value == 5.0
+    assert "not known" in cost(index, (0, 2.0), [], "7").notes[0]
+
+
+def test_negatives_stand_at_the_top_and_move_up_where_they_were_retrieved():
+    """The rest keeps its order."""
+    assert insert_negatives("abc", ["n"]) == ["n", "a", "b", "c"]
+    assert insert_negatives("abc", ["c", "n"]) == ["c", "n", "a", "b"]
+
+
+def test_the_loss_to_negatives_by_hand():
+    """x at 1 and 2 moves to 2 and 3; named ones that stood above already change nothing."""
+    figures = by_name(negatives_section(PLAIN, 1))
+    assert (figures["mrr"].before, figures["mrr"].after) == (0.75, pytest.approx((1 / 2 + 1 / 3) / 2))
+    named = negatives_section(PLAIN, 2, {"b": ["y"]})
+    assert by_name(named)["mrr"].value == 0
+    assert named.notes == ("queries with fewer than 2 negatives in the file, which got those: 2 of 2",)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"query_id": "a", "chunk_id": "x"}\n', "n.jsonl:1: 'x' is relevant to 'a'"),
+        ('{"query_id": "a", "chunk_id": "y"}\n' * 2, "n.jsonl:2: 'y' appears twice"),
+        ('{"query_id": "zz", "chunk_id": "y"}\n', "has no negative of the run's queries"),
+        ('\n{"query_id": "a"}\n', "n.jsonl:2: chunk_id: it is missing"),
+    ],
+)
+def test_broken_negatives_name_file_and_line(tmp_path, content, message):
+    """One sentence with the place."""
+    (tmp_path / "n.jsonl").write_text(content)
+    with pytest.raises(ResultError) as error:
+        read_negatives(tmp_path / "n.jsonl", PLAIN.qrels)
+    assert message in str(error.value)
+
+
+def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
+    """The first two of both logs, by id; neither rank, system, score nor gold."""
+    one = {"a": row("a", "xyz", query="why"), "b": row("b", "x")}
+    other = {"a": row("a", "wxy")}
+    rows = [each.as_json() for each in pool_rows([one, other], 2, ["a", "b"], texts={"w": "text of w"})]
+    assert [(r["query_id"], r["chunk_id"]) for r in rows] == [("a", "w"), ("a", "x"), ("a", "y"), ("b", "x")]
+    assert rows[0] == {"query_id": "a", "chunk_id": "w", "grade": None, "query": "why", "text": "text of w"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"query_id": "a", "chunk_id": "x", "grade": 3}\n', "j.jsonl:1: grade"),
+        ('{"query_id": "a", "chunk_id": "x"}\n', "j.jsonl:1: grade: it is missing"),
+        ('{"query_id": "a", "chunk_id": "x", "grade": 1}\n' * 2, "j.jsonl:2: 'x' is judged twice for 'a'"),
+        ('{"query_id": "a", "chunk_id": "x", "grade": null}\n', "has no grade; write 2, 1 or 0"),
+        ("", "has no grade"),
+    ],
+)
+def test_broken_judgements_name_file_and_line(tmp_path, content, message):
+    """One sentence with the place and the way out."""
+    (tmp_path / "j.jsonl").write_text(content)
+    with pytest.raises(ResultError) as error:
+        read_judgements(tmp_path / "j.jsonl")
+    assert message in str(error.value)
+
+
+def test_bounds_by_hand():
+    """Gold x at rank 2; the judge adds y (retrieved first) and w (not retrieved)."""
+    log = judged([row("a", "yxz")], {"a": "x"}, measures=("precision@2", "recall@2", "mrr"))
+    grades = {"a": {"y": 2, "w": 1, "z": 0, "x": 0}}
+    found = {each.measure: each for each in judged_bounds(log, grades, log.measures)}
+    ends = {
+        name: (each.gold.value, each.lower.value, each.upper.value, each.both.value) for name, each in found.items()
+    }
+    assert ends["precision@2"] == (0.5, 0.5, 1.0, 1.0)
+    assert ends["mrr"] == (0.5, 0.5, 1.0, 1.0)
+    assert ends["recall@2"] == (1.0, 0.5, 1.0, pytest.approx(2 / 3))
+    covered = agreement(log, grades, 3)
+    assert (covered.judged, covered.gold_judged, covered.gold_refused, covered.added) == (4, 1, 1, 2)
+    assert (covered.unjudged_top, covered.top) == (0, 3)
+    assert gold_plus_judge(log, grades) == {"a": {"y": 1.0, "w": 1.0, "z": 0.0, "x": 1.0}}

@@ -1,0 +1,139 @@
+"""`retrieval`, `hard-negatives`, `pool` and `bounds` on runs made here, on one query, and on mistakes."""
+
+import json
+
+import pytest
+
+from repoeval_bench.cli import app
+from repoeval_bench.core.errors import BenchError
+from support.command import bench, one_sentence
+from support.logs import row
+
+SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entities", "latency", "cost")
+
+
+def call(*words):
+    """A command in this process; its errors as they are raised."""
+    return app.main([str(word) for word in words], standalone_mode=False)
+
+
+def imported(folder, rows, gold, *options):
+    """The folder of a log that was imported."""
+    folder.mkdir()
+    log, truth = folder / "log.jsonl", folder / "gold.jsonl"
+    log.write_text("".join(each.model_dump_json(exclude_none=True) + "\n" for each in rows))
+    truth.write_text("".join(json.dumps({"query_id": q, "chunk_id": c}) + "\n" for q, cs in gold.items() for c in cs))
+    call("logs", "import", log, "--gold", truth, "--out", folder / "results", *options)
+    (run,) = (folder / "results").iterdir()
+    return run
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Two queries, ranked to depth 10."""
+    return imported(tmp_path / "two", [row("a", "xyz"), row("b", "yx")], {"a": "x", "b": "xz"})
+
+
+def test_runs_made_here_tell_reranker_latency_and_cost(evaluate, tmp_path):
+    """A reranked run finds the run of its first stage beside it; its index is counted, its model's speed is not known."""
+    for retriever in ("dense", "rerank:overlap"):
+        assert evaluate("-c", "ast:max_nws=400", "--retriever", retriever).code == 0
+    made = (tmp_path / "results").iterdir()
+    (folder,) = [path for path in made if json.loads((path / "manifest.json").read_text())["first_stage"]]
+    done = bench("logs", "pipeline", folder, "--json")
+    assert done.code == 0, done.err
+    sections = {section["name"]: section for section in json.loads(done.out)["sections"]}
+    assert tuple(sections) == SECTIONS
+    figures = {name: {f["name"]: f for f in section["figures"]} for name, section in sections.items()}
+    assert figures["reranker"]["recall@50 raw"]["value"] > 0.5
+    assert {"ndcg@10", "precision@10", "mrr@10"} <= set(figures["reranker"])
+    assert any("embedding" in note for note in sections["latency"]["notes"])
+    assert {"retrieve, median", "rerank, p90", "together, median"} <= set(figures["latency"])
+    cost = figures["cost"]
+    assert cost["bytes per vector"]["value"] == 4 * 384
+    assert cost["tokens embedded"]["value"] > cost["vectors"]["value"] > 10
+    assert "vectors per second" not in cost
+    assert all(sections[name]["missing"] for name in ("router", "rewriting", "freshness", "no-answer", "entities"))
+
+
+def test_what_was_encoded_gives_vectors_per_second(evaluate, tmp_path, capsys):
+    """A run that computes vectors counts them and the seconds."""
+    assert evaluate("-c", "fixed:max_nws=350", "--limit", "1").code == 0
+    (folder,) = (tmp_path / "results").iterdir()
+    call("logs", "pipeline", folder, "--section", "cost", "--json")
+    (section,) = json.loads(capsys.readouterr().out)["sections"]
+    speed = next(f for f in section["figures"] if f["name"] == "vectors per second")
+    assert speed["value"] > 0
+    assert 0 < speed["n"] <= next(f for f in section["figures"] if f["name"] == "vectors")["value"]
+
+
+def test_one_query_has_values_and_no_interval(tmp_path, capsys):
+    """Every section and command speaks; none makes up a spread."""
+    fields = {
+        "as_of": "2024-01-01",
+        "source": "s",
+        "expected_source": "s",
+        "entities": ["e"],
+        "latency_ms": {"retrieve": 1.0},
+        "raw_topk": [{"rank": 1, "chunk_id": "x", "score": 1.0}],
+    }
+    chunk = {"rank": 1, "chunk_id": "x", "score": 1.0, "doc_version": "2023-01-01", "entities": ["e"]}
+    run = imported(tmp_path / "one", [row("a", [chunk], **fields)], {"a": "x"})
+    capsys.readouterr()
+    call("logs", "pipeline", run, "--json")
+    for section in json.loads(capsys.readouterr().out)["sections"]:
+        assert all(figure["ci"] is None for figure in section["figures"]), section
+    call("logs", "pipeline", run)
+    assert "[too few files]" in capsys.readouterr().out
+    call("logs", "hard-negatives", run)
+    judgements = tmp_path / "j.jsonl"
+    judgements.write_text('{"query_id": "a", "chunk_id": "x", "grade": 2}\n')
+    calibration = tmp_path / "c.jsonl"
+    calibration.write_text('{"gold": 2, "judge": 2}\n{"gold": 0, "judge": 0}\n')
+    capsys.readouterr()
+    call("logs", "bounds", run, "--judgements", judgements, "--calibration", calibration)
+    assert "corrected (Rogan-Gladen): 1.0000 [too few files]" in capsys.readouterr().out
+
+
+def test_a_shallow_run_is_read_to_its_depth(tmp_path, capsys):
+    """Where the log ranks 4 and no -k is given."""
+    rows = [row(q, "xyz").model_copy(update={"k_raw": 4, "raw_topk": row(q, "zyx").topk}) for q in "ab"]
+    run = imported(tmp_path / "shallow", rows, {"a": "x", "b": "y"}, "-m", "mrr")
+    capsys.readouterr()
+    call("logs", "pipeline", run, "--json", "--section", "reranker")
+    page = json.loads(capsys.readouterr().out)
+    assert page["k"] == 4
+    assert "ndcg@4" in {figure["name"] for figure in page["sections"][0]["figures"]}
+
+
+def test_a_raw_run_stands_in_for_raw_topk(run, tmp_path, capsys):
+    """The retriever's own run, over the same gold."""
+    raw = imported(tmp_path / "raw", [row("a", "yzx"), row("b", "yx")], {"a": "x", "b": "xz"})
+    capsys.readouterr()
+    call("logs", "pipeline", run, "--raw", raw, "--section", "reranker", "--json")
+    (section,) = json.loads(capsys.readouterr().out)["sections"]
+    change = next(figure for figure in section["figures"] if figure["name"] == "mrr@10")
+    assert (change["before"], change["after"]) == (pytest.approx((1 / 3 + 1 / 2) / 2), 0.75)
+
+
+def test_mistakes_end_in_one_sentence(run, tmp_path):
+    """Each names the thing, the value and the way out."""
+    other = imported(tmp_path / "other", [row("a", "xyz")], {"a": "x"})
+    judgements = tmp_path / "j.jsonl"
+    judgements.write_text('{"query_id": "zz", "chunk_id": "x", "grade": 2}\n')
+    pool = tmp_path / "pool.jsonl"
+    call("logs", "pool", run, "-o", pool)
+    for words, message in (
+        (("logs", "pipeline", run, "-k", 11), "k 11 is deeper than the 10 chunks"),
+        (("logs", "pipeline", run, "--raw", other), "have different data"),
+        (("logs", "pool", run, other, "-o", tmp_path / "p.jsonl"), "have different data"),
+        (("logs", "pool", run, "-o", pool), "exists already, perhaps with judgements"),
+        (("logs", "bounds", run, "--judgements", judgements), "judges none of the run's queries, such as 'a'"),
+        (("logs", "bounds", run, "--judgements", pool), "has no grade"),
+        (("logs", "bounds", run, "--judgements", judgements, "-m", "bpref"), "unknown measure 'bpref'"),
+        (("logs", "bounds", run, "--judgements", judgements, "-m", "ndcg@7"), "ndcg@7 cannot be bounded; choose from"),
+    ):
+        with pytest.raises(BenchError) as error:
+            call(*words)
+        assert message in str(error.value), words
+    assert "'cots' is not one of" in one_sentence(bench("logs", "pipeline", run, "--section", "cots"), 2)

@@ -1,0 +1,255 @@
+"""The run log's contract, gold of three kinds, and measures for incomplete judgements."""
+
+import json
+from pathlib import Path
+
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import Bpref, Judged
+from jsonschema import Draft202012Validator
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.metrics.condensed import bpref, judged_at
+from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
+from repoeval_bench.runs.log import LogRow, check_row, read_rows, schema
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def row(query_id="q", chunks=("a", "b"), **changed):
+    topk = [
+        {"rank": i, "chunk_id": c, "score": 10.0 - i, "file": "r/f.py", "start_line": 10 * i - 10, "end_line": 10 * i}
+        for i, c in enumerate(chunks, start=1)
+    ]
+    return {
+        "query_id": query_id,
+        "system": "s",
+        "k_raw": 10,
+        "topk": topk,
+        "index_version": "1",
+        "chunker": {"algo": "fixed", "parameters": {}},
+        **changed,
+    }
+
+
+def write(path, *rows):
+    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
+    return path
+
+
+def judged(tmp_path, *gold, corpus=None):
+    rows = read_log(write(tmp_path / "log.jsonl", row()))
+    return judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), corpus)
+
+
+def test_the_schema_in_the_docs_is_the_contract():
+    """Regenerate docs/run-log.schema.json from runs.log.schema() where this fails."""
+    assert (DOCS / "run-log.schema.json").read_text() == schema()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"k_raw": 0},
+        {"k_raw": "10"},
+        {"quer": "x"},
+        {"query_id": ""},
+        {"topk": [{"rank": 0, "chunk_id": "a", "score": 1}]},
+        {"topk": [{"rank": 1, "score": 1}]},
+        {"chunker": {"algo": "ast"}},
+        {"latency_ms": {"retrieve": -1}},
+        {"query_tokens": 1.5},
+        {"no_answer": "no"},
+    ],
+)
+def test_a_json_schema_library_refuses_what_the_contract_refuses(changed):
+    """What the schema says is what is checked: the jsonschema library and `check_row` refuse the same rows."""
+    validator = Draft202012Validator(json.loads(schema()))
+    assert validator.is_valid(check_row(row()))
+    assert not validator.is_valid(row(**changed))
+    with pytest.raises(ResultError, match="violates the schema"):
+        check_row(row(**changed))
+
+
+def test_every_field_of_the_contract_passes_a_json_schema_library():
+    """A row with all the fields a retrieval team logs is valid for both."""
+    full = row(
+        latency_ms={"retrieve": 1.5, "rerank": 20},
+        as_of="2024-05-01",
+        no_answer=False,
+        source="docs",
+        query="how?",
+        rewritten_query="how to",
+        query_tokens=3,
+        entities=["x"],
+        conversation="t1",
+        extra={"anything": 1},
+    )
+    full["topk"][0] |= {"doc_version": "2024-04-01", "source": "docs", "entities": ["x"]}
+    Draft202012Validator(json.loads(schema())).validate(check_row(full))
+    assert set(full) <= set(LogRow.model_fields)
+
+
+def test_gold_as_chunk_ids_keeps_what_was_judged_not_relevant(tmp_path):
+    """Gain 0 stays a judgement."""
+    found = judged(tmp_path, {"query_id": "q", "chunk_id": "a"}, {"query_id": "q", "chunk_id": "z", "gain": 0.0})
+    assert (found.gains, found.kind, found.pooled) == ({"q": {"a": 1.0, "z": 0.0}}, "chunks", False)
+
+
+def test_gold_as_file_counts_a_chunk_of_the_file(tmp_path):
+    """Every chunk of the file is relevant: those of the log, or all of the corpus where it is given."""
+    gold = {"query_id": "q", "file": "r/f.py"}
+    found = judged(tmp_path, gold)
+    assert (found.gains, found.pooled, found.files) == ({"q": {"a": 1.0, "b": 1.0}}, True, {"q": ("r/f.py",)})
+    corpus = write(tmp_path / "corpus.jsonl", *({"chunk_id": c, "file": "r/f.py"} for c in "abc"))
+    found = judged(tmp_path, gold, corpus=corpus)
+    assert (found.gains, found.pooled) == ({"q": {"a": 1.0, "b": 1.0, "c": 1.0}}, False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "relevant"), [((0, 10), "a"), ((9, 11), "ab"), ((10, 11), "b"), ((20, 30), ""), ((5, 5), "")]
+)
+def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
+    """Half-open ranges: touching is not sharing; an empty range finds nothing, but its query stays."""
+    found = judged(tmp_path, {"query_id": "q", "file": "r/f.py", "start_line": lines[0], "end_line": lines[1]})
+    assert found.gains == {"q": dict.fromkeys(relevant, 1.0)}
+    assert found.kind == "lines"
+
+
+def test_gold_of_a_query_may_be_in_any_number_of_files(tmp_path):
+    """A row for each place: chunks of every file count, the highest gain of a chunk holds, files are by name."""
+    rows = read_log(
+        write(
+            tmp_path / "log.jsonl",
+            row(
+                chunks=("a", "b"),
+                topk=[
+                    {"rank": 1, "chunk_id": "a", "score": 2.0, "file": "r/f.py", "start_line": 0, "end_line": 10},
+                    {"rank": 2, "chunk_id": "b", "score": 1.0, "file": "r/g.py", "start_line": 0, "end_line": 10},
+                ],
+            ),
+        )
+    )
+    lines = {"query_id": "q", "start_line": 0, "end_line": 5}
+    gold = [{**lines, "file": "r/g.py"}, {**lines, "file": "r/f.py"}, {**lines, "file": "r/g.py", "gain": 2.0}]
+    found = judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), None)
+    assert (found.gains, found.files) == ({"q": {"b": 2.0, "a": 1.0}}, {"q": ("r/f.py", "r/g.py")})
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([row(), "{"], "log.jsonl:2"),
+        ([row(k_raw=0)], "log.jsonl:1: k_raw"),
+        ([row(quer="x")], "log.jsonl:1: quer: this field does not exist"),
+        ([{k: v for k, v in row().items() if k != "chunker"}], "log.jsonl:1: chunker: it is missing"),
+        ([row(), row()], "log.jsonl:2: query 'q' appears twice"),
+        ([row(), row("p", system="t")], "log.jsonl:2: system 't' after 's'"),
+        ([row(chunks=("a", "a"))], "log.jsonl:1: topk: 'a' is ranked twice"),
+        ([row(topk=[{"rank": 2, "chunk_id": "a", "score": 1.0}])], "log.jsonl:1: topk: ranks are [2]"),
+        ([row(raw_topk=[{"rank": 1, "chunk_id": c, "score": 1.0} for c in "ab"])], "log.jsonl:1: raw_topk: ranks are"),
+        ([row(original_topk=[{"rank": 1, "score": 1}])], "log.jsonl:1: original_topk.0.chunk_id: it is missing"),
+        ([row(as_of="yesterday")], "log.jsonl:1: as_of: 'yesterday' is not an ISO 8601 date or time; write 2024-05-01"),
+        ([row(as_of="2024-13-01")], "log.jsonl:1: as_of: '2024-13-01' is not an ISO"),
+        ([row(index={"vectors": 3}), row("p", index={"vectors": 4})], "log.jsonl:2: index of version '1' differs"),
+        ([row(index={"seconds": 0})], "log.jsonl:1: index.seconds"),
+        ([row(topk=[{"rank": 1, "chunk_id": "a", "score": float("nan")}])], "log.jsonl:1: topk.0.score"),
+        ([row(topk=[{"rank": 1, "chunk_id": "a", "score": 1, "start_line": 9, "end_line": 3}])], "are not a range"),
+        ([], "holds no row"),
+    ],
+)
+def test_a_broken_log_row_names_file_and_line(tmp_path, rows, message):
+    """One sentence with the place."""
+    with pytest.raises(ResultError) as error:
+        list(read_log(write(tmp_path / "log.jsonl", *rows)))
+    assert message in str(error.value)
+
+
+def test_several_mistakes_of_a_row_stand_on_lines_of_their_own(tmp_path):
+    """Under a line with the place that counts them."""
+    with pytest.raises(ResultError) as error:
+        list(read_log(write(tmp_path / "log.jsonl", row(), row("p", k_raw=0, quer="x"))))
+    first, *mistakes = str(error.value).splitlines()
+    assert first.startswith("2 mistakes in ")
+    assert first.endswith("log.jsonl:2:")
+    assert [line.partition(":")[0] for line in mistakes] == ["  k_raw", "  quer"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [
+        ([{"query_id": "q"}], "gold.jsonl:1: name either a chunk_id or a file"),
+        ([{"query_id": "q", "chunk_id": "a", "file": "f"}], "gold.jsonl:1: name either"),
+        ([{"query_id": "q", "file": "f", "start_line": 1}], "gold.jsonl:1: a range has start_line and end_line"),
+        ([{"query_id": "q", "chunk_id": "a"}] * 2, "gold.jsonl:2: 'a' is judged twice"),
+        ([{"query_id": "q", "chunk_id": "a"}, {"query_id": "q", "file": "f"}], "mixes chunks and files"),
+        ([{"query_id": "q", "chunk_id": "a", "gain": -1.0}], "gold.jsonl:1: gain"),
+        ([], "holds no row"),
+    ],
+)
+def test_broken_gold_names_file_and_line(tmp_path, gold, message):
+    """One sentence with the place."""
+    with pytest.raises(ResultError) as error:
+        judged(tmp_path, *gold)
+    assert message in str(error.value)
+
+
+@given(
+    st.permutations([f"c{i}" for i in range(12)]),
+    st.dictionaries(st.sampled_from([f"c{i}" for i in range(15)]), st.integers(0, 1)),
+)
+def test_bpref_and_judged_are_trec_evals(ranking, judgements):
+    """ir_measures (trec_eval's bpref) on random judgements; judged@k where k chunks were retrieved."""
+    qrels = {"q": judgements or {"c0": 0}}
+    run = {"q": {c: float(len(ranking) - i) for i, c in enumerate(ranking)}}
+    theirs = ir_measures.calc_aggregate([Bpref, Judged @ 5], qrels, run)
+    assert bpref(ranking, qrels["q"]) == pytest.approx(theirs[Bpref], abs=1e-4)
+    assert judged_at(ranking, qrels["q"], 5) == pytest.approx(theirs[Judged @ 5])
+
+
+def test_bpref_by_hand():
+    """Relevant a and d; n judged not relevant above d: 1 - 1/1 for d, 1 for a: a half."""
+    assert bpref(["a", "x", "n", "d"], {"a": 1, "d": 1, "n": 0}) == 0.5
+    assert bpref(["a"], {"b": 0}) == 0.0
+    assert judged_at([], {"a": 1}, 5) == 0.0
+
+
+ROW = {
+    "query_id": "q",
+    "system": "s",
+    "k_raw": 1,
+    "topk": [],
+    "index_version": "1",
+    "chunker": {"algo": "a", "parameters": {}},
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ('"k_raw": ' + "9" * 5000, "not valid JSON (number out of range"),
+        ('"k_raw": ' + "9" * 30, "k_raw: a number of 9007199254740992 or less was expected"),
+        ('"extra": {"a": ' + "[" * 5000, "not valid JSON (recursion limit exceeded"),
+        ('"extra": {"a": [1e999]}', "extra: numbers that are finite"),
+        ('"extra": {"a": 99999999999999999999}', "extra: numbers that are finite"),
+        ('"system": "\\udc00"', "not valid JSON (lone leading surrogate"),
+        ('"as_of": "0001-01-01T00:00:00+23:59"', "as_of: '0001-01-01T00:00:00+23:59' is not an ISO 8601"),
+        ('"as_of": "9999-12-31T23:59:59-23:59"', "as_of: '9999-12-31T23:59:59-23:59' is not an ISO 8601"),
+        ('"as_of": "2024-99-99"', "as_of: '2024-99-99' is not an ISO 8601"),
+        (
+            '"topk": [{"rank": 1, "chunk_id": "c", "score": 1.0, "start_line": 0, "end_line": 2147483648}]',
+            "end_line: a",
+        ),
+    ],
+)
+def test_a_row_that_no_program_reads_alike_is_one_sentence(tmp_path, fields, says):
+    """Digits, nesting, halves of characters and dates without end are refused with file and line."""
+    path = tmp_path / "log.jsonl"
+    rest = json.dumps({key: value for key, value in ROW.items() if f'"{key}"' not in fields[:12]})
+    path.write_text(json.dumps(ROW) + "\n" + rest[:-1] + ", " + fields + "}\n")
+    with pytest.raises(ResultError) as error:
+        list(read_rows(path, LogRow))
+    assert "log.jsonl:2: " in str(error.value)
+    assert says in str(error.value)
