@@ -20,6 +20,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import score_ceilings
 from repoeval_bench.metrics.reading import BUDGETS, Lines, read_lines
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.report.text import heading
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.parts import make_parts
 from repoeval_bench.runs.planning import plan
@@ -69,6 +70,6 @@ if __name__ == "__main__":
                 found, skipped = gap(benchmark, Protocol.parse(name), chunker)
                 for measure, (greedy, best) in found.items():
                     row = f"{greedy:>8.4f}{best:>8.4f}{best - greedy:>10.4f}{skipped:>11}"
-                    print(f"{name:<10}{chunker:<9}{measure:<17}{row}")
+                    print(f"{name:<10}{chunker:<9}{heading(measure):<17}{row}")
     except BenchError as error:
         fail(str(error), error.exit_code)

@@ -26,9 +26,9 @@ _FINDS = {
     "questions": "{} of the lines that your questions ask for",
 }
 _READ = {
-    "definition_recall_auc": "definitions found: the share, averaged over reading up to 12,000 characters",
-    "line_recall_auc": "lines found: the share, averaged over reading up to 12,000 characters",
-    "line_rprec": "lines R-prec: the share found after as many characters are read as are to be found",
+    "definition_recall_auc": "the share, averaged over reading up to 12,000 characters",
+    "line_recall_auc": "the share, averaged over reading up to 12,000 characters",
+    "line_rprec": "the share after as many characters are read as are to be found",
 }
 _BY = {"bm25": "BM25", "dense": "the embedding model"}
 _SMALL = 20
@@ -112,8 +112,11 @@ def recommendation_table(found: Recommendation, *, details: bool = False) -> Tab
         f"{name}: {heading(one.measure)}, the mean of {count(one.n_queries, 'query')}"
         for name, one in {one.protocol: one for one in found.evidence}.items()
     ]
-    read = {_READ[each.measure] for each in found.evidence if each.measure in _READ}
-    notes += [*sorted(read), CHARACTERS_NOTE]
+    read: dict[str, list[str]] = {}
+    for measure in dict.fromkeys(each.measure for each in found.evidence if each.measure in _READ):
+        read.setdefault(_READ[measure], []).append(heading(measure))
+    notes += [f"{' and '.join(names)}: {share}" for share, names in read.items()]
+    notes.append(CHARACTERS_NOTE)
     notes += [
         f"at {arm.size:,}: chunks are as large on average as those of {BASELINE} with up to {arm.size:,} characters"
         for arm in [found.arms[ranked[0].name]]

@@ -236,7 +236,10 @@ def _doubts(found: Verdict) -> list[str]:
         among = f" among {count(found.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
         lines.append(f"over {clusters} no difference{among} can be significant: it takes at least {needed}")
     if FEWEST_CLUSTERS <= found.n_clusters < FEW_CLUSTERS:
-        lines.append(f"only {clusters}: one of them can decide an interval")
+        lines.append(
+            f"only {clusters}: one of them can decide an interval, and about 85 of 100 intervals over so few hold the "
+            "true value, where 95 should"
+        )
     if any(each.outcome is Outcome.EQUAL for each in verdicts):
         lines.append(EQUAL)
     if any(each.borderline for each in verdicts):

@@ -314,7 +314,7 @@ def test_a_reranker_whose_scores_were_at_hand_is_not_called_quick():
         (
             "chunker",
             {"ceilings": {"micro": {"line_rprec": 0.7}}, "micro": {"line_rprec": 0.6}},
-            ("ceiling of line_rprec", 0.7),
+            ("ceiling of lines R-prec", 0.7),
         ),
         ("retriever", {"micro": {"line_rprec": 0.38}}, ("share of the ceiling", 0.4)),
         ("lost", {"counts": COUNTS | {"files_skipped": 2}}, ("files skipped", 2)),

@@ -283,7 +283,7 @@ def _chunker(evidence: Evidence, limits: Thresholds) -> Check:
         if found
         else "a perfect ranker could read nearly all gold lines from these chunks"
     )
-    return _check("chunker", found, says, {"ceiling of line_rprec": ceiling, "1 - ceiling": 1 - ceiling}, used)
+    return _check("chunker", found, says, {"ceiling of lines R-prec": ceiling, "1 - ceiling": 1 - ceiling}, used)
 
 
 def _retriever(evidence: Evidence, limits: Thresholds) -> Check:

@@ -29,7 +29,7 @@ LIMITS: Mapping[str, Limit] = {
     "newer": Limit(0.0, 1, "more than this share of the top 10 newer than the query's as_of is too much"),
     "latency-ms": Limit(500.0, math.inf, "the p90 of a query's milliseconds is slow above this"),
     "truncated": Limit(0.1, 1, "more than this share of queries or chunks cut by the model is too much"),
-    "ceiling-low": Limit(0.8, 1, "the ceiling of line_rprec is low below this"),
+    "ceiling-low": Limit(0.8, 1, "the ceiling of lines R-prec is low below this"),
     "share-low": Limit(0.6, 1, "the score's share of its ceiling is low below this"),
     "never-retrieved": Limit(0.2, 1, "more than this share of the needed definitions never retrieved is too much"),
     "lost": Limit(0.01, 1, "more than this share of queries without a relevant chunk is too much"),
