@@ -243,7 +243,7 @@ def test_what_cannot_be_logged_is_one_sentence(tmp_path):
 
 
 def test_neither_library_is_imported():
-    code = "import sys\nfrom repoeval_bench import LoggedRetriever, write_corpus\nprint(sorted(sys.modules))"
+    code = "import sys\nfrom repoeval_bench.plugins.logs.retriever_log import LoggedRetriever, write_corpus\nprint(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "langchain" not in done.stdout
     assert "llama_index" not in done.stdout
