@@ -91,19 +91,19 @@ report: .venv/run.stamp ## write one HTML page about the runs of the last compar
 	@$(ASK) report --bm25 -o $(call q,$(RUNS)/report.html)
 
 leaderboard: .venv/run.stamp ## rank all runs in OUT by protocol, on HTML pages in SITE
-	@$(TOOL) leaderboard --out $(call q,$(RUNS)) --site $(call q,$(SITE))
+	@$(TOOL) lab leaderboard --out $(call q,$(RUNS)) --site $(call q,$(SITE))
 
 # A run that is stored is not made again, so the same line goes on where it was stopped.
 leaderboard-full: .venv/all.stamp ## run all shipped chunkers on all shipped data, and rank them (hours)
 	@for bench in leaderboard leaderboard-dense; do for data in $(FROM) $(DATA); do \
 	  $(ASK) run $$bench --source "$$data"; done; done
-	@$(TOOL) leaderboard --out $(call q,$(RUNS)) --site $(call q,$(SITE))
+	@$(TOOL) lab leaderboard --out $(call q,$(RUNS)) --site $(call q,$(SITE))
 
 sensitivity: .venv/run.stamp ## count the settings in which one chunker beats another
-	@$(ASK) sensitivity
+	@$(ASK) lab sensitivity
 
 reproduce: .venv/run.stamp ## reproduce published numbers, with causes
-	@$(ASK) reproduce --out $(call q,$(RUNS)/reproduce)
+	@$(ASK) lab reproduce --out $(call q,$(RUNS)/reproduce)
 
 test: .venv/dev.stamp ## test what a change can break; minutes
 	@$(COMPILED) -m pytest -n auto --dist worksteal -m 'not ($(LONG))' $(PYTEST)

@@ -6,17 +6,16 @@ The public names are loaded on first use, so that importing the package costs no
   `refresh_pack` makes the next edition of a shipped pack (`RefreshRequest`);
   `evaluate` and `evaluate_all` make runs, `plan_run` only chunks and asks;
 - `RunRequest` has every option of a run, with its default and its meaning;
-- `compare` says which differences between runs are real, `choose` which run to take, `sensitivity` whether they hold
-  in other settings;
+- `compare` says which differences between runs are real, `choose` which run to take;
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `gate` (of limits that `read_gates`
-  reads) and `leaderboard` say what runs mean, each as a record;
-- `stability` says which share of a new version of some code must be embedded again;
+  reads) say what runs mean, each as a record;
 - `verify` computes a stored run again from the data, and says whether it is what it claims;
 - `benchmark_of` loads a stored run's tasks;
 - `plot` gives one figure of a report as a matplotlib figure;
 - `export_beir` writes runs as data sets for BEIR and MTEB;
 - `make_chunker` gives the chunker that a spec names, `make_embedder` an embedder with the vector cache; `InProcess` and
   `ProcessPool` are where runs are made;
+- what the leaves have (`import_run`, `sensitivity`, `leaderboard`, …) is in `repoeval_bench.plugins` (docs/api.md);
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
 """
 
@@ -26,17 +25,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.adding import add_run
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import compare
     from repoeval_bench.analysis.diff import diff
     from repoeval_bench.analysis.gates import gate, read_gates
-    from repoeval_bench.analysis.leaderboard import leaderboard
     from repoeval_bench.analysis.recommendation import recommend
     from repoeval_bench.analysis.segments import compare_segments, segment
-    from repoeval_bench.analysis.sensitivity import sensitivity
-    from repoeval_bench.analysis.stability import stability
-    from repoeval_bench.analysis.standings import standings
     from repoeval_bench.analysis.verification import verify
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.core.benchmark import Benchmark, Task
@@ -45,7 +39,6 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.build.refresh import RefreshRequest, refresh_pack
     from repoeval_bench.dataset.loader import load_benchmark
-    from repoeval_bench.report.html.site import write_site
     from repoeval_bench.report.plots import plot
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.executors import InProcess, ProcessPool
@@ -67,7 +60,6 @@ _PUBLIC = {
     "RunRequest": "runs.request:RunRequest",
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
-    "add_run": "analysis.adding:add_run",
     "benchmark_of": "runs.replay:benchmark_of",
     "build_pack": "dataset.build.pack:build_pack",
     "choose": "analysis.choosing:choose",
@@ -79,7 +71,6 @@ _PUBLIC = {
     "export_beir": "runs.beir:export_beir",
     "find_run": "runs.naming:find_run",
     "gate": "analysis.gates:gate",
-    "leaderboard": "analysis.leaderboard:leaderboard",
     "load_benchmark": "dataset.loader:load_benchmark",
     "make_chunker": "chunkers.registry:make_chunker",
     "make_embedder": "runs.parts:make_embedder",
@@ -89,11 +80,7 @@ _PUBLIC = {
     "recommend": "analysis.recommendation:recommend",
     "refresh_pack": "dataset.build.refresh:refresh_pack",
     "segment": "analysis.segments:segment",
-    "sensitivity": "analysis.sensitivity:sensitivity",
-    "stability": "analysis.stability:stability",
-    "standings": "analysis.standings:standings",
     "verify": "analysis.verification:verify",
-    "write_site": "report.html.site:write_site",
 }
 """Public name -> where it is defined."""
 
@@ -109,7 +96,6 @@ __all__ = [
     "RunRequest",
     "SourceFile",
     "Task",
-    "add_run",
     "benchmark_of",
     "build_pack",
     "choose",
@@ -121,7 +107,6 @@ __all__ = [
     "export_beir",
     "find_run",
     "gate",
-    "leaderboard",
     "load_benchmark",
     "make_chunker",
     "make_embedder",
@@ -131,11 +116,7 @@ __all__ = [
     "recommend",
     "refresh_pack",
     "segment",
-    "sensitivity",
-    "stability",
-    "standings",
     "verify",
-    "write_site",
 ]
 
 

@@ -24,7 +24,7 @@ def rows(source: str, embedder: str = HASHED) -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         home = fetched(folder / "home", source)
-        grid = ("sensitivity", *THREE, "--embedder", embedder, "--source", source, "--out")
+        grid = ("lab", "sensitivity", *THREE, "--embedder", embedder, "--source", source, "--out")
         command(*grid, folder / "filled", home=home)
         first = command(*grid, folder / "empty", home=home)
         again = command(*grid, folder / "empty", home=home)

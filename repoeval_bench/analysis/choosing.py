@@ -17,7 +17,10 @@ from repoeval_bench.analysis.records import Candidate, Choice
 from repoeval_bench.analysis.statistics import SEED
 from repoeval_bench.analysis.verdicts import ScoredRun, Verdict, decide
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.dataset.build.prompts import tokens_per_nws
+from repoeval_bench.dataset.build.sampling import some_of
 from repoeval_bench.metrics import lower_is_better
+from repoeval_bench.runs.inspection import SOURCES, read_sources
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import QueryScores, together
@@ -164,3 +167,9 @@ def costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:
     if None not in nws:
         return "characters", [None if size is None else READ * size.mean for size in nws]
     return "", [None] * len(runs)
+
+
+def kept_tokens_per_nws(run: RunView) -> float | None:
+    """Tokens for each non-whitespace character of the sources that a run kept; None where it kept none."""
+    path = run.folder / SOURCES
+    return tokens_per_nws(some_of([*read_sources(path).values()])) if path.is_file() else None

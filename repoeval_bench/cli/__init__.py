@@ -43,18 +43,6 @@ COMMANDS = {
         "Compute a run's numbers again, and say whether it is what it claims.",
     ),
     "sweep": ("repoeval_bench.cli.sweep:sweep_command", "Show the effect of size alone, or how scores grow with k."),
-    "sensitivity": (
-        "repoeval_bench.cli.sensitivity:sensitivity_command",
-        "Count the settings in which one chunker beats another.",
-    ),
-    "reproduce": (
-        "repoeval_bench.cli.reproduce:reproduce_command",
-        "Measure published numbers again, and say which are reproduced.",
-    ),
-    "leaderboard": (
-        "repoeval_bench.cli.leaderboard:leaderboard_group",
-        "Rank all runs of a folder; add a run to them.",
-    ),
     "report": ("repoeval_bench.cli.report:report_command", "Write stored runs as one HTML page."),
     "export": (
         "repoeval_bench.cli.export:export_command",
@@ -83,7 +71,7 @@ COMMANDS = {
 }
 """Name -> (where it is, what it is for). `--help` shows them without importing any."""
 
-_RUNS = {"recommend", "eval", "run", "compare", "sweep", "sensitivity", "reproduce", "report", "verify"}
+_RUNS = {"recommend", "eval", "run", "compare", "sweep", "report", "verify"}
 _KEPT = frozenset({*_RUNS, "data", "cache", "merge"})
 """Commands that keep what they computed or fetched, and find it when they are called again."""
 

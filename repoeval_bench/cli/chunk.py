@@ -63,7 +63,6 @@ def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) ->
 
 @click.command("chunk-stats")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, metavar="[PATH]...")
-@click.option("--against", metavar="NEW", help="A new version of PATH: count the texts that must be embedded again.")
 @click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
 @_skip_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")
@@ -72,26 +71,18 @@ def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) ->
 def chunk_stats_command(
     *,
     paths: tuple[Path, ...],
-    against: str | None,
     specs: tuple[str, ...],
     skip_errors: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given.
-
-    With --against, PATH and NEW are two versions of some code, each a folder, an archive, pypi:NAME==VERSION or
-    npm:NAME@VERSION: which share of the texts of NEW, and of their characters and tokens, is not in PATH?
-    """
+    """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given."""
     from repoeval_bench.chunkers.tools.statistics import chunk_stats
 
     if paths:
         refuse_unread({*DataRequest.model_fields, "home"}, "with PATH", "or leave out PATH")
     made = of_each(make_chunker, specs or ("ast",))
     check_distinct(made)
-    if against is not None:
-        _print_stability(made, paths, against, skip_errors=skip_errors, as_json=as_json)
-        return
     if paths:
         files = _read_once(paths)
     else:
@@ -186,34 +177,6 @@ def _record(chunk: Chunk) -> dict[str, object]:
         "text": chunk.text,
         **({"embedded": chunk.embed_text} if chunk.embed_text != chunk.text else {}),
     }
-
-
-def _print_stability(
-    made: Sequence[Chunker], paths: Sequence[Path], against: str, *, skip_errors: bool, as_json: bool
-) -> None:
-    from repoeval_bench.analysis.stability import stability
-    from repoeval_bench.dataset.build.plain import read_code
-    from repoeval_bench.report.stability import stability_table
-
-    if len(paths) != 1:
-        raise UsageError(f"--against {against} compares with one old version, and {len(paths)} are named")
-    old, new = (read_code(str(source), say) for source in (paths[0], against))
-    if old.kind != new.kind:
-        say(f"note: {old.name} is a {old.kind} and {new.name} a {new.kind}, which can hold other files")
-    found = [stability(chunker, old.files, new.files, skip_errors=skip_errors) for chunker in made]
-    for each in found:
-        for code, skipped in zip((old, new), each.skipped, strict=True):
-            _say_skipped(each.spec, skipped, f" of {code.name}")
-    if as_json:
-        versions = {
-            role: {"name": code.name, "fingerprint": code.fingerprint, "language": code.language}
-            for role, code in (("old", old), ("new", new))
-        }
-        for each in found:
-            shares = {"share": each.share, "nws_share": each.nws_share, "tokens_share": each.tokens_share}
-            echo(json.dumps(versions | asdict(each) | shares, ensure_ascii=False))
-    else:
-        print_table(stability_table(found))
 
 
 def _say_skipped(spec: str, skipped: Sequence[str], of: str = "") -> None:

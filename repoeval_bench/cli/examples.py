@@ -35,13 +35,6 @@ verify RUN --allow py:cutter:halves
 sweep -c fixed -c ast --sizes 500 1000 1500 3000 6000
 sweep -c ast --retriever bm25
 sweep -c ast:max_tokens=256 --sizes 128 256 512 --commands
-sensitivity -c ast -c fixed
-sensitivity -c ast -c fixed --retriever bm25 --protocol body --output grid.json
-reproduce
-reproduce --source FOLDER --embedder st:BAAI/bge-base-en-v1.5
-leaderboard
-leaderboard --site site
-leaderboard add FOLDER
 report
 report ast fixed -o report.html
 report latest --sensitivity grid.json
@@ -66,7 +59,6 @@ chunk src/main.py -c ast:max_nws=800
 chunk src/ -c fixed --json --skip-errors
 chunk-stats -c ast -c fixed src/
 chunk-stats -c chonkie --source FOLDER
-chunk-stats -c ast -c fixed pypi:requests==2.31.0 --against pypi:requests==2.32.3
 check-chunker py:cutter:halves
 check-chunker 'exec:node cut.js' --examples 200 --seed 1
 """

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.choosing import READ, costs
-from repoeval_bench.analysis.standings import kept_tokens_per_nws
+from repoeval_bench.analysis.choosing import READ, costs, kept_tokens_per_nws
 from repoeval_bench.report.text import full_outcome_name, heading
 
 if TYPE_CHECKING:

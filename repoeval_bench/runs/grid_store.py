@@ -117,11 +117,11 @@ VERDICT_KEYS = {"a", "b", "sizes", "protocol", "retriever", "measure", "differen
 
 
 def read_grid(path: Path) -> list[dict[str, Any]]:
-    """The cells that `sensitivity --json` or its --output wrote; a UsageError where the file holds none."""
-    with faults_as(UsageError, path, "give what sensitivity --json prints"):
+    """The cells that `lab sensitivity --json` or its --output wrote; a UsageError where the file holds none."""
+    with faults_as(UsageError, path, "give what lab sensitivity --json prints"):
         cells = parse_plain(read_document(path))
     if not isinstance(cells, list) or not all(isinstance(cell, dict) and cell.keys() >= VERDICT_KEYS for cell in cells):
-        raise UsageError(f"--sensitivity {path} does not hold a grid of cells; give what sensitivity --json prints")
+        raise UsageError(f"--sensitivity {path} does not hold a grid of cells; give what lab sensitivity --json prints")
     if not cells:
         raise UsageError(f"--sensitivity {path} holds a grid without a cell; give one that sensitivity has filled")
     return cells

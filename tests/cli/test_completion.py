@@ -29,7 +29,7 @@ def test_runs_are_offered(tmp_path):
     [
         ("eval --chunker", "fi", "fixed"),
         ("compare --retriever", "b", "bm25"),
-        ("sensitivity --protocol", "co", "context"),
+        ("lab sensitivity --protocol", "co", "context"),
         ("sweep --measure", "ndc", "ndcg"),
         ("eval --embedder", "mini", "minilm"),
     ],

@@ -57,7 +57,7 @@ def test_the_command_takes_the_line(name, line, tmp_path, monkeypatch):
     command = app.get_command(click.Context(app), words[0])
     assert words[0] == name
     if isinstance(command, click.Group):
-        words = words[1:] if words[1:2] and words[1] in command.commands else ["rank", *words[1:]]
+        words = words[1:]
         command = command.commands[words[0]]
     command.make_context(name, words[1:])
 

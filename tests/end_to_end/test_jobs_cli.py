@@ -33,7 +33,7 @@ def call(mirror, tmp_path):
 
 def test_sensitivity_as_jobs_says_what_one_process_says(call, tmp_path):
     """To the last digit, with vectors, matched sizes and the placebo; what was scored is kept in the same place."""
-    words = ["sensitivity", *GRID, "--json"]
+    words = ["lab", "sensitivity", *GRID, "--json"]
     alone = call(*words, out="alone")
     assert alone.code == 0, alone.err
     as_jobs = call(*words, "--executor", "local:1", out="jobs")
@@ -48,7 +48,7 @@ def test_sensitivity_as_jobs_says_what_one_process_says(call, tmp_path):
 
 def test_a_chunker_that_fails_in_a_grid_is_listed(call, wrong):
     """The others are scored first; the sentence counts them."""
-    done = call("sensitivity", *GRID, "-c", wrong, "--no-match", "--executor", "local:1", out="grid")
+    done = call("lab", "sensitivity", *GRID, "-c", wrong, "--no-match", "--executor", "local:1", out="grid")
     told = one_sentence(done, 1)
     assert told.startswith("error: 1 of 13 chunkers failed:\n")
     assert HOSTILE in told

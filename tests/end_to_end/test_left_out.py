@@ -97,7 +97,7 @@ def test_the_page_on_jobs_tells_them_from_those_that_made_a_run(places, tmp_path
 def test_a_grid_and_a_recommendation_are_of_the_others(places):
     """`recommend` notes it with all else that it left out."""
     grid = ("--protocol", "body", "--query", "full", "--relevance", "overlap", "--no-match", "--json")
-    done = ask(places, "sensitivity", *chunkers("ast", "fixed", "astchunk"), *grid)
+    done = ask(places, "lab", "sensitivity", *chunkers("ast", "fixed", "astchunk"), *grid)
     assert done.code == 0, done.err
     assert done.err.count(REASON) == 1
     assert {(each["a"], each["b"].partition(":")[0]) for each in json.loads(done.out)} == {
@@ -149,7 +149,7 @@ def test_where_its_files_are_left_out_already_that_is_not_a_way_out(places, tmp_
 
 def test_a_grid_of_one_of_two_compares_nothing(places):
     """It is refused before anything is computed."""
-    done = ask(places, "sensitivity", *chunkers("ast", "astchunk"), "--protocol", "body")
+    done = ask(places, "lab", "sensitivity", *chunkers("ast", "astchunk"), "--protocol", "body")
     assert REASON in one_sentence(done, 2)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.cli import app
+from repoeval_bench.cli.group import CommandGroup
 from repoeval_bench.cli.options import option_variables
 from repoeval_bench.runs.request import ComparisonRequest, GridRequest, RunRequest
 
@@ -58,8 +59,13 @@ def called(checkout, target, *variables, **environment):
     code, out = make(target, *variables, cwd=checkout, **environment)
     assert code == 0, out
     words, seen = json.loads(out)
-    name = words[words.index("--variables") + 1] if "--variables" in words else None
-    return words, option_variables(app.get_command(None, name), seen) if name else {}
+    if "--variables" not in words:
+        return words, {}
+    name, inner, *_ = [*words[words.index("--variables") + 1 :], ""]
+    command = app.get_command(None, name)
+    if isinstance(command, CommandGroup):
+        command = command.get_command(None, inner)
+    return words, option_variables(command, seen)
 
 
 def test_help_is_the_default_and_lists_every_target():
@@ -118,7 +124,7 @@ def test_data_is_fetched_for_the_tasks_that_are_named(checkout):
 def test_the_leaderboard_is_of_the_results_folder(checkout):
     """OUT names the folder that is ranked, SITE where the pages go: no folder among the runs."""
     words, _ = called(checkout, "leaderboard", "OUT=my runs")
-    assert words == ["leaderboard", "--out", "my runs", "--site", "build/leaderboard"]
+    assert words == ["lab", "leaderboard", "--out", "my runs", "--site", "build/leaderboard"]
 
 
 def test_the_whole_leaderboard_asks_all_data(checkout):
@@ -132,7 +138,7 @@ def test_the_whole_leaderboard_asks_all_data(checkout):
         for bench in ("leaderboard", "leaderboard-dense")
         for data in ("a b", "p", "native-8")
     ]
-    assert ranked == ["leaderboard", "--out", "o", "--site", "build/leaderboard"]
+    assert ranked == ["lab", "leaderboard", "--out", "o", "--site", "build/leaderboard"]
 
 
 def test_the_report_is_of_the_results_folder(checkout):
@@ -157,7 +163,13 @@ def test_the_grid_is_of_what_was_asked_for(checkout):
 @pytest.mark.parametrize("arguments", [[], ["OUT="]])
 def test_an_empty_folder_is_the_usual_one(checkout, arguments):
     """OUT= does not mean the root of the file system."""
-    assert called(checkout, "reproduce", *arguments)[0] == ["--variables", "reproduce", "--out", "results/reproduce"]
+    assert called(checkout, "reproduce", *arguments)[0] == [
+        "--variables",
+        "lab",
+        "reproduce",
+        "--out",
+        "results/reproduce",
+    ]
     assert "out" not in called(checkout, "eval", *arguments)[1]
     assert called(checkout, "report", *arguments)[0][-1] == "results/report.html"
 

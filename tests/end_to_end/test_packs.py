@@ -119,7 +119,9 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
     assert "does not exist" in sentence("--queries", tmp_path / "none.jsonl")
     assert "q.jsonl:1: query: it is missing" in sentence("--queries", tmp_path / "q.jsonl")
     assert "leave out query= and exclusion=" in sentence("--protocol", "docstring", "--exclusion", "body")
-    done = bench("sensitivity", "--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring", home=tmp_path)
+    done = bench(
+        "lab", "sensitivity", "--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring", home=tmp_path
+    )
     assert "protocol docstring is not of completion tasks" in one_sentence(done, 2)
 
 
@@ -127,7 +129,7 @@ COMMANDS = {
     "compare": "compare -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol body --out {out} --json",
     "run": "run {out}/bench.yaml --out {out} --json",
     "sweep": "sweep -c fixed --retriever bm25 --sizes 300 500 --out {out} --json",
-    "sensitivity": "sensitivity -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol context "
+    "sensitivity": "lab sensitivity -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol context "
     "--no-match --json",
     "chunk-stats": "chunk-stats -c ast -c fixed --json",
     "export-beir": "export-beir {out}/run -o {out}/beir",

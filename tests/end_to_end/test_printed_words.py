@@ -109,10 +109,10 @@ def stored(tmp_path_factory):
     call("segments", first, second, "--facts", facts)
     call("diff", first, second)
     call("gate", first, "--config", gates, "--baseline", second)
-    call("leaderboard")
+    call("lab", "leaderboard")
     call("runs")
     call("chunk-stats", code, out=None)
-    call("chunk-stats", code, "--against", code, out=None)
+    call("lab", "stability", code, code, out=None)
     return printed, runs, (first, second)
 
 
@@ -135,7 +135,7 @@ def page(stored, tmp_path_factory):
 def site(stored, tmp_path_factory):
     """The folder of the leaderboard's pages."""
     folder = tmp_path_factory.mktemp("site")
-    assert bench("leaderboard", "--out", stored[1], "--site", folder).code == 0
+    assert bench("lab", "leaderboard", "--out", stored[1], "--site", folder).code == 0
     return folder
 
 

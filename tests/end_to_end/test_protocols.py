@@ -148,7 +148,7 @@ def test_long_texts_are_read_by_policy(evaluate):
 
 def test_sensitivity_counts_verdicts_over_settings(mirror, warm_home, tmp_path):
     """Every cell once for each pair and size; JSON and the table agree on how many there are."""
-    arguments = ["sensitivity", "-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror]
+    arguments = ["lab", "sensitivity", "-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror]
     done = bench(*arguments, "--json", "-o", tmp_path / "cells.json", home=warm_home)
     cells = metrics_of(done)
     assert cells == json.loads((tmp_path / "cells.json").read_text())
@@ -173,6 +173,7 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
     """The grid's difference is that of two runs of eval under the cell's protocol."""
     cells = metrics_of(
         bench(
+            "lab",
             "sensitivity",
             "-c",
             AST,
@@ -209,9 +210,9 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
         (["eval", "-c", AST, "--long-text", "query=tail"], "did you mean 'queries'"),
         (["eval", "-c", AST, "--long-text", "tail", "--embedder", "minilm:long_queries=mean"], "contradicts"),
         (["eval", "-c", AST, "--retriever", "bm25", "--dry-run"], "embeds nothing"),
-        (["sensitivity", "-c", AST], "two different chunkers"),
-        (["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "coderag"], "no chunker to compare"),
-        (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "oracle"], "knows the answers"),
+        (["lab", "sensitivity", "-c", AST], "two different chunkers"),
+        (["lab", "sensitivity", "-c", AST, "-c", "fixed", "--protocol", "coderag"], "no chunker to compare"),
+        (["lab", "sensitivity", "-c", AST, "-c", "fixed", "--retriever", "oracle"], "knows the answers"),
     ],
 )
 def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, arguments, message):

@@ -106,10 +106,13 @@ def test_a_pool_is_another_protocol(evaluate, tmp_path):
         (["eval", "-c", AST, "--protocol", "linemap", "--retriever", "rerank:overlap"], "scores the first 100 only"),
         (["eval", "-c", AST, "--retriever", "rerank:overlap,first=bm52"], "did you mean 'bm25'"),
         (
-            ["sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"],
+            ["lab", "sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"],
             "leave out scope=",
         ),
-        (["sensitivity", "-c", AST, "-c", "fixed", "--retriever", "rerank:overlap"], "maps the score of every chunk"),
+        (
+            ["lab", "sensitivity", "-c", AST, "-c", "fixed", "--retriever", "rerank:overlap"],
+            "maps the score of every chunk",
+        ),
     ],
 )
 def test_what_does_not_fit_is_told_in_one_sentence(mirror, warm_home, arguments, message):

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.sensitivity import PairedResult, flips, paired_results, placebo_bands
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.benchmark import Task
@@ -16,8 +15,9 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
+from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
+from repoeval_bench.plugins.lab.sensitivity import PairedResult, flips, paired_results, placebo_bands
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.report.sensitivity import sensitivity_tables
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.grid import _Arm, _Setting, make_protocols
 from repoeval_bench.runs.grid_problems import check_grid, grid_problems, scoring_protocols

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("fsspec")
 
-from repoeval_bench.analysis.sensitivity import sensitivity
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore, StoreError
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.blocks import block_names
+from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import JobLog, RunJobs
 from repoeval_bench.runs.merge import merge_all
@@ -345,13 +345,13 @@ def test_what_is_not_a_store_is_told_before_anything_is_made(url, code, told, tm
 def test_a_url_is_not_a_file_or_folder_of_this_machine(tmp_path, monkeypatch):
     """Whatever a command writes beside its runs is written here, and no folder `s3:` is made for it."""
     monkeypatch.chdir(tmp_path)
-    for words in (("reproduce", "--out"), ("report", "-o"), ("leaderboard", "--site")):
+    for words in (("lab", "reproduce", "--out"), ("report", "-o"), ("lab", "leaderboard", "--site")):
         assert "s3://bucket/x is a URL; give a " in one_sentence(bench(*words, "s3://bucket/x"), 2)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_store_is_ranked(shared, tmp_path):
     """`leaderboard` takes its URL where it takes a folder."""
-    done = bench("leaderboard", "--out", shared[0], "--format", "csv")
+    done = bench("lab", "leaderboard", "--out", shared[0], "--format", "csv")
     assert done.code == 0, done.err
     assert "fixed:max_nws=400" in done.out

@@ -35,13 +35,13 @@ def check_page(what: str = "the page") -> None:
     require(what, "jinja2", "matplotlib", "pygments")
 
 
-@lru_cache(maxsize=1)
-def environment() -> Environment:
-    """Templates that escape everything they are given, and fail on a missing value."""
+@lru_cache(maxsize=4)
+def environment(*more: Path) -> Environment:
+    """Templates, also those of `more` folders, that escape everything they are given, and fail on a missing value."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader([TEMPLATES, *more]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

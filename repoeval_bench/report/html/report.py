@@ -58,9 +58,9 @@ def report_page(
 ) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
-    `settings` are those of a sensitivity grid, as `sensitivity --json` prints them, and `grid` the file they were read
-    from; without settings the heat map is left out. The head is a recommendation's `answer`, where the runs are those
-    of its first evidence; else it says what the tests say.
+    `settings` are those of a sensitivity grid, as `lab sensitivity --json` prints them, and `grid` the file that they
+    were read from; without settings the heat map is left out. The head is a recommendation's `answer`, where the
+    runs are those of its first evidence; else it says what the tests say.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """

@@ -131,7 +131,7 @@ def _forest_lines(baseline: RunView, run: RunView, measure: str) -> list[_Line]:
 
 
 def heat_maps(settings: Sequence[Mapping[str, Any]]) -> list[Figure]:
-    """One figure per pair of chunkers, from the settings that `sensitivity --json` prints.
+    """One figure per pair of chunkers, from the settings that `lab sensitivity --json` prints.
 
     A row is a setting (protocol with its choices), a column a retriever, measure and way of sizing. Cells that lack
     a field are a ResultError.
@@ -145,7 +145,7 @@ def heat_maps(settings: Sequence[Mapping[str, Any]]) -> list[Figure]:
         return [_heat_map(names[a], names[b], cells) for (a, b), cells in pairs.items()]
     except (KeyError, TypeError, AttributeError) as error:
         raise ResultError(
-            f"these are not settings of a sensitivity grid ({error}); write them with sensitivity --output FILE"
+            f"these are not settings of a sensitivity grid ({error}); write them with lab sensitivity --output FILE"
         ) from error
 
 

@@ -31,7 +31,7 @@ def test_tables_and_captions_keep_their_lines(imported):
     here, folders = imported
     for words in (
         ("compare", *folders, "--details"),
-        ("leaderboard", "--out", here / "results"),
+        ("lab", "leaderboard", "--out", here / "results"),
         ("segments", folders[0]),
     ):
         out = bench(*words).out
@@ -41,7 +41,7 @@ def test_tables_and_captions_keep_their_lines(imported):
     captions = [line for line in latex.splitlines() if line.startswith("\\caption")]
     assert captions
     assert all(line.endswith("}") for line in captions)
-    assert ON_A_LINE in bench("leaderboard", "--out", here / "results").out
+    assert ON_A_LINE in bench("lab", "leaderboard", "--out", here / "results").out
 
 
 def test_the_page_has_them_too(imported, tmp_path):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from repoeval_bench.analysis.reproduction import CODERAG_TOLERANCE, MEASURES, TOLERANCE, Row, Status
 from repoeval_bench.core.words import count
+from repoeval_bench.plugins.lab.reproduction import CODERAG_TOLERANCE, MEASURES, TOLERANCE, Row, Status
 from repoeval_bench.report.text import heading
 
 
@@ -69,8 +69,8 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         *_commands([row for row in found if row.table == "coderag"]),
         *_bm25([row for row in found if row.table == "bm25"]),
         "Rows of dense models are measured where a model is named: "
-        "`repoeval-bench reproduce --embedder st:BAAI/bge-base-en-v1.5`; a model that is not available is a row that "
-        "says so.",
+        "`repoeval-bench lab reproduce --embedder st:BAAI/bge-base-en-v1.5`; a model that is not available is a row "
+        "that says so.",
     ]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -1,4 +1,4 @@
-"""`leaderboard add`: a run from elsewhere is computed again, refused where it is not what it claims, and marked."""
+"""`lab add`: a run from elsewhere is computed again, refused where it is not what it claims, and marked."""
 
 import json
 import shutil
@@ -34,9 +34,9 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     """Twice is once; what is changed later is no longer verified."""
     out = tmp_path / "ours"
     for _ in range(2):
-        done = bench("leaderboard", "add", *theirs, "--source", mirror, "--out", out, home=home)
+        done = bench("lab", "add", *theirs, "--source", mirror, "--out", out, home=home)
         assert (done.code, done.out.count(": verified, ranking recomputed")) == (0, 2), done.err
-    (board,) = json.loads(bench("leaderboard", "--out", out, "--format", "json").out)["boards"]
+    (board,) = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"]
     assert [entry["verification"] for entry in board["entries"]] == [VERIFIED, VERIFIED]
     assert all(entry["command"].startswith("repoeval-bench eval --chunker ") for entry in board["entries"])
     assert all("# and --source with the place of the mirror that" in entry["command"] for entry in board["entries"])
@@ -44,11 +44,11 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     write_text(trec, read_text(trec).replace("\n", " \n", 1))
     states = {
         e["run_id"]: e["verification"]
-        for e in json.loads(bench("leaderboard", "--out", out, "--format", "json").out)["boards"][0]["entries"]
+        for e in json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"][0]["entries"]
     }
     assert states[theirs[0].name] == {"status": "changed", "ranking": None, "reason": "run.trec.gz"}
-    assert f"{theirs[0].name}: not verified" in bench("leaderboard", "--out", out).out
-    assert bench("leaderboard", "--out", out, "--site", tmp_path / "site").code == 0
+    assert f"{theirs[0].name}: not verified" in bench("lab", "leaderboard", "--out", out).out
+    assert bench("lab", "leaderboard", "--out", out, "--site", tmp_path / "site").code == 0
     page = next((tmp_path / "site").glob("*bm25-*.html")).read_text()
     assert "run.trec.gz changed since" in page
     assert ">verified, ranking recomputed<" in page
@@ -61,7 +61,7 @@ def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mir
     first["measures"]["ndcg@10"] = 0.123
     (claimed / "per_query.jsonl").write_text("\n".join([json.dumps(first), *rows.splitlines()[1:]]) + "\n")
     out = tmp_path / "ours"
-    said = one_sentence(bench("leaderboard", "add", claimed, "--source", mirror, "--out", out, home=home), 1)
+    said = one_sentence(bench("lab", "add", claimed, "--source", mirror, "--out", out, home=home), 1)
     assert "is not what it claims" in said
     assert "ndcg@10 is 0.123, computed " in said
     assert "nothing was added" in said
@@ -72,14 +72,14 @@ def test_folders_that_hold_no_run_are_refused_before_the_first_is_added(theirs, 
     """All are named at once; a misspelt command is not a folder."""
     out, empty = tmp_path / "ours", tmp_path / "empty"
     empty.mkdir()
-    words = ("leaderboard", "add", theirs[0], tmp_path / "nothere", empty, theirs[0].parent)
+    words = ("lab", "add", theirs[0], tmp_path / "nothere", empty, theirs[0].parent)
     said = one_sentence(bench(*words, "--source", mirror, "--out", out, home=home), 2)
     assert f"{tmp_path / 'nothere'} is not there" in said
     assert f"{empty} has no manifest.json" in said
     assert f"{theirs[0].parent} is a folder of runs; name the runs in it, such as {theirs[0]}" in said
     assert not out.exists()
-    assert "unknown command 'ad'; did you mean 'add'?" in one_sentence(bench("leaderboard", "ad", theirs[0]), 2)
-    told = one_sentence(bench("leaderboard", tmp_path), 2)
+    assert "unknown command 'ad'; did you mean 'add'?" in one_sentence(bench("lab", "leaderboard", "ad", theirs[0]), 2)
+    told = one_sentence(bench("lab", "leaderboard", tmp_path), 2)
     assert f"{tmp_path} is not a command; name the folder of runs with --out {tmp_path}" in told
 
 
@@ -89,17 +89,17 @@ def test_another_run_of_one_id_and_a_renamed_folder_are_refused(theirs, mirror, 
     (out / theirs[0].name / "metrics.json").write_text("{}")
     words = ("--source", mirror, "--out", out)
     assert "is another run of that id: metrics.json differ" in one_sentence(
-        bench("leaderboard", "add", theirs[0], *words, home=home), 1
+        bench("lab", "add", theirs[0], *words, home=home), 1
     )
     renamed = shutil.copytree(theirs[0], tmp_path / "renamed")
-    assert "give the folder that name" in one_sentence(bench("leaderboard", "add", renamed, *words, home=home), 1)
+    assert "give the folder that name" in one_sentence(bench("lab", "add", renamed, *words, home=home), 1)
 
 
 def test_what_cannot_be_computed_again_is_added_and_marked(tmp_path, home):
     """An imported run, and one that names code from outside; nothing of it is run."""
     imported = write_run(tmp_path / "imported", {"ndcg@10": [0.5] * 8}, imported=True)
     outside = _names_code(tmp_path, {"ndcg@10": [0.4] * 8})
-    done = bench("leaderboard", "add", imported.folder, outside.folder, "--out", tmp_path / "ours", home=home)
+    done = bench("lab", "add", imported.folder, outside.folder, "--out", tmp_path / "ours", home=home)
     assert done.code == 0, done.err
     first, second = done.out.splitlines()
     assert first.endswith("not verified: it was imported, so no request and no data are known")
@@ -130,7 +130,7 @@ def _names_code(folder, values, **changed):
 def test_what_cannot_be_computed_again_and_contradicts_itself_is_refused(tmp_path, home, values, changed, said):
     run = _names_code(tmp_path, {"ndcg@10": values}, **changed)
     out = tmp_path / "ours"
-    told = one_sentence(bench("leaderboard", "add", run.folder, "--out", out, home=home), 1)
+    told = one_sentence(bench("lab", "add", run.folder, "--out", out, home=home), 1)
     assert "contradicts itself" in told
     assert said in told
     assert not out.exists()
@@ -140,11 +140,11 @@ def test_an_id_of_another_request_and_means_of_other_queries_are_refused(tmp_pat
     words = ("--out", tmp_path / "ours")
     run = _names_code(tmp_path, {"ndcg@10": [0.4] * 8})
     edit(run, "manifest.json", config=run.manifest.config.as_json() | {"skip_errors": True})
-    told = one_sentence(bench("leaderboard", "add", run.folder, *words, home=home), 1)
+    told = one_sentence(bench("lab", "add", run.folder, *words, home=home), 1)
     assert "what manifest.json asks has the id" in told
     other = _names_code(tmp_path / "other", {"ndcg@10": [0.4] * 8})
     edit(other, "metrics.json", micro={"ndcg@10": 0.9})
-    told = one_sentence(bench("leaderboard", "add", other.folder, *words, home=home), 1)
+    told = one_sentence(bench("lab", "add", other.folder, *words, home=home), 1)
     assert "metrics.json and per_query.jsonl say different things of ndcg@10" in told
     assert not (tmp_path / "ours").exists()
 
@@ -157,7 +157,7 @@ def test_nothing_is_copied_but_a_runs_own_files(tmp_path, home):
     (run.folder / "notes.txt").symlink_to(secret)
     (run.folder / "timings.jsonl").unlink()
     (run.folder / "timings.jsonl").symlink_to(secret)
-    said = one_sentence(bench("leaderboard", "add", run.folder, "--out", tmp_path / "ours", home=home), 1)
+    said = one_sentence(bench("lab", "add", run.folder, "--out", tmp_path / "ours", home=home), 1)
     assert "holds files, folders or links that no run has: notes.txt, timings.jsonl; move them out of it" in said
     assert not (tmp_path / "ours").exists()
 
@@ -168,7 +168,7 @@ def test_a_source_of_other_data_is_a_mistake_of_the_command(theirs, mirror, home
     manifest["dataset"]["name"] = "other-function-2k-codex"
     manifest["config"]["fingerprint"] = "0" * 12
     (run / "manifest.json").write_text(json.dumps(manifest))
-    said = one_sentence(bench("leaderboard", "add", run, "--source", mirror, "--out", tmp_path / "ours", home=home), 2)
+    said = one_sentence(bench("lab", "add", run, "--source", mirror, "--out", tmp_path / "ours", home=home), 2)
     assert "is of other-function-2k-codex, and --source gives" in said
 
 
@@ -176,12 +176,12 @@ def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path)
     """Whoever shares the store sees the mark, and another run of that id, which is there alone, is not replaced."""
     pytest.importorskip("fsspec")
     url, there = f"file://{tmp_path}/store", tmp_path / "store" / "runs" / f"{theirs[0].name}.zip"
-    words = ("leaderboard", "add", theirs[0], "--source", mirror, "--out", url)
+    words = ("lab", "add", theirs[0], "--source", mirror, "--out", url)
     for _ in range(2):
         done = bench(*words, home=home)
         assert done.out.endswith(": verified, ranking recomputed\n"), done.err
     for other in (home, tmp_path / "other"):
-        (board,) = json.loads(bench("leaderboard", "--out", url, "--format", "json", home=other).out)["boards"]
+        (board,) = json.loads(bench("lab", "leaderboard", "--out", url, "--format", "json", home=other).out)["boards"]
         assert [entry["verification"] for entry in board["entries"]] == [VERIFIED]
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     (run / "timings.jsonl").unlink()

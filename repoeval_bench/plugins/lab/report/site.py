@@ -14,14 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
-from repoeval_bench.analysis.leaderboard import BESIDE, Entry, Leaderboard
-from repoeval_bench.analysis.stability import StabilityRow, read_updates
-from repoeval_bench.analysis.standings import Standing, agreements, standings
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import short_hash, slug
-from repoeval_bench.report.html.assets import TEMPLATES, PageCell, check_page, environment, script, style
-from repoeval_bench.report.html.scores import BAR, on_one_scale
-from repoeval_bench.report.leaderboard import (
+from repoeval_bench.plugins.lab.leaderboard import BESIDE, Entry, Leaderboard
+from repoeval_bench.plugins.lab.report.leaderboard import (
     against_first,
     board_sentences,
     explained,
@@ -31,10 +27,8 @@ from repoeval_bench.report.leaderboard import (
     verification_notes,
     verification_words,
 )
-from repoeval_bench.report.plots import Figure, svg
-from repoeval_bench.report.plots.standings import frontier_figure, sizes_figure
-from repoeval_bench.report.run_command import run_command
-from repoeval_bench.report.standings import (
+from repoeval_bench.plugins.lab.report.plots import frontier_figure, sizes_figure
+from repoeval_bench.plugins.lab.report.standings import (
     against_table,
     agreement_table,
     best_table,
@@ -44,6 +38,12 @@ from repoeval_bench.report.standings import (
     standing_csvs,
     standing_record,
 )
+from repoeval_bench.plugins.lab.stability import StabilityRow, read_updates
+from repoeval_bench.plugins.lab.standings import Standing, agreements, standings
+from repoeval_bench.report.html.assets import PageCell, check_page, environment, script, style
+from repoeval_bench.report.html.scores import BAR, on_one_scale
+from repoeval_bench.report.plots import Figure, svg
+from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.table import Cell, Column, Estimate, Table
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading, interval, outcome_name, printable
 
@@ -52,13 +52,15 @@ if TYPE_CHECKING:
 
     from repoeval_bench.runs.view import RunView
 
+TEMPLATES = Path(__file__).parent / "templates"
+
 SCRIPTS = ("tables.js", "ready.js")
 
 
 def write_site(found: Leaderboard, folder: Path, *, updates: Path | None = None) -> list[Path]:
     """Write index.html, a page for each data set and retriever, leaderboard.csv and leaderboard.json; their paths.
 
-    The boards are those of `leaderboard(…, apart=True)`. `updates` is a file with what `chunk-stats OLD --against NEW
+    The boards are those of `leaderboard(…, apart=True)`. `updates` is a file with what `lab stability OLD NEW
     --json` printed. A ResultError where the folder cannot be written.
     """
     written = []
@@ -119,7 +121,7 @@ def _page(title: str, found: Sequence[Standing], boards: Sequence[Mapping[str, A
 
 def _render(template: str, **content: Any) -> str:
     code, digest = script(SCRIPTS)
-    page = environment().get_template(template)
+    page = environment(TEMPLATES).get_template(template)
     own = (TEMPLATES / "board.css").read_text(encoding="utf-8")
     return page.render(
         style=style(own), script=code, script_hash=digest, characters_note=CHARACTERS_NOTE.capitalize(), **content

@@ -14,7 +14,7 @@ from repoeval_bench.report.text import heading
 from support.command import bench
 from support.indexes import from_index, needs_npm
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "data" / "leaderboard"
 FIGURE = re.compile(r"([+-]?\d+\.\d+)\s+\[([+-]?\d+\.\d+),\s+([+-]?\d+\.\d+)\]")
 SAMPLE = {"repoeval": 4, "pack-pypi-40": 2, "pack-npm-12": 2, "pack-native-8": 2}
@@ -87,7 +87,7 @@ def test_what_the_findings_mark_as_shown_is_a_verdict():
 def test_every_interval_in_the_findings_is_in_the_data():
     """`+0.018 [-0.001, +0.039]` is a row of one of the tables, rounded."""
     known = set()
-    for name in ("leaderboard", "against", "sizes", "frontier", "updates"):
+    for name in ("lab", "leaderboard", "against", "sizes", "frontier", "updates"):
         for row in rows(f"{name}.csv"):
             for value, ci in (
                 ("score", "ci"),

@@ -1,6 +1,6 @@
 """What updates of code cost an index: the texts of a new version that were not in the old one, and means of that.
 
-Means are over pairs of versions, from what `chunk-stats OLD --against NEW --json` printed of each.
+Means are over pairs of versions, from what `lab stability OLD NEW --json` printed of each.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _share(part: int, whole: int) -> float:
 _NEAR = log(1.05)
 """How far sizes of one chunker may be apart, as the logarithm of their ratio: they match a mean on other files."""
 
-_PRINTED = "chunk-stats OLD --against NEW --json"
+_PRINTED = "lab stability OLD NEW --json"
 
 _SHOWN = 3
 """Rows that an error names."""

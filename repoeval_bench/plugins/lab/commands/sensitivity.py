@@ -9,7 +9,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.analysis.sensitivity import sensitivity
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import cells_folder, execution_options, home_option, json_option, request_options, say
@@ -18,8 +17,9 @@ from repoeval_bench.core.errors import ChunkError, ResultError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
+from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.report.sensitivity import sensitivity_tables
 from repoeval_bench.runs.execution import log_on
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.grid_jobs import GridJobs

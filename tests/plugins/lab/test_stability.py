@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from repoeval_bench import SourceFile, stability
+from repoeval_bench import SourceFile
 from repoeval_bench.chunkers.tools.statistics import default_tokens
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import count_nws
+from repoeval_bench.plugins.lab.stability import stability
 from support.command import bench, one_sentence
 
 ONE = "def one(a):\n    b = a\n    return b\n\n\n"
@@ -87,21 +88,21 @@ def test_the_command_compares_two_folders_and_names_what_it_needs(tmp_path):
     for name, text in (("old", WHOLE), ("new", WHOLE.replace("b = a", "b = 1"))):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text(text)
-    done = bench("chunk-stats", tmp_path / "old", "--against", tmp_path / "new", "-c", "functions", "-c", "file")
+    done = bench("lab", "stability", tmp_path / "old", tmp_path / "new", "-c", "functions", "-c", "file")
     rows = [line.split() for line in done.out.splitlines() if line.startswith((" functions", " file"))]
     assert rows[0][:5] == ["functions:language=auto", "5", "5", "1", "20.0%"]
     assert rows[1] == ["file", "1", "1", "1", "100.0%", "100.0%", "100.0%"]
     assert done.err.count("1 python files, 17 lines") == 2
-    words = ("chunk-stats", tmp_path / "old", "--against", tmp_path / "new", "-c", "functions", "--json")
+    words = ("lab", "stability", tmp_path / "old", tmp_path / "new", "-c", "functions", "--json")
     (row,) = map(json.loads, bench(*words).out.splitlines())
     assert (row["old"]["name"], row["new"]["name"]) == ("old", "new")
     assert row["old"]["fingerprint"] != row["new"]["fingerprint"]
     (tmp_path / "new").rename(tmp_path / "newest")
     (again,) = map(json.loads, bench(*words[:3], tmp_path / "newest", *words[4:]).out.splitlines())
     assert again["new"] == {"name": "newest", "fingerprint": row["new"]["fingerprint"], "language": "python"}
-    assert "one old version" in one_sentence(bench("chunk-stats", "--against", tmp_path / "new"), 2)
-    absent = bench("chunk-stats", tmp_path / "old", "--against", tmp_path / "absent")
+    assert "Missing argument" in one_sentence(bench("lab", "stability", tmp_path / "new"), 2)
+    absent = bench("lab", "stability", tmp_path / "old", tmp_path / "absent")
     assert "absent' does not exist" in one_sentence(absent, 2)
     (tmp_path / "bad.zip").write_text("zz\n")
-    bad = bench("chunk-stats", tmp_path / "old", "--against", tmp_path / "bad.zip")
+    bad = bench("lab", "stability", tmp_path / "old", tmp_path / "bad.zip")
     assert "truncated or corrupt (file could not be opened successfully); fetch" in one_sentence(bad, 1)

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from repoeval_bench.analysis.sensitivity import PairedResult, flips
+from repoeval_bench.plugins.lab.sensitivity import PairedResult, flips
 from repoeval_bench.report.table import Column, Estimate, Table, figures, make_table, spec_column
 from repoeval_bench.report.text import heading
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from repoeval_bench.analysis.reproduction import BM25_SETTINGS, UNPUBLISHED
+from repoeval_bench.plugins.lab.reproduction import BM25_SETTINGS, UNPUBLISHED
 from repoeval_bench.runs.provenance import code_state
 from support.command import heed_interrupts
 

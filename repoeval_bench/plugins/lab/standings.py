@@ -17,24 +17,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.choosing import choice_of
+from repoeval_bench.analysis.choosing import choice_of, kept_tokens_per_nws
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.analysis.comparison import compare, paired_differences
 from repoeval_bench.analysis.records import Candidate, Choice, Comparison, Interval
-from repoeval_bench.analysis.stability import StabilityRow, Updates, updates_of
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.analysis.verdicts import Outcome
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
-from repoeval_bench.dataset.build.prompts import tokens_per_nws
-from repoeval_bench.dataset.build.sampling import some_of
 from repoeval_bench.metrics import BUDGETS
+from repoeval_bench.plugins.lab.stability import StabilityRow, Updates, updates_of
 from repoeval_bench.runs.config import NO_EMBEDDER
-from repoeval_bench.runs.inspection import SOURCES, read_sources
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.leaderboard import Board
+    from repoeval_bench.plugins.lab.leaderboard import Board
     from repoeval_bench.runs.view import RunView
 
 BASELINE = "fixed"
@@ -391,9 +388,3 @@ def _same(a: Standing, b: Standing) -> list[tuple[str, str]]:
 def _settled(found: Comparison) -> Outcome:
     """Better, worse, or not significant, for whatever reason."""
     return found.verdict.outcome if found.is_significant else Outcome.NOT_SIGNIFICANT
-
-
-def kept_tokens_per_nws(run: RunView) -> float | None:
-    """Tokens for each non-whitespace character of the sources that a run kept; None where it kept none."""
-    path = run.folder / SOURCES
-    return tokens_per_nws(some_of([*read_sources(path).values()])) if path.is_file() else None

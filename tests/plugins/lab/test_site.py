@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from repoeval_bench.analysis.leaderboard import leaderboard
-from repoeval_bench.report.html.site import site_files
-from repoeval_bench.report.leaderboard import leaderboard_tables
+from repoeval_bench.plugins.lab.leaderboard import leaderboard
+from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_tables
+from repoeval_bench.plugins.lab.report.site import site_files
 from support.runs import write_run
 
 

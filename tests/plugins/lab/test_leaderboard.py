@@ -8,11 +8,17 @@ import pytest
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.leaderboard import leaderboard
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.plugins.lab.leaderboard import leaderboard
+from repoeval_bench.plugins.lab.report.leaderboard import (
+    leaderboard_csv,
+    leaderboard_records,
+    leaderboard_tables,
+    notes,
+    summary,
+)
+from repoeval_bench.plugins.lab.report.site import site_files
 from repoeval_bench.report.formats import markdown
-from repoeval_bench.report.html.site import site_files
-from repoeval_bench.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables, notes, summary
 from support.runs import edit, set_config, write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.standings import BASELINE, Standing
+from repoeval_bench.plugins.lab.standings import BASELINE, Standing
 from repoeval_bench.report.plots.figure import Figure, draw
 from repoeval_bench.report.plots.theme import GRID, INK, looks
 from repoeval_bench.report.text import elided, heading

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.analysis.reproduction import Row, reproduce
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, request_options, say
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.report.reproduction import format_page
+from repoeval_bench.plugins.lab.report.reproduction import format_page
+from repoeval_bench.plugins.lab.reproduction import Row, reproduce
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.store import check_writable

@@ -10,7 +10,7 @@ from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import CHARACTERS_NOTE
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.stability import Stability
+    from repoeval_bench.plugins.lab.stability import Stability
 
 
 def stability_table(found: Sequence[Stability]) -> Table:

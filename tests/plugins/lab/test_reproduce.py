@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from repoeval_bench.analysis.reproduction import EXPECTED, MEASURES, Row, Status, judge, reproduce
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.report.reproduction import format_page
+from repoeval_bench.plugins.lab.report.reproduction import format_page
+from repoeval_bench.plugins.lab.reproduction import EXPECTED, MEASURES, Row, Status, judge, reproduce
 
 
 def row(table, setting, system, measure, published=None, status=Status.NOT_PUBLISHED, reason=""):

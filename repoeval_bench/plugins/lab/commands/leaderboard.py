@@ -8,15 +8,13 @@ from typing import Any
 
 import click
 
-from repoeval_bench.analysis.leaderboard import Leaderboard, leaderboard
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import allow_option, home_option, out_option, request_options, runs_folder, say
 from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER, form_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
-from repoeval_bench.core.object_store import is_url
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.plugins.lab.leaderboard import Leaderboard, leaderboard
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import DataRequest
 
@@ -24,30 +22,7 @@ ENDINGS = {".md": "markdown", ".csv": "csv", ".json": "json"}
 _OUTPUT = "Where to write; a table on standard output if neither this, --format nor --site is given."
 
 
-class _RanksByDefault(click.Group):
-    """A group whose command is `rank` where none is named."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `rank` before options, and refuse a word that is not a command: it may be a folder, which --out takes."""
-        word = args[0] if args else ""
-        if word and not word.startswith("-") and word not in self.commands:
-            place = is_url(word) or Path(word).exists()
-            said = f"{word} is not a command; name the folder of runs with --out {word}"
-            raise click.UsageError(said if place else nearest("command", word, self.commands), ctx)
-        if word not in {*self.commands, *ctx.help_option_names}:
-            args = ["rank", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group("leaderboard", cls=_RanksByDefault)
-def leaderboard_group() -> None:
-    """Rank the runs of a folder, or add one to them.
-
-    Without a command's name, `rank` is meant: `leaderboard rank --help` lists its options.
-    """
-
-
-@leaderboard_group.command("rank", short_help="Rank all runs of a folder.")
+@click.command("leaderboard")
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE", help=_OUTPUT)
 @click.option(
     "--format",
@@ -65,16 +40,18 @@ def leaderboard_group() -> None:
     "--updates",
     type=INPUT,
     metavar="FILE",
-    help="With --site: what an update of code costs, as `chunk-stats OLD --against NEW --json` printed it.",
+    help="With --site: what an update of code costs, as `lab stability OLD NEW --json` printed it.",
 )
 @runs_folder
-def rank(*, out: Path, output: Path | None, form: str | None, site: Path | None, updates: Path | None) -> None:
+def leaderboard_command(
+    *, out: Path, output: Path | None, form: str | None, site: Path | None, updates: Path | None
+) -> None:
     """Rank the runs in --out by protocol and data, never across them.
 
     Folders that hold no whole run of this version are named with their reasons. On the pages only chunkers are ranked:
     runs of two retrievers are on two boards.
     """
-    from repoeval_bench.report.leaderboard import leaderboard_tables, summary
+    from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_tables, summary
 
     if site is not None:
         if output is not None or form is not None:
@@ -96,20 +73,20 @@ def rank(*, out: Path, output: Path | None, form: str | None, site: Path | None,
         say(f"wrote {output}: {summary(found)}")
 
 
-@leaderboard_group.command("add", short_help="Verify runs from elsewhere and add them.")
+@click.command("add")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FOLDER...")
 @allow_option
 @request_options(DataRequest, only=["source", "questions"])
 @out_option
 @home_option
-def add(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
+def add_command(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
     """Compute run folders from elsewhere again, as verify does, and copy them to the runs of --out.
 
     A run that is not what it claims is refused with the values that differ (exit 1). One that cannot be computed again,
     because it was imported or names code that is not allowed, is added as not verified.
     """
-    from repoeval_bench.analysis.adding import add_run, check_folders
-    from repoeval_bench.report.leaderboard import verification_words
+    from repoeval_bench.plugins.lab.adding import add_run, check_folders
+    from repoeval_bench.plugins.lab.report.leaderboard import verification_words
 
     check_folders(folders)
     for folder in folders:
@@ -118,9 +95,9 @@ def add(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
 
 
 def _write_site(results: Path, folder: Path, updates: Path | None) -> None:
+    from repoeval_bench.plugins.lab.report.leaderboard import summary
+    from repoeval_bench.plugins.lab.report.site import write_site
     from repoeval_bench.report.html.assets import check_page
-    from repoeval_bench.report.html.site import write_site
-    from repoeval_bench.report.leaderboard import summary
 
     check_page("--site")
     found = leaderboard(results, apart=True)
@@ -129,8 +106,8 @@ def _write_site(results: Path, folder: Path, updates: Path | None) -> None:
 
 
 def _content(found: Leaderboard, form: str) -> str:
+    from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables
     from repoeval_bench.report.formats import markdown
-    from repoeval_bench.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables
 
     if form == "json":
         return json.dumps(leaderboard_records(found), indent=2, ensure_ascii=False) + "\n"

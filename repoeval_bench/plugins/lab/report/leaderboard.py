@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.leaderboard import BESIDE, Board, Entry, Leaderboard
 from repoeval_bench.core.words import count, plural
+from repoeval_bench.plugins.lab.leaderboard import BESIDE, Board, Entry, Leaderboard
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command

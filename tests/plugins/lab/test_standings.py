@@ -7,13 +7,13 @@ import json
 import pytest
 
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.leaderboard import leaderboard
-from repoeval_bench.analysis.stability import read_updates
-from repoeval_bench.analysis.standings import agreements, standings
 from repoeval_bench.chunkers.tools.sizes import chunker_name
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import BUDGETS
-from repoeval_bench.report.standings import standing_csvs, standing_record
+from repoeval_bench.plugins.lab.leaderboard import leaderboard
+from repoeval_bench.plugins.lab.report.standings import standing_csvs, standing_record
+from repoeval_bench.plugins.lab.stability import read_updates
+from repoeval_bench.plugins.lab.standings import agreements, standings
 from support.runs import write_run
 
 SPREAD = (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)
@@ -168,7 +168,7 @@ def test_a_chunker_is_called_by_what_is_not_its_size(spec, name):
 
 
 def printed(*rows, language="python"):
-    """Lines of `chunk-stats --against --json`: spec, pair of versions, nws, nws embedded again."""
+    """Lines of `lab stability --json`: spec, pair of versions, nws, nws embedded again."""
     lines = [
         {"spec": spec, "nws": nws, "new_nws": again, "texts": 3}
         | {

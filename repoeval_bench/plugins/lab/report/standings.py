@@ -14,8 +14,8 @@ from repoeval_bench.report.text import full_outcome_name, heading, outcome_name,
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice, Comparison
-    from repoeval_bench.analysis.stability import Updates
-    from repoeval_bench.analysis.standings import Agreement, SizeEffect, Standing
+    from repoeval_bench.plugins.lab.stability import Updates
+    from repoeval_bench.plugins.lab.standings import Agreement, SizeEffect, Standing
 
 
 def best_table(found: Sequence[Standing]) -> Table:

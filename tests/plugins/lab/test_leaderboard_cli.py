@@ -55,7 +55,7 @@ def test_every_format(results, tmp_path):
     """By the file's ending or by --format; all hold the same ranks, and name what is not ranked."""
     text, table, data = (tmp_path / f"board.{end}" for end in ("md", "csv", "json"))
     for path in (text, table, data):
-        done = bench("leaderboard", "--out", results, "-o", path)
+        done = bench("lab", "leaderboard", "--out", results, "-o", path)
         assert (done.code, done.out) == (0, ""), done.err
         assert "5 runs on 2 boards; 1 folder not ranked" in done.err
     boards = json.loads(data.read_text())["boards"]
@@ -76,37 +76,41 @@ def test_every_format(results, tmp_path):
         ("3", "run0"),
     ]
     assert "not ranked: half" in text.read_text()
-    assert bench("leaderboard", "--out", results, "--format", "csv").out == table.read_text()
+    assert bench("lab", "leaderboard", "--out", results, "--format", "csv").out == table.read_text()
 
 
 def test_a_table_where_nothing_is_asked_for(results):
     """One table a protocol, and the counts in the last line."""
-    done = bench("leaderboard", "--out", results)
+    done = bench("lab", "leaderboard", "--out", results)
     assert done.code == 0, done.err
     assert done.out.count("95 % CI") >= 4
     assert done.out.splitlines()[-1] == "5 runs on 2 boards; 1 folder not ranked"
 
 
 def test_mistakes_end_in_one_sentence(results, tmp_path):
-    assert "say with --format" in one_sentence(bench("leaderboard", "--out", results, "-o", tmp_path / "board.pdf"), 2)
-    assert "is not a folder" in one_sentence(bench("leaderboard", "--out", tmp_path / "none"), 2)
+    assert "say with --format" in one_sentence(
+        bench("lab", "leaderboard", "--out", results, "-o", tmp_path / "board.pdf"), 2
+    )
+    assert "is not a folder" in one_sentence(bench("lab", "leaderboard", "--out", tmp_path / "none"), 2)
     (tmp_path / "file").write_text("")
     assert "choose another file" in one_sentence(
-        bench("leaderboard", "--out", results, "-o", tmp_path / "file" / "board.md"), 2
+        bench("lab", "leaderboard", "--out", results, "-o", tmp_path / "file" / "board.md"), 2
     )
-    assert "--site FOLDER" in one_sentence(bench("leaderboard", "--out", results, "-o", tmp_path / "board.html"), 2)
+    assert "--site FOLDER" in one_sentence(
+        bench("lab", "leaderboard", "--out", results, "-o", tmp_path / "board.html"), 2
+    )
     assert "leave out --output" in one_sentence(
-        bench("leaderboard", "--out", results, "--site", tmp_path / "site", "-o", tmp_path / "board.md"), 2
+        bench("lab", "leaderboard", "--out", results, "--site", tmp_path / "site", "-o", tmp_path / "board.md"), 2
     )
     assert "choose another folder with --site" in one_sentence(
-        bench("leaderboard", "--out", results, "--site", tmp_path / "file" / "site"), 2
+        bench("lab", "leaderboard", "--out", results, "--site", tmp_path / "file" / "site"), 2
     )
 
 
 @pytest.mark.slow
 def test_the_pages_in_a_browser(results, tmp_path):
     """No error, no request, no foreign script, no text cut off on a phone, no accessibility fault; columns sort."""
-    done = bench("leaderboard", "--out", results, "--site", tmp_path / "site")
+    done = bench("lab", "leaderboard", "--out", results, "--site", tmp_path / "site")
     assert done.code == 0, done.err
     pages = sorted((tmp_path / "site").glob("*.html"))
     assert [page.name.rpartition("-")[0] for page in pages] == ["", "made-dense-minilm"]

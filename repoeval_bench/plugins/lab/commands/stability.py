@@ -1,0 +1,54 @@
+"""`lab stability`: which share of a new version of some code must be embedded again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.cli.console import print_table
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.options import say
+from repoeval_bench.core.errors import OR_SKIP, of_each
+from repoeval_bench.core.words import count
+from repoeval_bench.dataset.build.plain import read_code
+from repoeval_bench.plugins.lab.report.stability import stability_table
+from repoeval_bench.plugins.lab.stability import stability
+from repoeval_bench.runs.problems import check_distinct
+
+
+@click.command("stability")
+@click.argument("old")
+@click.argument("new")
+@click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
+@click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")
+def stability_command(*, old: str, new: str, specs: tuple[str, ...], skip_errors: bool, as_json: bool) -> None:
+    """Count which texts of NEW are not in OLD, with their characters and tokens.
+
+    Each is a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION.
+    """
+    made = of_each(make_chunker, specs or ("ast",))
+    check_distinct(made)
+    before, after = (read_code(source, say) for source in (old, new))
+    if before.kind != after.kind:
+        say(f"note: {before.name} is a {before.kind} and {after.name} a {after.kind}, which can hold other files")
+    found = [stability(chunker, before.files, after.files, skip_errors=skip_errors) for chunker in made]
+    for each in found:
+        for code, skipped in zip((before, after), each.skipped, strict=True):
+            if skipped:
+                first = skipped[0].removesuffix(OR_SKIP)
+                files = f"{count(len(skipped), 'file')} of {code.name}"
+                say(f"skipped: {files} that {each.spec} failed on; the first: {first}")
+    if not as_json:
+        print_table(stability_table(found))
+        return
+    versions = {
+        role: {"name": code.name, "fingerprint": code.fingerprint, "language": code.language}
+        for role, code in (("old", before), ("new", after))
+    }
+    for each in found:
+        shares = {"share": each.share, "nws_share": each.nws_share, "tokens_share": each.tokens_share}
+        echo(json.dumps(versions | asdict(each) | shares, ensure_ascii=False))

@@ -1,0 +1,1 @@
+"""What this leaf found, as tables, plots and pages."""
