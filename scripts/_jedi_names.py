@@ -16,11 +16,11 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import Definition
 from repoeval_bench.dataset.build.uses import TaskUses
-from repoeval_bench.dataset.uses.resolver import Resolver
+from repoeval_bench.references.resolver import Resolver
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.dataset.uses.definitions import Definitions
+    from repoeval_bench.references.definitions import Definitions
 
 
 class _InOrder(frozenset[Any]):

@@ -20,7 +20,7 @@ from repoeval_bench.core.files import write_atomic
 from repoeval_bench.dataset.index import uses_name
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import LEVELS
-from repoeval_bench.dataset.uses.table import Uses, dump_uses
+from repoeval_bench.dataset.uses_table import Uses, dump_uses
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark

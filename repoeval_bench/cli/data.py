@@ -190,7 +190,7 @@ def _levels(content: PackFile) -> Table:
 
 def _names(content: PackFile) -> Table:
     """How the names in the tasks' lines resolved, by tier, and why others did not."""
-    from repoeval_bench.dataset.uses.steps import DEEPEST, MOST
+    from repoeval_bench.references.steps import DEEPEST, MOST
 
     rows = [
         (

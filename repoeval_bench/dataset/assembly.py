@@ -18,7 +18,7 @@ from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset import repoeval
-from repoeval_bench.dataset.uses.table import dump_uses
+from repoeval_bench.dataset.uses_table import dump_uses
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.trees import Tree

@@ -17,7 +17,7 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.repoeval import FUNCTION, Combination
-from repoeval_bench.dataset.uses.table import Uses, read_uses
+from repoeval_bench.dataset.uses_table import Uses, read_uses
 
 
 @dataclass(frozen=True, slots=True)

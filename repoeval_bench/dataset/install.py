@@ -21,7 +21,7 @@ from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.index import used_definitions
 from repoeval_bench.dataset.repoeval import EXTENSIONS, Combination, parse_tasks
 from repoeval_bench.dataset.sources import SetFacts, Source
-from repoeval_bench.dataset.uses.table import Uses, read_uses
+from repoeval_bench.dataset.uses_table import Uses, read_uses
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from repoeval_bench.dataset.trees import read_trees
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.install import InstalledSet
-    from repoeval_bench.dataset.uses.table import Uses
+    from repoeval_bench.dataset.uses_table import Uses
 
 
 def load_benchmark(

@@ -20,7 +20,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, segments
 from repoeval_bench.dataset.build.sampling import Candidate
-from repoeval_bench.dataset.uses.common_names import COMMON
+from repoeval_bench.references.common_names import COMMON
 
 if TYPE_CHECKING:
     from repoeval_bench.core.languages import Language

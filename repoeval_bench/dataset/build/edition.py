@@ -42,7 +42,7 @@ from repoeval_bench.dataset.shipped import (
 )
 from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.trees import read_tree
-from repoeval_bench.dataset.uses.table import dump_uses
+from repoeval_bench.dataset.uses_table import dump_uses
 
 LEVEL = FUNCTION.name
 """The level that ships."""

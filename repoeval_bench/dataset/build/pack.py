@@ -35,7 +35,7 @@ from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, Pack
 from repoeval_bench.dataset.repoeval import LEVELS, Combination, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
 from repoeval_bench.dataset.trees import decode
-from repoeval_bench.dataset.uses.table import dump_uses
+from repoeval_bench.dataset.uses_table import dump_uses
 
 RULES_VERSION = 1
 """Of the rules by which files and tasks are taken; another one gives other packs."""

@@ -18,11 +18,11 @@ from repoeval_bench.core.uses import TIERS, Tier
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import PackUses
 from repoeval_bench.dataset.trees import read_tree
-from repoeval_bench.dataset.uses.resolver import Resolver
-from repoeval_bench.dataset.uses.steps import DEEPEST, MOST
+from repoeval_bench.references.resolver import Resolver
+from repoeval_bench.references.steps import DEEPEST, MOST
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.uses.table import Uses
+    from repoeval_bench.dataset.uses_table import Uses
 
 
 @dataclass(slots=True, kw_only=True)

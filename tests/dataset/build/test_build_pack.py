@@ -18,8 +18,8 @@ from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, tokens_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
-from repoeval_bench.dataset.uses.steps import TooManyStepsError
 from repoeval_bench.protocols.uses import with_used
+from repoeval_bench.references.steps import TooManyStepsError
 from support.codebase import ASIDE, CODE, LEFT_OUT, commit, write_code
 
 
@@ -391,7 +391,7 @@ def test_a_file_is_read_once_for_all_candidates_in_it(tmp_path, monkeypatch):
 
 
 def test_tasks_of_too_many_steps_are_counted_as_unread(code, tmp_path, monkeypatch):
-    monkeypatch.setattr("repoeval_bench.dataset.uses.steps.Steps.take", too_many)
+    monkeypatch.setattr("repoeval_bench.references.steps.Steps.take", too_many)
     said = []
     pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p", notify=said.append)
     unread = sum(each.uses.unread for each in pack.content.levels.values())

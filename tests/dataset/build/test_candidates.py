@@ -9,7 +9,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, part_of, take_turns
-from repoeval_bench.dataset.uses.common_names import COMMON
+from repoeval_bench.references.common_names import COMMON
 
 
 def look(path, text):

@@ -1,0 +1,9 @@
+"""Resolve names in source files to the definitions they refer to; nothing is imported or run.
+
+Sources in, references out: `resolver.Resolver` takes a repository's files and, for a span of lines of one of them,
+gives the definitions that it uses. This room knows no benchmark, task or prompt.
+
+`resolver` asks in order of trust: `scip`, then `python_names` (`python_scopes` and `python_bindings` read a file,
+`python_modules` follow imports, `python_types` and `python_members` infer) or, for other languages, `by_name` with
+`imports`.
+"""

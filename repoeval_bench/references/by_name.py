@@ -1,0 +1,250 @@
+"""The names on some lines in the languages other than Python: led to definitions by name, scope and imports.
+
+What a name is looked up in is led to by light types: `ScriptPlaces` knows those of JavaScript and TypeScript, and
+`StaticPlaces` those of the others. What is called on a value of unknown type is `dynamic`, and its name alone may tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import GrammarError
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import KINDS, Definition, Kind
+from repoeval_bench.references.python_names import Found
+from repoeval_bench.references.script_places import ScriptPlaces
+from repoeval_bench.references.static_nodes import OWN, called_with
+from repoeval_bench.references.steps import DEEPEST, Steps, TooManyStepsError
+from repoeval_bench.references.tree_names import IDENTIFIERS, is_bound, is_macro, receiver_of, text_of
+from repoeval_bench.references.visible_names import STANDARD, VisibleNames
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.core.languages import Language
+    from repoeval_bench.references.python_modules import Reason
+    from repoeval_bench.references.static_types import Members
+
+_TYPED = 2_000
+"""Characters of a line up to which its names are looked at by type: a longer one can be nested as deeply as it is long,
+and each step up a tree begins at its root."""
+_ABOVE = frozenset({"super", "base"})
+_CAN_BE: Mapping[tuple[str, bool], frozenset[Kind]] = {
+    ("javascript", True): frozenset({"method", "attribute", "function"}),  # a function can be one of a module
+    ("javascript", False): frozenset({"function", "class", "variable"}),
+    ("java", False): frozenset({"class", "attribute"}),  # an enumerator has no object in a `case`
+}
+"""(family, whether a name is looked up in something) -> the kinds that it can be of by its name alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """A name with what it is looked up in ("" where nothing), its place, and whether it is bound or a macro right here.
+
+    `typed` is what it means by its type in JavaScript and TypeScript; None where that is not a definition of the
+    repository, such as a key of an object. In the other languages `members` are what it is of what it is looked up in,
+    if `inside`. `kind`: what the grammar calls it. `elsewhere`: no local is meant, though one has the name.
+    `arguments`: how many it is called with.
+    """
+
+    name: str
+    receiver: str
+    line: int
+    column: int
+    binds: bool
+    macro: bool
+    typed: tuple[Definition, ...] | None
+    inside: bool
+    members: Members
+    kind: str
+    elsewhere: bool
+    arguments: int | None
+
+
+def _query(language: Language) -> str:
+    return "[" + " ".join(f"({kind})" for kind in IDENTIFIERS[language.name]) + "] @name"
+
+
+class ByName(VisibleNames):
+    """The names in the files of a repository that are in one of the families."""
+
+    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
+        super().__init__(files, steps)
+        self._types = ScriptPlaces(self._trees)
+        self._locals: dict[tuple[str, LineSpan], frozenset[str] | None] = {}
+
+    def names_in(self, path: str, lines: LineSpan) -> list[Found] | None:
+        """Every name on these lines in order; None where the file's grammar is not installed."""
+        self._static.begin()
+        self._trees.begin()
+        uses = self._uses(path, lines)
+        if uses is None:
+            return None
+        here, local = uses
+        return [self._resolve(path, lines, use, local) for use in here]
+
+    def _uses(self, path: str, lines: LineSpan) -> tuple[list[_Use], frozenset[str]] | None:
+        """(the names on the lines, the names that the functions around them bind)."""
+        language = self._language[path]
+        around = [
+            each.lines
+            for each in self.defined(path)
+            if each.kind in ("function", "method") and each.lines.overlaps(lines)
+        ]
+        wanted = LineSpan(min([lines.start, *(e.start for e in around)]), max([lines.end, *(e.end for e in around)]))
+        query = _query(language)
+        found: list[_Use] = []
+        local = {each.name for each in self.defined(path) if lines.contains(each.lines) and lines != each.lines}
+        file = self._files[path]
+        try:
+            parsed = self._trees.of(path)
+            local |= self._bound_on(path, wanted)
+            for match in parsed.matches(query, lines):
+                (node,) = match["name"]
+                at = parsed.span(node)
+                if at.start in lines:
+                    line = file.chars_of(at)
+                    column = parsed.chars(node).start - line.start
+                    found.append(self._use(path, lines, node, (at.start, column), typed=len(line) <= _TYPED))
+        except GrammarError:
+            return None
+        return found, frozenset(local)
+
+    def _bound_on(self, path: str, lines: LineSpan) -> frozenset[str]:
+        """The names that are bound on some lines: of a function, which many tasks are in, they are read once."""
+        if (path, lines) not in self._locals:
+            parsed = self._trees.of(path)
+            found: frozenset[str] | None = None
+            if not parsed.is_deeper(DEEPEST, lines):
+                names = (match["name"][0] for match in parsed.matches(_query(self._language[path]), lines))
+                found = frozenset(parsed.text(each) for each in names if not receiver_of(each) and is_bound(each))
+            self._locals[path, lines] = found
+        bound = self._locals[path, lines]
+        if bound is None:
+            raise TooManyStepsError
+        return bound
+
+    def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int], *, typed: bool) -> _Use:
+        receiver = text_of(receiver_of(node))
+        scripted = self.family(path) == "javascript"
+        types = self._typed(path, lines, node) if typed and scripted else ()
+        inside, members = self._static.named(path, node) if typed and not scripted else (bool(receiver), ())
+        binds = not receiver and is_bound(node)
+        line, column = place
+        return _Use(
+            name=text_of(node),
+            receiver=receiver,
+            line=line,
+            column=column,
+            binds=binds,
+            macro=is_macro(node),
+            typed=types,
+            inside=inside,
+            members=members,
+            kind=node.type,
+            elsewhere=not scripted and self._is_elsewhere(node, self.family(path) or ""),
+            arguments=None if scripted else called_with(node),
+        )
+
+    def _is_elsewhere(self, node: Node, family: str) -> bool:
+        """Whether a name is that of a type of C or C++, or called before a local has it: in Java no local is called."""
+        if family == "java" and called_with(node) is not None:
+            return True
+        called = node.parent is not None and node.parent.child_by_field_name("function") == node
+        if not called:
+            return (family, node.type) == ("c", "type_identifier")
+        return self._static.bindings.of(node, text_of(node)) is None
+
+    def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
+        """What a name means by its type, other than what is defined on the lines; none where it may be several.
+
+        None where nothing that it may mean is a definition, or all of it is on the lines.
+        """
+        places = {
+            (where, self._trees.of(where).span(each).start, text_of(each))
+            for where, each in self._types.named(path, node)
+        }
+        parsed = ((where, self._parsed_at(where, line, name)) for where, line, name in sorted(places))
+        kept = [(where, each) for where, each in parsed if each and (where != path or not lines.contains(each.lines))]
+        found = self._best(kept)
+        return found if len(found) == 1 else () if found or not places else None
+
+    def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> Found:
+        family = self.family(path) or ""
+        found: Sequence[tuple[str, Parsed]] = ()
+        reason: Reason | None = None
+        if use.macro:  # a crate's macros are seen in all of it, and only where one is called
+            found = [each for each in self._named.get((family, use.name), ()) if each[1].form == "macro"]
+            found, reason = (found, None) if len(found) == 1 else ((), "unresolved" if found else "builtin")
+        elif use.inside or use.receiver:
+            found, reason = self._looked_up(path, lines, use, local)
+        elif use.binds or (use.name in local and not use.elsewhere):
+            return Found(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
+        else:
+            found, reason = self.bare(path, lines, use.name)
+            found = [each for each in found if family != "rust" or each[1].form != "macro"]
+            found = self.fitting(found, use.arguments) if family in ("java", "csharp") else found
+        kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
+        if not kept and reason in ("dynamic", "unresolved"):
+            kept = use.typed or ()
+            # What a class of JavaScript does not declare is set on `this`, and is not a member of another class.
+            known = use.typed is None or (use.receiver == "this" and family == "javascript")
+            reason = None if known else reason
+        if use.kind == "namespace_identifier" and not (kept and kept[0].kind == "class"):
+            return Found(name=use.name, line=use.line, column=use.column)
+        kinds = _CAN_BE.get((family, bool(use.receiver)), KINDS)
+        return Found(
+            name=use.name,
+            line=use.line,
+            column=use.column,
+            definitions=kept,
+            reason=None if kept else reason,
+            kinds=kinds,
+        )
+
+    def _looked_up(
+        self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]
+    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        """What a name is of what it is looked up in."""
+        family = self.family(path) or ""
+        if use.inside and (use.members or use.members is None):
+            return use.members or (), None if use.members else "third party"
+        if use.receiver in OWN[family]:
+            above = use.receiver in _ABOVE and family != "rust"
+            found = () if use.typed and above else self._own(path, lines, use.name, above=above)
+            return found, None if found else "unresolved"
+        plain = use.receiver.replace("::", ".").split(".")
+        if plain[0] in STANDARD.get(family, ()):
+            return (), "builtin"
+        if family == "c" and self._namespaces.issuperset(plain):
+            return self._of_type(path, family, plain[-1], use.name) or self.bare(path, lines, use.name)[0], None
+        head = re.split(r"\W+", use.receiver)[0]
+        if head in local or not all(map(str.isidentifier, plain)):
+            return (), "dynamic"
+        return self._of_receiver(path, family, plain, use.name)
+
+    def _of_receiver(
+        self, path: str, family: str, steps: Sequence[str], name: str
+    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+        for each in self._imports.of(path, family):
+            if each.name == steps[0] and len(steps) == 1:
+                if not each.files:
+                    return (), "third party"
+                if each.original is None:
+                    found = self._in_files(each.files, name, name, family, 0)
+                    return found, None if found else "unresolved"
+        if family == "rust" and steps[1:]:
+            classes, reason = self.types(path, steps)
+            members = self._of_classes(classes, family, name)
+            return members, None if members else reason or "dynamic"
+        if family == "java" and (named := self.of_module(path, steps, name)[0]):
+            return named, None
+        if members := self._of_type(path, family, steps[-1], name):
+            return members, None
+        _, reason = self.bare(path, LineSpan(0, 0), steps[-1])
+        return (), reason if reason == "third party" else "dynamic"

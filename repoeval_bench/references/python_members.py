@@ -1,0 +1,130 @@
+"""What an attribute of a value denotes: the order in which classes, their bases and metaclasses are looked through."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.python_modules import Modules, Name, Outside, Package, Target
+from repoeval_bench.references.python_values import Class, Instance, Items, Routine, Type
+
+if TYPE_CHECKING:
+    from repoeval_bench.references.python_scopes import Bound, Scope
+
+
+class Members:
+    """The attributes of values; `infer` gives the types of an expression in a scope, `cut` hears what goes without."""
+
+    def __init__(
+        self,
+        modules: Modules,
+        infer: Callable[[ast.expr, Scope], tuple[Type, ...]],
+        hole: tuple[str, LineSpan] | None,
+        cut: Callable[[], None],
+    ) -> None:
+        self._modules, self._infer, self._hole, self._cut = modules, infer, hole, cut
+        self._ordering: set[Scope] = set()
+        self._orders: dict[Scope, list[Scope | Outside]] = {}
+        self._named: dict[Scope, list[Scope | Outside]] = {}
+
+    def of(self, of: Type, name: str) -> Target | None:
+        """What an attribute of a value denotes; None where its type says nothing."""
+        match of:
+            case Outside():
+                return of
+            case Package():
+                return self._modules.attribute(of, name) or Outside("unresolved")
+            case Items() | Routine():
+                return Outside("builtin")
+            case Class() | Instance():
+                return self._of_class(of, name)
+
+    def _of_class(self, of: Class | Instance, name: str) -> Target | None:
+        order = self.bases(of.scope)
+        outside: Outside | None = None
+        in_hole: Name | None = None
+        for each in order[1:] if isinstance(of, Instance) and of.above else order:
+            self._modules.steps.take()
+            if isinstance(each, Outside):
+                outside = outside or each
+            elif sites := (*each.names.get(name, ()), *(site for _, site in each.members.get(name, ()))):
+                if imported := next((site.imported for site in sites if site.imported), None):
+                    return self._modules.follow(imported, each)
+                if not all(self._in_hole(each, site) for site in sites):
+                    return Name(each, name)
+                # It is written in the hole: a base may define it, and else it tells the type.
+                in_hole = in_hole or Name(each, name)
+            elif "__getattr__" in each.names:
+                outside = outside or Outside("dynamic")
+        if in_hole is None and isinstance(of, Class) and (found := self._of_metaclass(order, name)):
+            return found
+        known = name.startswith("__") and name.endswith("__")
+        return in_hole or outside or Outside("builtin" if known else "unresolved")
+
+    def _of_metaclass(self, order: Iterable[Scope | Outside], name: str) -> Target | None:
+        """What a class has of the class that it is an instance of; None where it has none of this repository."""
+        for each in order:
+            if isinstance(each, Outside) or not isinstance(each.node, ast.ClassDef) or each.parent is None:
+                continue
+            for word in each.node.keywords:
+                for meta in self._infer(word.value, each.parent) if word.arg == "metaclass" else ():
+                    found = self._of_class(Instance(meta.scope), name) if isinstance(meta, Class) else None
+                    if isinstance(found, Name):
+                        return found
+        return None
+
+    def _in_hole(self, scope: Scope, site: Bound) -> bool:
+        hole = self._hole
+        return hole is not None and scope.module.file.path == hole[0] and site.inside(hole[1])
+
+    def bases(self, scope: Scope) -> list[Scope | Outside]:
+        """A class and what it inherits from, in the order in which names are looked up."""
+        if scope not in self._orders:
+            self._orders[scope] = [scope]  # what a class that inherits from itself has more is not known
+            self._ordering.add(scope)
+            self._orders[scope] = self._order(scope)
+            self._ordering.discard(scope)
+        elif scope in self._ordering:
+            self._cut()
+        return self._orders[scope]
+
+    def _order(self, scope: Scope) -> list[Scope | Outside]:
+        """Depth first, of what is met twice the last: the order of Python for all but odd hierarchies.
+
+        So it is found from its end, each class once, and by a stack: a hierarchy may be deeper than Python's.
+        """
+        last: dict[Scope | Outside, None] = {}
+        opened = {scope}
+        stack = [(scope, iter(self._above(scope)[::-1]))]
+        while stack:
+            of, above = stack[-1]
+            self._modules.steps.take()
+            base = next(above, None)
+            if base is None:
+                stack.pop()
+                last.setdefault(of)
+            elif isinstance(base, Outside) or base in opened:  # a class that inherits from itself comes last
+                last.setdefault(base)
+            else:
+                opened.add(base)
+                stack.append((base, iter(self._above(base)[::-1])))
+        return [*last][::-1]
+
+    def _above(self, scope: Scope) -> list[Scope | Outside]:
+        """What a class names as its bases."""
+        if scope not in self._named:
+            self._named[scope] = [*self._bases_of(scope)]
+        return self._named[scope]
+
+    def _bases_of(self, scope: Scope) -> Iterator[Scope | Outside]:
+        node = scope.node
+        if not isinstance(node, ast.ClassDef) or scope.parent is None:
+            return
+        for base in node.bases:
+            for each in self._infer(base.value if isinstance(base, ast.Subscript) else base, scope.parent):
+                if isinstance(each, Class):
+                    yield each.scope
+                elif isinstance(each, Outside):
+                    yield each

@@ -1,0 +1,214 @@
+"""The Python files of a repository as modules: which file an import means, and what it then names.
+
+Imports and re-exports are followed to the end; a cycle ends where it began.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.references.python_exports import Exports, exports
+from repoeval_bench.references.python_scopes import Imported, Module, Scope
+
+if TYPE_CHECKING:
+    from repoeval_bench.references.steps import Steps
+
+Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
+"""Why a name leads to no definition: Python's own, another package's, known at run time alone, or not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A module or package of the repository, by its path without `.py` or `/__init__.py`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Something that is not of the repository, or not known."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name bound in a scope: its sites are the scope's `names` and, in a class, `members`."""
+
+    scope: Scope
+    name: str
+
+
+Target = Name | Package | Outside
+
+BUILTINS = frozenset(dir(builtins))
+
+_FARTHEST = 64
+"""Imports one behind another that are followed; nobody gives a name on so often."""
+_Tried = dict[tuple[Package, str], Target | None]
+"""What a module has under a name, as far as it is known; None where it is being asked for, or has nothing."""
+
+
+def is_python(path: str) -> bool:
+    """Whether a file is Python, by its name."""
+    return path.endswith((".py", ".pyi"))
+
+
+class Modules:
+    """The modules of one repository, read from its files on first use."""
+
+    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
+        self.steps = steps
+        self._files = {file.path: file for file in files if is_python(file.path)}
+        self._modules: dict[str, Module | None] = {}
+        self._exports: dict[Module, Exports] = {}
+        self._by_package: dict[str, str] = {}
+        for path in sorted(self._files, key=lambda path: (path.endswith(".py"), path)):
+            self._by_package[_package(path)] = path
+        self._folders = {package[:at] for package in self._by_package for at in _slashes(package)}
+        self._by_tail: Mapping[str, list[str]] = defaultdict(list)
+        for package in (*self._by_package, *self._folders):
+            self._by_tail[package.rpartition("/")[2]].append(package)
+
+    def of_file(self, path: str) -> Module | None:
+        """The module of a file; None where it is not valid Python 3, or not Python."""
+        if path not in self._modules:
+            file = self._files.get(path)
+            self._modules[path] = Module.of(file) if file else None
+        return self._modules[path]
+
+    def all_modules(self) -> Iterable[Module]:
+        """Every module that can be read."""
+        return (module for path in self._files if (module := self.of_file(path)))
+
+    def module(self, package: Package) -> Module | None:
+        """The file of a module, or of a package's `__init__`; None for a folder without one."""
+        path = self._by_package.get(package.path)
+        return self.of_file(path) if path else None
+
+    def follow(self, found: Imported, scope: Scope) -> Target:
+        """What an import in a scope names in the end."""
+        return self._follow(found, scope, {}, 0)
+
+    def attribute(self, package: Package, name: str) -> Target | None:
+        """What a module has under a name: its own, what it imports, or a module in its folder; None where nothing."""
+        return self._attribute(package, name, {}, 0)
+
+    def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
+        """What a name means in a scope, by Python's rule; each once where it is imported in several ways."""
+        around: Scope | None = scope
+        while around is not None:
+            # A class's names are not seen from its methods.
+            if (around is scope or around.kind != "class") and (found := self._in_scope(name, around, {}, 0)):
+                return found
+            around = around.parent
+        return (Outside("builtin" if name in BUILTINS or name.startswith("__") else "unresolved"),)
+
+    def _in_scope(self, name: str, scope: Scope, tried: _Tried, depth: int) -> tuple[Target, ...]:
+        self.steps.take()
+        sites = scope.names.get(name, ())
+        found = [self._follow(site.imported, scope, tried, depth) for site in sites if site.imported]
+        if any(not site.imported for site in sites):
+            found.append(Name(scope, name))
+        inside = [each for each in dict.fromkeys(found) if not isinstance(each, Outside)]
+        if found:
+            return tuple(inside or found[:1])
+        for star in scope.stars:
+            target = self._follow(star, scope, tried, depth)
+            if isinstance(target, Package) and self._gives(target, name):
+                reached = self._attribute(target, name, tried, depth)
+                if reached is not None:
+                    return (reached,)
+        return ()
+
+    def _gives(self, package: Package, name: str) -> bool:
+        """Whether a star import of a module or folder may give a name."""
+        module = self.module(package)
+        if module is None:
+            return not name.startswith("_")
+        if module not in self._exports:
+            self._exports[module] = exports(module.tree)
+        return name in self._exports[module]
+
+    def _attribute(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
+        if depth > _FARTHEST:
+            return None
+        if (package, name) not in tried:  # many ways may lead to one module
+            tried[package, name] = None
+            tried[package, name] = self._looked_up(package, name, tried, depth + 1)
+        return tried[package, name]
+
+    def _looked_up(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
+        module = self.module(package)
+        if module is not None and (found := self._in_scope(name, module.top, tried, depth)):
+            inner = Package(f"{package.path}/{name}".lstrip("/"))
+            # `from . import name` in the package itself names the module.
+            return inner if isinstance(found[0], Outside) and self._exists(inner) else found[0]
+        inner = Package(f"{package.path}/{name}".lstrip("/"))
+        if self._exists(inner):
+            return inner
+        if module is not None and "__getattr__" in module.top.names:
+            return Outside("dynamic")
+        return None
+
+    def _follow(self, found: Imported, scope: Scope, tried: _Tried, depth: int) -> Target:
+        package = self.find(found.module, found.level, scope.module.file.path)
+        if isinstance(package, Outside) or found.name in (None, "*"):
+            return package
+        return self._attribute(package, found.name or "", tried, depth) or Outside("unresolved")
+
+    def find(self, module: str, level: int, importer: str) -> Package | Outside:
+        """The module that an import statement names, seen from the file `importer`."""
+        folders = importer.split("/")[:-1]
+        steps = module.split(".") if module else []
+        if level:
+            if level - 1 > len(folders):
+                return Outside("unresolved")
+            found = Package("/".join([*folders[: len(folders) - level + 1], *steps]))
+            return found if self._exists(found) or not found.path else Outside("unresolved")
+        for root in self._roots(steps[0], folders):
+            found = Package("/".join([*root, *steps]))
+            if self._exists(found):
+                return found
+        if self._roots(steps[0], folders):
+            return Outside("unresolved")
+        return Outside("builtin" if steps[0] in sys.stdlib_module_names else "third party")
+
+    def _roots(self, first: str, folders: list[str]) -> list[list[str]]:
+        """The folders that hold a module or package of this name and may be on the path, the likeliest first.
+
+        The top and `src`; then the importer's own folder and those around it, the nearest first, but not
+        inside a package; then any other folder that is not a package.
+        """
+        holding = [package.split("/")[:-1] for package in self._by_tail.get(first, ())]
+        if first in sys.stdlib_module_names:
+            holding = [root for root in holding if root in ([], ["src"])]
+
+        def rank(root: list[str]) -> tuple[int, int, list[str]]:
+            if root in ([], ["src"], ["lib"]):
+                return (0, len(root), root)
+            around = folders[: len(root)] == root
+            return (1 if around else 2, -len(root) if around else len(root), root)
+
+        return sorted((root for root in holding if not self._is_package(root)), key=rank)
+
+    def _is_package(self, folders: list[str]) -> bool:
+        return self._by_package.get("/".join(folders), "").endswith("__init__.py") and bool(folders)
+
+    def _exists(self, package: Package) -> bool:
+        return package.path in self._by_package or package.path in self._folders
+
+
+def _package(path: str) -> str:
+    stem = path.removesuffix("i").removesuffix(".py")
+    return stem.removesuffix("/__init__") if stem != "__init__" else ""
+
+
+def _slashes(package: str) -> Iterable[int]:
+    return (at for at, char in enumerate(package) if char == "/")

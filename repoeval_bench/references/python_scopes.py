@@ -1,0 +1,254 @@
+"""A Python file as scopes: what each name is bound to, and the definitions among the bindings.
+
+Read from the syntax tree alone. Of a file that is not valid Python 3 nothing is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, Literal
+
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import LIMIT, Definition, Kind
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_ROW = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+"""A line as Python counts it."""
+_INSIDE = frozenset({"body", "elt", "key", "value"})
+"""What is read in the scope that a node opens: bodies, and what a comprehension gives."""
+Role = Literal["value", "item", "context", "type", "narrowed", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """`import module` (name None) or `from module import name`; `level` counts the dots of a relative one."""
+
+    module: str
+    name: str | None
+    level: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Bound:
+    """One site that binds a name: a def or class, a parameter, or a target with what it is assigned.
+
+    `role`: the name is the value of `source`, an item of it, what its `with` gives, of the type that it names, or
+    tested to be of that type. `scope` is where `source` is read. `lines` are those of the statement. `local` sites
+    define nothing that others see: targets of comprehensions, caught exceptions, parameters of a lambda, tests.
+    """
+
+    node: ast.AST | None
+    role: Role
+    source: ast.expr | None
+    scope: Scope
+    line: int
+    lines: LineSpan
+    imported: Imported | None = None
+    local: bool = False
+
+    def inside(self, hole: LineSpan) -> bool:
+        """Whether the name is bound on these lines; a class around them is bound above."""
+        return self.line - 1 in hole
+
+
+@dataclass(eq=False, kw_only=True)
+class Scope:
+    """A module, class or function, also a lambda or a comprehension: its names with their sites in the file's order.
+
+    `members` are the attributes of a class's instances: sites of `self.x` in its methods. `elsewhere` has the scope of
+    each name that is declared `global` or `nonlocal`.
+    """
+
+    kind: Literal["module", "class", "function"]
+    name: str
+    parent: Scope | None
+    node: ast.AST | None
+    module: Module
+    names: dict[str, list[Bound]] = field(default_factory=lambda: defaultdict(list))
+    members: dict[str, list[tuple[str, Bound]]] = field(default_factory=lambda: defaultdict(list))
+    stars: list[Imported] = field(default_factory=list)
+    elsewhere: dict[str, Scope] = field(default_factory=dict)
+
+    @property
+    def prefix(self) -> str:
+        """What comes before a name of this scope in a qualified one."""
+        return f"{self.name}." if self.name else ""
+
+
+@dataclass(eq=False)
+class Module:
+    """A file's scopes; `scopes` is a node that has one of its own -> that."""
+
+    file: SourceFile
+    tree: ast.Module
+    scopes: dict[ast.AST, Scope] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, file: SourceFile) -> Module | None:
+        """The module of a file; None where it is not valid for the Python that runs this."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(file.text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        if not file.plain:
+            _in_lines_of(file, tree)
+        module = cls(file, tree)
+        scope = Scope(kind="module", name="", parent=None, node=None, module=module)
+        module.scopes[tree] = scope
+        from repoeval_bench.references.python_bindings import Binder
+
+        Binder(module).bind_all(tree.body, scope)
+        return module
+
+    @property
+    def top(self) -> Scope:
+        """The scope of the module itself."""
+        return self.scopes[self.tree]
+
+    def definition(self, scope: Scope, name: str, hole: LineSpan | None = None) -> Definition | None:
+        """The definition of a name bound in a scope, or of an attribute of a class; None for a local or an import.
+
+        Sites in the hole do not count.
+        """
+        site = self.site(scope, name, hole)
+        if site is None:
+            return None
+        node = site.node
+        kind: Kind
+        if isinstance(node, Function):
+            kind = "method" if scope.kind == "class" else "function"
+        elif isinstance(node, ast.ClassDef):
+            kind = "class"
+        else:
+            kind = "attribute" if scope.kind == "class" else "variable"
+        lines = header(node, self.file) if isinstance(node, Function | ast.ClassDef) else site.lines
+        return Definition(self.file.name, self.cut(lines), scope.prefix + name, kind)
+
+    def sites(self) -> Iterator[tuple[Scope, str, int]]:
+        """(scope, name, line counted from 1) of every site of every name that may be a definition."""
+        for scope in self.scopes.values():
+            for name in dict.fromkeys((*scope.names, *scope.members)):
+                for each in (*scope.names.get(name, ()), *(site for _, site in scope.members.get(name, ()))):
+                    if not (each.imported or each.local):
+                        yield scope, name, each.line
+
+    def around(self, lines: LineSpan) -> Iterator[Definition]:
+        """The functions and methods whose def is above these lines, or on the first, and whose end is not above."""
+        for node, scope in self.scopes.items():
+            if isinstance(node, Function) and scope.parent is not None:
+                first, last = node.lineno - 1, node.end_lineno or node.lineno
+                if first <= lines.start < last and (found := self.definition(scope.parent, node.name)):
+                    yield found
+
+    def site(self, scope: Scope, name: str, hole: LineSpan | None = None) -> Bound | None:
+        """The site that a definition is read from: of a class the first in its body, then in `__init__`, then in any.
+
+        Of several defs of a name the first that is not an overload. None where the name is not a definition.
+        """
+
+        def counts(each: Bound) -> bool:
+            return not (each.imported or each.local) and (hole is None or not each.inside(hole))
+
+        sites = [each for each in scope.names.get(name, ()) if counts(each)]
+        if scope.kind == "function":
+            sites = [each for each in sites if isinstance(each.node, Function | ast.ClassDef)]
+        defs = [each for each in sites if isinstance(each.node, Function)]
+        if defs and len(defs) == len(sites):
+            return next((each for each in defs if not is_overload(each.node)), defs[-1])
+        if sites:
+            return sites[0]
+        members = [(method, each) for method, each in scope.members.get(name, ()) if counts(each)]
+        return next((each for method, each in members if method == "__init__"), members[0][1] if members else None)
+
+    def cut(self, lines: LineSpan) -> LineSpan:
+        """The lines up to the `LIMIT`th that is not blank."""
+        filled = [line for line in lines if self.file.line_text(LineSpan(line, line + 1)).strip()]
+        return LineSpan(lines.start, filled[:LIMIT][-1] + 1) if filled else lines
+
+
+def parts_of(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+    """The nodes in a node, each with the scope that it is read in, where the node itself is read in `scope`.
+
+    Decorators, defaults, annotations, bases and what a comprehension goes through first are read outside.
+    """
+    inner = scope.module.scopes.get(node, scope)
+    for name, value in ast.iter_fields(node):
+        within = inner if name in _INSIDE else scope
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, ast.comprehension):
+                yield each.iter, scope if each is value[0] else inner
+                yield from ((part, inner) for part in (each.target, *each.ifs))
+            elif isinstance(each, ast.AST):
+                yield each, within
+
+
+def _in_lines_of(file: SourceFile, tree: ast.Module) -> None:
+    """Set a tree's positions to the file's lines where more than newlines end them: Python counts newlines alone."""
+    rows = [row.splitlines(keepends=True) for row in _ROW.findall(file.text)]
+    first = [*accumulate(map(len, rows), initial=1)]
+    starts = [[*accumulate((len(part.encode("utf-8", "surrogatepass")) for part in row), initial=0)] for row in rows]
+
+    def moved(row: int, column: int, last: int) -> tuple[int, int]:
+        part = bisect_right(starts[row - 1], max(0, column - last)) - 1
+        return first[row - 1] + part, column - starts[row - 1][part]
+
+    node: Any
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno, node.col_offset = moved(node.lineno, node.col_offset, 0)
+            node.end_lineno, node.end_col_offset = moved(node.end_lineno, node.end_col_offset, 1)
+
+
+def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
+    """Decorators, header and docstring of a def or class."""
+    start = min([node.lineno, *(each.lineno for each in node.decorator_list)]) - 1
+    first = node.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        return LineSpan(start, first.end_lineno or first.lineno)
+    parts: list[Any] = [*getattr(node, "type_params", ())]
+    if isinstance(node, ast.ClassDef):
+        parts += [*node.bases, *(each.value for each in node.keywords)]
+    else:
+        given = node.args
+        parts += [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+        parts += [*given.defaults, *given.kw_defaults, node.returns]
+    line, column = max([(node.lineno, node.col_offset), *((e.end_lineno, e.end_col_offset) for e in parts if e)])
+    # Between the header's last part and its colon there are brackets, commas and comments.
+    for at in range(line, first.lineno + 1):
+        text = file.line_text(LineSpan(at - 1, at)).encode("utf-8", "surrogatepass")[column:]
+        if b":" in text.partition(b"#")[0]:
+            return LineSpan(start, at)
+        column = 0
+    return LineSpan(start, node.lineno)
+
+
+def is_overload(node: ast.AST | None) -> bool:
+    """Whether a def is one of several signatures, whose body follows in another."""
+    return isinstance(node, Function) and any(last_word(each) == "overload" for each in node.decorator_list)
+
+
+def operands(node: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]:
+    """What an operator joins, from left to right: a row of them is nested as deeply as it is long."""
+    ahead = [node]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, ast.BinOp) and isinstance(part.op, operator):
+            ahead += [part.right, part.left]
+        else:
+            yield part
+
+
+def last_word(node: ast.expr) -> str:
+    """The name behind the last dot; empty where there is none."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

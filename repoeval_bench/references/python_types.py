@@ -1,0 +1,400 @@
+"""A light inference of types: from constructors, annotations, returned values and the classes around a method.
+
+Nothing is run. What cannot be told from the source in a few steps has no type here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.python_bindings import decorators, own_name
+from repoeval_bench.references.python_members import Members
+from repoeval_bench.references.python_modules import Modules, Name, Outside, Package, Target
+from repoeval_bench.references.python_scopes import Bound, Function, Scope, last_word, operands
+from repoeval_bench.references.python_values import (
+    GIVES_ITEM,
+    GIVES_ITEMS,
+    HOLDERS,
+    ONE_OF,
+    PROPERTIES,
+    SAME,
+    WRAPPERS,
+    Class,
+    Instance,
+    Items,
+    Routine,
+    Type,
+    class_around,
+    own_nodes,
+)
+
+_DEPTH, _TOO_FAR = 12, "farther"
+"""Steps from one expression to the next; what lies farther is not known."""
+
+
+class Types:
+    """Types of expressions over the modules of one repository, remembered; names bound in the hole do not count."""
+
+    def __init__(self, modules: Modules, hole: tuple[str, LineSpan] | None = None) -> None:
+        self._modules = modules
+        self._members = Members(modules, self.infer, hole, lambda: self._cut.add(_TOO_FAR))
+        self._known: dict[tuple[ast.AST, Scope], tuple[Type, ...]] = {}
+        self._unknown: dict[tuple[ast.AST, Scope], tuple[int, frozenset[object]]] = {}
+        self._busy: set[object] = set()
+        self._cut: set[object] = set()
+
+    def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
+        """What a name means in a scope."""
+        return self._modules.lookup(name, scope)
+
+    def targets(self, node: ast.expr, scope: Scope) -> tuple[Target, ...]:
+        """What a name or an attribute denotes; nothing where its object's type is not known."""
+        if isinstance(node, ast.Name):
+            return self._modules.lookup(node.id, scope)
+        if isinstance(node, ast.Attribute):
+            found = (self._members.of(each, node.attr) for each in self.infer(node.value, scope))
+            return tuple(dict.fromkeys(each for each in found if each is not None))
+        return ()
+
+    def infer(self, node: ast.expr, scope: Scope) -> tuple[Type, ...]:
+        """The types that an expression may have; none where nothing is known."""
+        key = (node, scope)
+        if key in self._known:
+            return self._known[key]
+        if self._asked(key) or self._is_unknown(key):
+            return ()
+        self._modules.steps.take()
+        around, self._cut = self._cut, set()
+        self._busy.add(key)
+        try:
+            found = tuple(dict.fromkeys(self._infer(node, scope)))
+        finally:
+            self._busy.discard(key)
+            cut = frozenset(each for each in self._cut if each is _TOO_FAR or each in self._busy)
+            self._cut = around | cut
+        if found:
+            self._unknown.clear()  # with this known, what was cut short may lead farther
+        if found or not self._busy or not cut:
+            self._known[key] = found
+        else:
+            self._unknown[key] = len(self._busy), cut
+        return found
+
+    def _is_unknown(self, key: tuple[ast.AST, Scope]) -> bool:
+        """Whether an expression is too far to be known, or was cut short before as it would be again."""
+        if len(self._busy) > _DEPTH:
+            self._cut.add(_TOO_FAR)
+            return True
+        if key not in self._unknown:
+            return False
+        depth, cut = self._unknown[key]
+        again = all(each in self._busy or (each is _TOO_FAR and depth <= len(self._busy)) for each in cut)
+        self._cut |= cut if again else set()
+        return again
+
+    def _asked(self, key: object) -> bool:
+        """Whether something is being worked out already: what asks for it then goes without."""
+        self._cut |= {key} & self._busy
+        return key in self._busy
+
+    def _infer(self, node: ast.expr, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
+        match node:
+            case ast.Attribute(attr="__class__"):
+                yield from (Class(each.scope) for each in self.infer(node.value, scope) if isinstance(each, Instance))
+            case ast.Name() | ast.Attribute():
+                for target in self.targets(node, scope):
+                    found = self.types_of(target, self._object(node, scope))
+                    of = self.infer(node.value, scope) if isinstance(node, ast.Attribute) else ()
+                    yield from self._got(target, of, found)
+            case ast.Call():
+                yield from self._call(node, scope)
+            case ast.Subscript():
+                for each in self.infer(node.value, scope):
+                    if isinstance(each, Items):
+                        yield Items(each.of) if isinstance(node.slice, ast.Slice) else each.of
+                    elif isinstance(each, Instance):
+                        given = tuple(self._returned(each, "__getitem__"))
+                        yield from given or (held.of for held in self._held(each))
+                    elif isinstance(each, Class | Outside):
+                        yield each
+            case ast.Await(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
+                yield from self.infer(inner, scope)
+            case ast.IfExp():
+                yield from (*self.infer(node.body, scope), *self.infer(node.orelse, scope))
+            case ast.BoolOp():
+                for value in node.values:
+                    yield from self.infer(value, scope)
+            case ast.List() | ast.Set() | ast.Tuple():
+                yield from (Items(each) for value in node.elts[:3] for each in self.infer(value, scope))
+                yield Outside("builtin")
+            case ast.Dict():
+                yield from (Items(each) for value in node.values[:3] for each in self.infer(value, scope))
+                yield Outside("builtin")
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                yield from map(Items, self.infer(node.elt, scope.module.scopes.get(node, scope)))
+                yield Outside("builtin")
+            case ast.DictComp():
+                yield from map(Items, self.infer(node.value, scope.module.scopes.get(node, scope)))
+                yield Outside("builtin")
+            case ast.BinOp():
+                yield from (each for each in self.infer(node.left, scope) if isinstance(each, Instance | Outside))
+            case ast.Constant(value=None):
+                return  # of a name that is None at first, other sites say more
+            case ast.Constant() | ast.JoinedStr():
+                yield Outside("builtin")
+
+    def _object(self, node: ast.expr, scope: Scope) -> Scope | None:
+        """The class of the instance that an attribute is looked up in."""
+        if isinstance(node, ast.Attribute):
+            for each in self.infer(node.value, scope):
+                if isinstance(each, Instance | Class):
+                    return each.scope
+        return None
+
+    def types_of(self, target: Target, on: Scope | None = None) -> Iterator[Type]:
+        """The types of what a name is bound to, over all its sites."""
+        if isinstance(target, Package | Outside):
+            yield target
+            return
+        if self._asked(target):
+            return
+        self._busy.add(target)
+        try:
+            scope, name = target.scope, target.name
+            members = [site for _, site in scope.members.get(name, ())]
+            sites = [each for each in (*scope.names.get(name, ()), *members) if each.imported is None]
+            self._modules.steps.take(len(sites))
+            if scope.kind == "class":
+                yield from self._of_member(sites, scope, name, on)
+            else:
+                yield from chain.from_iterable(self._of_site(each, scope, name, on) for each in sites)
+        finally:
+            self._busy.discard(target)
+
+    def _of_member(self, sites: Iterable[Bound], scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
+        """The types of an attribute: as it is declared, else by what it is given, else as a base has it.
+
+        An unknown declaration is none.
+        """
+        every = {each: tuple(self._of_site(each, scope, name, on)) for each in sites}
+        declared = [*chain.from_iterable(found for each, found in every.items() if each.role == "type")]
+        if any(not isinstance(each, Outside) for each in declared):
+            yield from declared
+        elif any(every.values()):
+            yield from chain.from_iterable(every.values())
+        else:
+            for base in self._members.bases(scope)[1:]:
+                if not isinstance(base, Outside) and (name in base.names or name in base.members):
+                    yield from self.types_of(Name(base, name), on)
+                    return
+
+    def _got(self, target: Target, of: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
+        """What reading an attribute of an instance gives: of a descriptor in its class what `__get__` returns."""
+        read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
+        for each in types:
+            if not (read and isinstance(each, Instance) and any(isinstance(held, Instance) for held in of)):
+                yield each
+            elif isinstance(self._members.of(each, "__get__"), Name):
+                itself = [
+                    Instance(scope) for scope in self._members.bases(each.scope) if not isinstance(scope, Outside)
+                ]
+                yield from (given for given in self._returned(each, "__get__") if given not in itself)
+            else:
+                yield each
+
+    def _of_site(self, site: Bound, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
+        node = site.node
+        if isinstance(node, Function):
+            inner = scope.module.scopes[node]
+            if scope.kind == "class" and decorators(node) & PROPERTIES:
+                yield from self.returns(inner, on or scope)
+            else:
+                yield Routine(inner, on or (scope if scope.kind == "class" else None))
+        elif isinstance(node, ast.ClassDef):
+            yield Class(scope.module.scopes[node])
+        elif site.source is None:
+            if scope.kind == "function" and isinstance(node, ast.arg):
+                yield from self._own(scope, name)
+        elif site.role in ("type", "narrowed"):
+            yield from self.annotated(site.source, site.scope)
+        elif site.role == "value":
+            yield from self.infer(site.source, site.scope)
+        elif site.role == "item":
+            for each in self.infer(site.source, site.scope):
+                yield from self._iterated(each)
+        elif site.role == "context":
+            for each in self.infer(site.source, site.scope):
+                entered = self._first_returned(each, "__enter__", "__aenter__") if isinstance(each, Instance) else ()
+                yield from entered or ((each.of,) if isinstance(each, Items) else (each,))
+
+    def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
+        return (each.of for each in types if isinstance(each, Items))
+
+    def _iterated(self, of: Type) -> Iterator[Type]:
+        """What a loop over a value gives."""
+        if not isinstance(of, Instance):
+            yield from self._items_of((of,))
+            return
+        given = self._first_returned(of, "__iter__", "__aiter__")
+        yield from self._items_of(given or self._held(of))
+        for each in given:
+            if isinstance(each, Instance):
+                yield from self._first_returned(each, "__next__", "__anext__")
+
+    def _held(self, of: Type) -> Iterator[Items]:
+        """What a value holds: it is a collection, or its class inherits from one that says of what."""
+        if isinstance(of, Items):
+            yield of
+        for scope in self._members.bases(of.scope) if isinstance(of, Instance) else ():
+            if isinstance(scope, Scope) and isinstance(scope.node, ast.ClassDef) and scope.parent is not None:
+                for base in scope.node.bases:
+                    if isinstance(base, ast.Subscript) and last_word(base.value) in HOLDERS:
+                        found = self._subscripted(base, scope.parent, None)
+                        yield from (each for each in found if isinstance(each, Items))
+
+    def _own(self, scope: Scope, name: str) -> Iterator[Type]:
+        """The instance or class that a method's first parameter is."""
+        node, around = scope.node, scope.parent
+        if isinstance(node, Function) and around is not None and around.kind == "class" and own_name(scope) == name:
+            is_class = "classmethod" in decorators(node) or node.name in ("__new__", "__init_subclass__")
+            yield Class(around) if is_class else Instance(around)
+
+    def _returned(self, of: Instance, method: str) -> Iterator[Type]:
+        target = self._members.of(of, method)
+        if isinstance(target, Name):
+            for each in self.types_of(target, of.scope):
+                if isinstance(each, Routine):
+                    yield from self.returns(each.scope, of.scope)
+
+    def _first_returned(self, of: Instance, *methods: str) -> tuple[Type, ...]:
+        """What the first of the methods gives of which that is known: an object may be for `async` and not."""
+        return next(filter(None, (tuple(self._returned(of, each)) for each in methods)), ())
+
+    def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
+        """What a function gives: by its annotation, else by what it returns or yields."""
+        node = scope.node
+        if not isinstance(node, Function) or self._asked((scope, "returns")):
+            return
+        self._busy.add((scope, "returns"))
+        try:
+            if node.returns is not None:
+                found = tuple(self.annotated(node.returns, scope.parent or scope, on))
+                yield from found
+                if found:
+                    return
+            for part in own_nodes(node):
+                if isinstance(part, ast.Return) and part.value is not None:
+                    if isinstance(part.value, ast.Name) and part.value.id == own_name(scope) and on is not None:
+                        yield Class(on) if "classmethod" in decorators(node) else Instance(on)
+                    else:
+                        yield from self.infer(part.value, scope)
+                elif isinstance(part, ast.Yield) and part.value is not None:
+                    yield from map(Items, self.infer(part.value, scope))
+        finally:
+            self._busy.discard((scope, "returns"))
+
+    def _call(self, node: ast.Call, scope: Scope) -> Iterator[Type]:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if isinstance(node.func, ast.Attribute):
+            owners = self.infer(node.func.value, scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
+            own = (each for each in owners if not isinstance(self._members.of(each, name), Name))
+            if held := [*chain.from_iterable(map(self._held, own))]:
+                yield from (each.of if name in GIVES_ITEM else each for each in held)
+                return
+        if name == "__new__" and node.args:
+            yield from (Instance(each.scope) for each in self.infer(node.args[0], scope) if isinstance(each, Class))
+            return
+        for each in self.infer(node.func, scope):
+            match each:
+                case Class(scope=of):
+                    yield Instance(of)
+                case Routine(scope=of, on=on):
+                    yield from self.returns(of, on)
+                case Instance():
+                    yield from self._returned(each, "__call__")
+                case Outside():
+                    yield from self._call_outside(name, node, scope) or (each,)
+
+    def _call_outside(self, name: str, node: ast.Call, scope: Scope) -> tuple[Type, ...]:
+        """What well-known functions give; the rest is not known."""
+        arguments = [each for each in node.args if not isinstance(each, ast.Starred)]
+        if name == "super":
+            around = class_around(scope)
+            return (Instance(around, above=True),) if around else ()
+        if not arguments:
+            return ()
+        if name == "cast":
+            return tuple(self.annotated(arguments[0], scope))
+        given = self.infer(arguments[-1 if name == "filter" else 0], scope)
+        if name in SAME:
+            return tuple(each for each in given if not isinstance(each, Outside))
+        if name in ONE_OF:
+            return tuple(self._items_of(given))
+        if name == "type" and len(arguments) == 1:
+            return tuple(Class(each.scope) for each in given if isinstance(each, Instance))
+        if name == "partial":
+            return tuple(each for each in given if isinstance(each, Class | Routine))
+        return ()
+
+    def annotated(self, node: ast.expr, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
+        """The types of values that an annotation allows; `on` is what `Self` means."""
+        self._modules.steps.take()
+        match node:
+            case ast.Constant(value=str() as text):
+                try:
+                    inner = ast.parse(text.strip(), mode="eval").body
+                except SyntaxError:
+                    return
+                yield from self.annotated(inner, scope, on)
+            case ast.BinOp(op=ast.BitOr()):
+                for each in operands(node, ast.BitOr):
+                    yield from self.annotated(each, scope, on)
+            case ast.Tuple():
+                for each in node.elts:
+                    yield from self.annotated(each, scope, on)
+            case ast.Subscript():
+                yield from self._subscripted(node, scope, on)
+            case ast.Name() | ast.Attribute():
+                if last_word(node) == "Self" and (around := on or class_around(scope)):
+                    yield Instance(around)
+                    return
+                for target in self.targets(node, scope):
+                    yield from self._named_type(target)
+
+    def _subscripted(self, node: ast.Subscript, scope: Scope, on: Scope | None) -> Iterator[Type]:
+        word = last_word(node.value)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if word in WRAPPERS:
+            for part in parts[:1] if word == "Annotated" else parts:
+                yield from self.annotated(part, scope, on)
+        elif word in ("Type", "type"):
+            yield from (Class(e.scope) for p in parts for e in self.annotated(p, scope, on) if isinstance(e, Instance))
+        elif word in HOLDERS:
+            # Of a generator what it yields, of a dictionary its values.
+            held = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]
+            for part in held:
+                yield from map(Items, self.annotated(part, scope, on))
+            yield Outside("builtin")
+        else:
+            yield from self.annotated(node.value, scope, on)
+
+    def _named_type(self, target: Target) -> Iterator[Type]:
+        for each in self.types_of(target):
+            if isinstance(each, Class):
+                yield Instance(each.scope)
+            elif isinstance(each, Outside):
+                yield each
+        if isinstance(target, Name) and not self._asked(target):
+            # An alias of a type, or a type variable with its bound.
+            self._busy.add(target)
+            for site in target.scope.names.get(target.name, ()):
+                if site.role == "value" and isinstance(site.source, ast.Subscript | ast.BinOp):
+                    yield from self.annotated(site.source, site.scope)
+                elif isinstance(site.source, ast.Call) and last_word(site.source.func) in ("TypeVar", "NewType"):
+                    bound = [k.value for k in site.source.keywords if k.arg == "bound"]
+                    for base in bound or site.source.args[1:]:
+                        yield from self.annotated(base, site.scope)
+            self._busy.discard(target)

@@ -1,0 +1,129 @@
+"""Which definitions of a repository some lines of it use, and how sure each is.
+
+A name is looked up in a SCIP index first, then by scope, imports and light types, then by a compound name alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.uses import TIERS, Definition, Tier, UsedDefinition
+from repoeval_bench.references.by_name import ByName
+from repoeval_bench.references.common_names import COMMON
+from repoeval_bench.references.definitions import Definitions
+from repoeval_bench.references.python_modules import Modules, is_python
+from repoeval_bench.references.python_names import Found, names_in
+from repoeval_bench.references.scip import ScipNames
+from repoeval_bench.references.steps import Steps, TooManyStepsError
+
+_SHORTEST = 6
+_COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
+"""Two words in one name: snake_case or camelCase."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What some lines use, ordered by place.
+
+    `names` are all on the lines, `resolved` those with a definition by their surest tier, `without` those without one
+    by the reason. The others are locals, parameters, modules, and what the lines themselves define.
+    """
+
+    used: tuple[UsedDefinition, ...]
+    names: int
+    resolved: Mapping[Tier, int] = field(default_factory=dict)
+    without: Mapping[str, int] = field(default_factory=dict)
+
+
+class Analysis(Protocol):
+    """What knows definitions without reading names."""
+
+    def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
+        """The definitions that the name at a place (0-based) of a file means; none where it knows none."""
+
+
+class Resolver(ExitStack):
+    """The resolvers of one repository, in order of trust. Use as a context.
+
+    `scip` is an index file of these files in any language, asked first. `analyses` are asked before names are read, in
+    their order: each has `resolve(path, line, column, hole)`, which gives some of `definitions`.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[SourceFile],
+        *,
+        scip: Path | None = None,
+    ) -> None:
+        super().__init__()
+        kept = tuple(files)
+        self.steps = Steps()
+        self._modules = Modules(kept, self.steps)
+        self._others = ByName(kept, self.steps)
+        self.definitions = Definitions(self._modules, self._others)
+        self.analyses: list[Analysis] = [ScipNames(scip, kept, self.definitions)] if scip else []
+
+    def uses(self, path: str, lines: LineSpan) -> Resolution | None:
+        """The definitions that these lines of a file use; None where the file cannot be read in so many steps.
+
+        Left out are the functions around the lines, which are being written, and what is defined in them.
+        """
+        self.steps.begin()
+        try:
+            return self._uses(path, lines)
+        except TooManyStepsError:
+            return None
+
+    def _uses(self, path: str, lines: LineSpan) -> Resolution | None:
+        if is_python(path):
+            names = names_in(self._modules, path, lines)
+        else:
+            names = self._others.names_in(path, lines) if self._others.family(path) else None
+        if names is None:
+            return None
+        around = self.definitions.around(path, lines)
+        tiers: dict[Definition, Tier] = {}
+        resolved: Counter[Tier] = Counter()
+        without: Counter[str] = Counter()
+        for name in names:
+            found = [(each, tier) for each, tier in self._ask(path, name, lines) if each not in around]
+            for definition, tier in found:
+                tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
+            if found:
+                resolved[min((tier for _, tier in found), key=TIERS.index)] += 1
+            elif name.reason:
+                without[name.reason] += 1
+        used = tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
+        return Resolution(used=used, names=len(names), resolved=resolved, without=without)
+
+    def _ask(self, path: str, name: Found, hole: LineSpan) -> Iterator[tuple[Definition, Tier]]:
+        for analysis in self.analyses:
+            if found := analysis.resolve(path, name.line, name.column, hole):
+                yield from ((each, "resolved") for each in found)
+                return
+        yield from ((each, "imported") for each in name.definitions)
+        if name.reason in ("dynamic", "unresolved"):
+            only = [each for each in self.definitions.named(name.name, path) if not self._inside(each, path, hole)]
+            if len(only) == 1 and only[0].kind in name.kinds:
+                common = name.name in COMMON.get(self._others.family(path) or "python", ())
+                # What a declaration file tells the users of a script is often another thing of that name.
+                told = only[0].file.endswith(".d.ts") and not path.endswith((".ts", ".tsx"))
+                if is_compound(name.name) and not common and not told:
+                    yield only[0], "distinctive"
+
+    @staticmethod
+    def _inside(definition: Definition, path: str, hole: LineSpan) -> bool:
+        return definition.file.endswith(f"/{path}") and definition.lines.overlaps(hole)
+
+
+def is_compound(name: str) -> bool:
+    """Whether a name has at least 6 characters and is made of two words or more."""
+    return len(name) >= _SHORTEST and _COMPOUND.search(name) is not None

@@ -1,0 +1,168 @@
+"""Places of JavaScript and TypeScript code: what a name at one means, and what an expression there has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from repoeval_bench.references.script_trees import FUNCTIONS, child
+from repoeval_bench.references.script_types import CLASSES, DOTTED, HOLDERS, ScriptTypes, Type
+from repoeval_bench.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_PARAMETERS = ("required_parameter", "optional_parameter")
+# Methods of collections that call back with each of their elements.
+_EACH = frozenset({"map", "filter", "forEach", "some", "every", "find", "findIndex", "flatMap", "then"})
+
+
+class ScriptPlaces(ScriptTypes):
+    """What names and expressions mean by their places."""
+
+    def named(self, path: str, node: Node) -> list[tuple[str, Node]]:
+        """(file, node of the name) of what a name at a place may mean: a member of what it is looked up in, or alone.
+
+        Empty where the type of what it is looked up in is not known.
+        """
+        self.known.clear()
+        self._depth = 0
+        owners = self._owners(path, node)
+        if owners is None:
+            return [(where, _name_of(each)) for where, each in self.trees.bound(path, node, text_of(node))]
+        found = {}
+        for member in self.looked_up(owners, text_of(node)):
+            name = _name_of(member.node)
+            found[member.path, name.start_byte] = member.path, name
+        return [*found.values()]
+
+    def _owners(self, path: str, node: Node) -> Iterable[Type] | None:
+        """What a name is looked up in; None where it is alone."""
+        parent = node.parent
+        if parent is None:
+            return ()
+        kind, inside = node.type, parent.type
+        if inside in DOTTED and node != child(parent, "object", "module"):
+            return self.of(path, child(parent, "object", "module"))
+        if inside in ("pair", "pair_pattern") and node == child(parent, "key"):
+            return self.expected(path, parent.parent) if inside == "pair" else self.bound_at(path, parent.parent)
+        if kind == "shorthand_property_identifier":
+            return self.expected(path, parent)
+        if kind == "shorthand_property_identifier_pattern":
+            return self.bound_at(path, parent if inside == "object_pattern" else parent.parent)
+        if inside == "method_definition" and parent.parent is not None and parent.parent.type == "object":
+            return self.expected(path, parent.parent)
+        return None
+
+    def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
+        """What is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
+        if node is None or node.parent is None:
+            return
+        parent, inside = node.parent, node.parent.type
+        if node.type in _PARAMETERS:
+            typed = child(node, "type") or child(node, "value")
+            yield from self.of(path, typed) if typed is not None else self._of_argument(path, node)
+        elif inside in ("variable_declarator", *_PARAMETERS):
+            yield from self.of_binding(path, parent)
+        elif node.type == "pair_pattern" or inside == "object_pattern":
+            key = child(node, "key", "left") or node
+            yield from self.values(self.bound_at(path, parent), text_of(key))
+        elif inside in ("pair_pattern", "object_assignment_pattern", "assignment_pattern"):
+            yield from self.bound_at(path, parent)
+        elif inside == "array_pattern":
+            for each in self.bound_at(path, parent):
+                yield from self.elements(each)
+        elif inside == "for_in_statement" and any(each.type == "of" for each in parent.children):
+            for each in self.of(path, child(parent, "right")):
+                yield from self.elements(each)
+        elif inside == "formal_parameters" or inside in FUNCTIONS:  # of JavaScript, or `x => …`
+            yield from self._of_argument(path, node)
+
+    def _of_argument(self, path: str, parameter: Node) -> Iterator[Type]:
+        """What a parameter without a type is, by what takes its function."""
+        of = (
+            parameter.parent
+            if parameter.parent is None or parameter.parent.type in FUNCTIONS
+            else parameter.parent.parent
+        )
+        if of is None or of.type not in FUNCTIONS:
+            return
+        parameters = self.trees.parameters(of)
+        at = parameters.index(parameter) if parameter in parameters else 0
+        for each in self.expected(path, of):
+            if each.node.type in FUNCTIONS:
+                yield from self._parameter(each, at)
+        outer = of.parent
+        call = outer.parent if outer is not None and outer.type == "arguments" else None
+        callee = child(call, "function") if call is not None else None
+        if callee is not None and callee.type == "member_expression" and text_of(child(callee, "property")) in _EACH:
+            for each in self.of(path, child(callee, "object")) if not at else ():
+                if each.node.type in HOLDERS:
+                    yield from self.elements(each)
+
+    def _parameter(self, of: Type, at: int) -> Iterator[Type]:
+        parameters = self.trees.parameters(of.node)
+        if at < len(parameters):
+            yield from self.of(of.path, child(parameters[at], "type"), of.names)
+
+    def expected(self, path: str, node: Node | None) -> list[Type]:
+        """What an expression has to be, by its place."""
+        if node is None or node.parent is None:
+            return []
+        parent = node.parent
+        return self.once(("expected", path, node), lambda: self._expected(path, node, parent))
+
+    def _expected(self, path: str, node: Node, parent: Node) -> Iterator[Type]:
+        kind = parent.type
+        if kind in ("parenthesized_expression", "ternary_expression", "binary_expression", "await_expression"):
+            yield from self.expected(path, parent)
+        elif kind in ("as_expression", "satisfies_expression"):
+            yield from self.of(path, parent.named_children[-1])
+        elif kind in ("variable_declarator", "public_field_definition", "required_parameter", "optional_parameter"):
+            yield from self.of(path, child(parent, "type"))
+        elif kind == "assignment_expression" and node != child(parent, "left"):
+            yield from self.of(path, child(parent, "left"))
+        elif kind == "pair":
+            yield from self.values(self.expected(path, parent.parent), text_of(child(parent, "key")).strip("\"'"))
+        elif kind == "array":
+            for each in self.expected(path, parent):
+                yield from self.elements(each)
+        elif kind == "arguments" and parent.parent is not None:
+            yield from self._asked(path, parent.parent, parent.named_children.index(node))
+        elif kind == "return_statement" or (kind == "arrow_function" and node == child(parent, "body")):
+            of: Node | None = parent
+            while of is not None and of.type not in FUNCTIONS:
+                of = of.parent
+            if of is not None:
+                yield from self._given(path, of)
+
+    def _asked(self, path: str, call: Node, at: int) -> Iterator[Type]:
+        """What a call asks for in an argument."""
+        if call.type == "call_expression":
+            for each in self.of(path, child(call, "function")):
+                if each.node.type in FUNCTIONS:
+                    yield from self._parameter(each, at)
+        elif call.type == "new_expression":
+            for made in self.made(path, call, {}):
+                signatures = self.members(made, "constructor") if made.node.type in CLASSES else [made]
+                for signature in signatures:
+                    yield from self._parameter(signature, at)
+
+    def _given(self, path: str, function: Node) -> Iterator[Type]:
+        """What a function has to return; of an async one, what it promises."""
+        declared = child(function, "return_type")
+        found = self.of(path, declared) if declared is not None else []
+        if declared is None:
+            for each in self.expected(path, function):
+                found += self.returns(each) if each.node.type in FUNCTIONS else []
+        asynchronous = any(each.type == "async" for each in function.children)
+        for each in found:
+            yield from self.elements(each) if asynchronous and self.head(each) == "Promise" else [each]
+
+
+def _name_of(node: Node) -> Node:
+    """Where what is bound has its name: `f` of the function of `{ f: () => 1 }` and `exports.f = () => 1` too."""
+    own = child(node, "name", "key")
+    if own is None and node.parent is not None and node == child(node.parent, "value", "right"):
+        own = child(node.parent, "key") or child(child(node.parent, "left"), "property")
+    return own or node

@@ -1,0 +1,298 @@
+"""Syntax trees of JavaScript and TypeScript: what binds a name at a place, what a module gives, what a class holds."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.definition_rules import is_required
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.syntax import Parsed, parse
+from repoeval_bench.references.imports import EVERY, Imports
+from repoeval_bench.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.references.steps import Steps
+
+FUNCTIONS = frozenset(
+    {
+        "function_declaration",
+        "function_expression",
+        "function_signature",
+        "generator_function",
+        "generator_function_declaration",
+        "arrow_function",
+        "method_definition",
+        "method_signature",
+        "abstract_method_signature",
+        "function_type",
+    }
+)
+"""What is called: it may have parameters, a declared result and a body."""
+
+_KEPT = 4_000_000
+"""Characters of files whose trees are kept."""
+_DEEPEST = 6
+"""Modules through which a name is followed."""
+_BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
+_BLOCKS = frozenset({"statement_block", "program", "switch_case", "switch_default", "class_static_block"})
+_WRAPPERS = frozenset({"export_statement", "ambient_declaration", "expression_statement"})
+_DECLARATIONS = frozenset({"lexical_declaration", "variable_declaration"})
+
+
+def child(node: Node | None, *fields: str) -> Node | None:
+    """The child in the first of these fields that has one."""
+    found = (node.child_by_field_name(each) for each in fields) if node is not None else ()
+    return next((each for each in found if each is not None), None)
+
+
+def children(node: Node | None, kind: str) -> list[Node]:
+    """The children of a kind."""
+    return [each for each in node.children if each.type == kind] if node is not None else []
+
+
+class Trees:
+    """The trees of a repository's files, parsed when they are asked for."""
+
+    def __init__(self, files: Mapping[str, SourceFile], imports: Imports, steps: Steps) -> None:
+        self._files, self._imports, self.steps = files, imports, steps
+        self._kept: OrderedDict[str, Parsed] = OrderedDict()
+        self._parents: dict[Node, Node | None] = {}
+        self._declarations: dict[Node, Mapping[str, Sequence[Node]]] = {}
+        self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
+        self._given: dict[tuple[str, int, str], tuple[int, list[tuple[str, Node]]]] = {}
+
+    def of(self, path: str) -> Parsed:
+        """The tree of a file."""
+        if path not in self._kept:
+            language = language_of(path, self._files[path].text)
+            assert language is not None
+            self._kept[path] = parse(self._files[path], language)
+            while len(self._kept) > 1 and sum(len(self._files[each].text) for each in self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+                self._parents.clear()
+                self._declarations.clear()
+                self._assigned.clear()
+        self._kept.move_to_end(path)
+        return self._kept[path]
+
+    def begin(self) -> None:
+        """Forget what modules give: how far that leads depends on what was asked before."""
+        self._given.clear()
+
+    def parent(self, node: Node) -> Node | None:
+        """The node around one, looked for once: each search begins at the root of the tree."""
+        if node not in self._parents:
+            self._parents[node] = node.parent
+        return self._parents[node]
+
+    def bound(self, path: str, node: Node, name: str) -> list[tuple[str, Node]]:
+        """(file, node) of what binds a name that is used at a node: nearest first, imports followed to the end."""
+        at: Node | None = node
+        while at is not None:
+            self.steps.take()
+            if found := [*self._bound_in(at, name)]:
+                return [(path, each) for each in found]
+            at = self.parent(at)
+        return self._imported(path, name)
+
+    def _bound_in(self, node: Node, name: str) -> Iterator[Node]:
+        """What this very node binds for what is inside it."""
+        for each in children(child(node, "type_parameters"), "type_parameter"):
+            if text_of(child(each, "name")) == name:
+                yield each
+        if node.type in FUNCTIONS:
+            for parameter in self.parameters(node):
+                pattern = child(parameter, "pattern") or parameter
+                yield from ((parameter if each == pattern else each) for each in _names(pattern) if _is(each, name))
+        elif node.type == "for_in_statement":
+            yield from (each for each in _names(child(node, "left")) if _is(each, name))
+        elif node.type in _BLOCKS or node.type == "for_statement":
+            yield from self._declared(node, name)
+
+    def _declared(self, block: Node, name: str) -> Sequence[Node]:
+        """What the statements of a block declare under a name."""
+        if block not in self._declarations:
+            found: dict[str, list[Node]] = defaultdict(list)
+            for named, node in self._declared_in(block):
+                found[text_of(named)].append(node)
+            self._declarations[block] = found
+        return self._declarations[block].get(name, ())
+
+    def _declared_in(self, block: Node) -> Iterator[tuple[Node | None, Node]]:
+        """(name, what it is declared by) of each name that the statements of a block declare."""
+        for statement in block.named_children:
+            node: Node | None = statement
+            while node is not None and node.type in _WRAPPERS:
+                node = child(node, "declaration") or next(
+                    (each for each in node.named_children if each.type not in ("decorator", "comment")), None
+                )
+            if node is None:
+                continue
+            if node.type in _DECLARATIONS:
+                for each in children(node, "variable_declarator"):
+                    if is_required(child(each, "value")):  # an import
+                        continue
+                    bound = child(each, "name")
+                    yield from ((found, each if found == bound else found) for found in _names(bound))
+            elif node.type not in ("assignment_expression", "call_expression"):
+                yield child(node, "name"), node
+
+    def _imported(self, path: str, name: str) -> list[tuple[str, Node]]:
+        for each in self._imports.of(path, "javascript"):
+            if each.name == name and not each.exported:
+                if each.original is None:
+                    return [(file, self.of(file).root) for file in each.files]
+                return [
+                    found for file in each.files for found in self.exported(file, self.of(file).root, each.original)
+                ]
+        return []
+
+    def exported(self, path: str, module: Node, name: str, depth: int = 0) -> list[tuple[str, Node]]:
+        """(file, node) of what a module or a namespace in it gives under a name."""
+        key = path, module.start_byte, name
+        if self._given.get(key, (depth + 1, []))[0] > depth:  # many ways may lead to one module
+            self.steps.take()
+            self._given[key] = depth, []
+            self._given[key] = depth, self._exported(path, module, name, depth)
+        return self._given[key][1]
+
+    def _exported(self, path: str, module: Node, name: str, depth: int) -> list[tuple[str, Node]]:
+        block = module if module.type == "program" else child(module, "body")
+        if block is None or depth > _DEEPEST:
+            return []
+        if name == "default" and (found := self._default(path, block)):
+            return found
+        given = self._required(block, name) if module.type == "program" else None
+        if given is not None:
+            return self._value(path, given)
+        if declared := self._declared(block, name):
+            return [(path, each) for each in declared]
+        for statement in children(block, "export_statement"):
+            for clause in children(statement, "export_clause") if child(statement, "source") is None else ():
+                for each in clause.named_children:
+                    if _is(child(each, "alias", "name"), name):
+                        return self.bound(path, block, text_of(child(each, "name")))
+        return self._given_on(path, name, depth) if module.type == "program" else []
+
+    def _given_on(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
+        """What a module gives under a name that it has from others."""
+        found: list[tuple[str, Node]] = []
+        for each in self._imports.of(path, "javascript"):
+            if not each.exported or each.name not in (name, EVERY):
+                continue
+            if each.original is None:
+                return [(file, self.of(file).root) for file in each.files]
+            inner = name if each.original == EVERY else each.original
+            for file in each.files:
+                found += self.exported(file, self.of(file).root, inner, depth + 1)
+        return found
+
+    def _default(self, path: str, block: Node) -> list[tuple[str, Node]]:
+        for statement in children(block, "export_statement"):
+            given = child(statement, "declaration", "value")
+            if given is not None and any(each.type == "default" for each in statement.children):
+                return self._value(path, given)
+        given = self._required(block)
+        return self._value(path, given) if given is not None and given.type != "object" else []
+
+    def _value(self, path: str, given: Node) -> list[tuple[str, Node]]:
+        """What an expression is, by the name that it may be."""
+        return self.bound(path, given, text_of(given)) if given.type.endswith("identifier") else [(path, given)]
+
+    def _required(self, block: Node, name: str = "") -> Node | None:
+        """What a CommonJS module gives: all of it, or what is under a name."""
+        found: Node | None = None
+        if block not in self._assigned:
+            self._assigned[block] = [*_exports(block)]
+        for target, right in self._assigned[block]:
+            if target == "module.exports":
+                if not name:
+                    found = right
+                elif right.type == "object":
+                    found = next(self.members(right, name), found)
+            elif name and target in (f"exports.{name}", f"module.exports.{name}"):
+                found = right
+        return child(found, "value") if found is not None and found.type == "pair" else found
+
+    def members(self, node: Node, name: str) -> Iterator[Node]:
+        """What a class, interface, enum, object type or object itself declares under a name."""
+        body = node if node.type in (*_BODIES, "object") else child(node, "body")
+        for each in body.named_children if body is not None else ():
+            named = child(each, "name", "key") or each
+            if named.type.endswith("identifier") and _is(named, name):
+                yield each
+            elif each.type == "method_definition" and _is(named, "constructor"):
+                for parameter in self.parameters(each):  # `constructor(private name: string)` declares a member
+                    if children(parameter, "accessibility_modifier") or children(parameter, "readonly"):
+                        yield from [parameter] if _is(child(parameter, "pattern"), name) else []
+
+    def narrowed(self, node: Node, name: str) -> Node | None:
+        """The class that a name is an instance of at a node, by the nearest condition around it that says so."""
+        at, parent = node, self.parent(node)
+        while parent is not None and parent.type not in FUNCTIONS:
+            self.steps.take()
+            condition = child(parent, "condition")
+            if condition is not None and at in (child(parent, "consequence"), child(parent, "body")):
+                test = condition.named_children[0] if condition.type == "parenthesized_expression" else condition
+                if _is(child(test, "left"), name) and _is(child(test, "operator"), "instanceof"):
+                    return child(test, "right")
+            at, parent = parent, self.parent(parent)
+        return None
+
+    def parameters(self, function: Node) -> list[Node]:
+        """The parameters of a function in order, `this` aside."""
+        alone = child(function, "parameter")
+        found = child(function, "parameters")
+        every = [alone] if alone is not None else found.named_children if found is not None else []
+        return [each for each in every if each.type != "comment" and text_of(child(each, "pattern")) != "this"]
+
+    def own(self, function: Node) -> Node | None:
+        """The type that a function declares of `this`, as its first parameter."""
+        found = child(function, "parameters") if function.type in FUNCTIONS else None
+        first = found.named_children[0] if found is not None and found.named_children else None
+        return child(first, "type") if text_of(child(first, "pattern")) == "this" else None
+
+    def returned(self, body: Node | None) -> Iterator[Node]:
+        """What the return statements of a body give, those of functions in it aside."""
+        stack = [body] if body is not None and body.type == "statement_block" else []
+        while stack:
+            node = stack.pop()
+            if node.type == "return_statement":
+                yield from node.named_children[:1]
+            elif node.type not in FUNCTIONS and not node.type.startswith("class"):
+                stack += reversed(node.named_children)
+
+
+def _exports(block: Node) -> Iterator[tuple[str, Node]]:
+    """(target, value) of each statement of a CommonJS module that gives something."""
+    for statement in children(block, "expression_statement"):
+        assigned = statement.named_children[0] if statement.named_children else None
+        right = child(assigned, "right")
+        if assigned is not None and assigned.type == "assignment_expression" and right is not None:
+            target = text_of(child(assigned, "left"))
+            if target.startswith(("exports.", "module.exports")):
+                yield target, right
+
+
+def _is(node: Node | None, name: str) -> bool:
+    return text_of(node) == name
+
+
+def _names(pattern: Node | None) -> Iterator[Node]:
+    """The nodes of a pattern that bind a name."""
+    if pattern is None:
+        return
+    if pattern.type in ("identifier", "shorthand_property_identifier_pattern"):
+        yield pattern
+    elif pattern.type == "pair_pattern":
+        yield from _names(child(pattern, "value"))
+    elif pattern.type in ("assignment_pattern", "object_assignment_pattern"):
+        yield from _names(child(pattern, "left"))
+    else:
+        for each in pattern.named_children:
+            yield from _names(each)

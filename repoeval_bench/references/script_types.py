@@ -1,0 +1,396 @@
+"""Light types of JavaScript and TypeScript: what is declared, and what follows from it without running anything.
+
+A type is where it is written: the node of a class, an interface, an object type or a function, with the types of its
+type parameters. Overloads are not chosen between, type arguments are not inferred, and of mapped and conditional
+types the parts are taken.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from repoeval_bench.references.script_trees import FUNCTIONS, Trees, child, children
+from repoeval_bench.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DEPTH, _STEPS = 40, 1500
+"""Steps from one type to another in a row, and in all for one name; more are not worth it."""
+
+CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class", "interface_declaration"})
+_TYPES = CLASSES | {"object_type", "object", "array", "array_type", "tuple_type", "constructor_type"}
+DOTTED = frozenset({"member_expression", "nested_type_identifier"})
+"""What looks a name up in something."""
+
+_MODULES = frozenset({"program", "internal_module", "module"})
+_LOGICAL = frozenset({"??", "||", "&&"})
+
+
+def _either(node: Node) -> list[Node | None]:
+    return [child(node, "consequence"), child(node, "alternative")]
+
+
+def _logical(node: Node) -> list[Node | None]:
+    return [child(node, "left"), child(node, "right")] if text_of(child(node, "operator")) in _LOGICAL else []
+
+
+def _first(node: Node) -> list[Node]:
+    return node.named_children[:1]
+
+
+def _not_null(node: Node) -> list[Node]:
+    """What `!` is said of: the grammar takes all of `a - b!`."""
+    inner = node.named_children[0]
+    while inner.type in ("binary_expression", "unary_expression", "ternary_expression"):
+        inner = inner.named_children[-1]
+    return [inner]
+
+
+def _last(node: Node) -> list[Node]:
+    return node.named_children[-1:]
+
+
+# Of these the type is that of parts: of what is inside, or of what it may be.
+_PARTS: Mapping[str, Callable[[Node], Iterable[Node | None]]] = {
+    "parenthesized_expression": _first,
+    "parenthesized_type": _first,
+    "non_null_expression": _not_null,
+    "readonly_type": _first,
+    "constraint": _first,
+    "type_annotation": _first,
+    "default_type": _first,
+    "optional_type": _first,
+    "type_query": _first,
+    "satisfies_expression": _first,
+    "as_expression": _last,
+    "assignment_expression": _last,
+    "union_type": lambda node: node.named_children,
+    "intersection_type": lambda node: node.named_children,
+    "conditional_type": _either,
+    "ternary_expression": _either,
+    "binary_expression": _logical,
+}
+_ASKED = {
+    "call_expression": "_of_call",
+    "new_expression": "_of_new",
+    "await_expression": "_of_await",
+    "subscript_expression": "_of_subscript",
+}
+HOLDERS = ("generic_type", "new_expression", "array_type", "array")
+"""What may be a type of collections."""
+_SAME = frozenset({"Readonly", "Partial", "Required", "NonNullable", "Omit", "Pick", "NoInfer"})
+_COLLECTIONS = frozenset({"Array", "ReadonlyArray", "Set", "ReadonlySet", "Promise", "PromiseLike", "Iterable"})
+_COLLECTIONS |= {"Map", "ReadonlyMap", "WeakMap", "Record", "ArrayLike", "AsyncIterable"}
+_ITERATORS = frozenset({"Iterator", "IterableIterator", "Generator"})
+_ITERATORS |= {f"Async{each}" for each in _ITERATORS}
+"""What they give comes first of their type arguments."""
+# Methods of collections: what gives one of the elements, and what gives some.
+_ONE = frozenset({"find", "pop", "shift", "at", "get"})
+_SOME = frozenset({"filter", "slice", "concat", "sort", "reverse", "values"})
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A node of a file that says what something is; `names` is type parameter -> its types."""
+
+    path: str
+    node: Node
+    names: Names = field(default_factory=dict, hash=False, compare=False)
+
+
+Names = Mapping[str, "tuple[Type, ...]"]
+"""Type parameter -> its types."""
+
+
+class ScriptTypes(ABC):
+    """The types of the files of one repository, worked out when they are asked for.
+
+    What is bound at a place is for a subclass to say.
+    """
+
+    def __init__(self, trees: Trees) -> None:
+        self.trees = trees
+        self.known: dict[Hashable, list[Type]] = {}
+        self._depth = 0
+
+    def of(self, path: str, node: Node | None, names: Names | None = None) -> list[Type]:
+        """What an expression or a type may be."""
+        if node is None:
+            return []
+        key = "of", path, node, tuple((names or {}).items())
+        return self.once(key, lambda: self._of(path, node, names or {}))
+
+    def once(self, key: Hashable, find: Callable[[], Iterable[Type]]) -> list[Type]:
+        """What is found under a key; nothing where that is being looked for already, or where it takes too long."""
+        if key not in self.known:
+            if len(self.known) > _STEPS or self._depth > _DEPTH:
+                return []
+            self.trees.steps.take()
+            self.known[key] = []
+            self._depth += 1
+            self.known[key] = [*dict.fromkeys(find())]
+            self._depth -= 1
+        return self.known[key]
+
+    def _of(self, path: str, node: Node, names: Names) -> Iterator[Type]:
+        kind = node.type
+        if kind in _PARTS:
+            for part in _PARTS[kind](node):
+                yield from self.of(path, part, names)
+        elif kind in ("identifier", "type_identifier"):
+            yield from self._of_name(path, node, names, ())
+        elif kind == "generic_type":
+            yield from self._of_generic(path, node, names)
+        elif kind in DOTTED:
+            yield from self.values(
+                self.of(path, child(node, "object", "module"), names), text_of(child(node, "property", "name"))
+            )
+        elif kind == "lookup_type":
+            owner, key = node.named_children[0], node.named_children[-1]
+            yield from self.values(self.of(path, owner, names), text_of(key).strip("\"'"))
+        elif kind in ("this", "this_type", "super"):
+            for around in self._around(path, node):
+                yield from self._bases(around) if kind == "super" else [around]
+        elif kind in _ASKED:
+            yield from getattr(self, _ASKED[kind])(path, node, names)
+        elif kind in FUNCTIONS or kind in _TYPES:
+            yield Type(path, node, names)
+
+    def _of_new(self, path: str, node: Node, names: Names) -> Iterator[Type]:
+        for made in self.made(path, node, names):
+            if made.node.type in CLASSES:
+                yield made
+            else:
+                yield from self.of(made.path, child(made.node, "type"), made.names)
+        head = child(node, "constructor")
+        given = child(node, "type_arguments")
+        if given is not None and head is not None and text_of(head) in _COLLECTIONS:
+            yield from () if self.trees.bound(path, head, text_of(head)) else [Type(path, node, names)]
+
+    def _of_await(self, path: str, node: Node, names: Names) -> Iterator[Type]:
+        for each in self.of(path, node.named_children[-1], names):
+            yield from self.elements(each) if self.head(each) in ("Promise", "PromiseLike") else [each]
+
+    def _of_subscript(self, path: str, node: Node, names: Names) -> Iterator[Type]:
+        for each in self.of(path, child(node, "object"), names):
+            yield from self.elements(each)
+
+    def _of_name(self, path: str, node: Node, names: Names, arguments: tuple[tuple[Type, ...], ...]) -> Iterator[Type]:
+        name = text_of(node)
+        if name in names:
+            yield from names[name]
+            return
+        if (narrowed := self.trees.narrowed(node, name)) is not None:
+            yield from self.of(path, narrowed)
+            return
+        for where, found in self.trees.bound(path, node, name):
+            yield from self.of_binding(where, found, arguments)
+
+    def of_binding(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...] = ()) -> Iterator[Type]:
+        """The types of a name that is bound at a node."""
+        kind = node.type
+        if kind in CLASSES:
+            yield Type(path, node, self._bind(path, node, arguments))
+        elif kind == "type_alias_declaration":
+            yield from self.of(path, child(node, "value"), self._bind(path, node, arguments))
+        elif kind == "type_parameter":
+            yield from self.of(path, child(node, "constraint"))
+        elif kind in FUNCTIONS or kind == "enum_declaration" or kind in _MODULES:
+            yield Type(path, node)
+        elif kind == "variable_declarator":
+            typed = child(node, "type")
+            yield from self.of(path, typed if typed is not None else child(node, "value"))
+        else:
+            yield from self.bound_at(path, node)
+
+    def _bind(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...]) -> dict[str, tuple[Type, ...]]:
+        """The types of a declaration's type parameters; those not given are what they default or extend to."""
+        names: dict[str, tuple[Type, ...]] = {}
+        for at, each in enumerate(children(child(node, "type_parameters"), "type_parameter")):
+            name = text_of(child(each, "name"))
+            if at < len(arguments):
+                names[name] = arguments[at]
+            else:
+                left = child(each, "value") or child(each, "constraint")
+                names[name] = tuple(self.of(path, left, names))
+        return names
+
+    def _arguments(self, path: str, node: Node | None, names: Names) -> tuple[tuple[Type, ...], ...]:
+        return tuple(tuple(self.of(path, each, names)) for each in (node.named_children if node is not None else ()))
+
+    def _of_generic(self, path: str, node: Node, names: Names) -> Iterator[Type]:
+        head = child(node, "name")
+        if head is None:
+            return
+        given = child(node, "type_arguments")
+        name = text_of(head)
+        if head.type == "type_identifier" and name not in names and not self.trees.bound(path, head, name):
+            if name in _SAME and given is not None:
+                yield from self.of(path, given.named_children[0], names)
+            elif name in _COLLECTIONS or name in _ITERATORS:
+                yield Type(path, node, names)
+            return
+        yield from self._instances(path, head, names, self._arguments(path, given, names))
+
+    def made(self, path: str, node: Node, names: Names) -> Iterator[Type]:
+        """What is made by `new`: classes, or signatures that say what they construct."""
+        made = child(node, "constructor")
+        if made is None:
+            return
+        for each in self._instances(path, made, names, self._arguments(path, child(node, "type_arguments"), names)):
+            if each.node.type == "constructor_type":
+                yield each
+            elif found := children(child(each.node, "body") or each.node, "construct_signature"):
+                yield from (Type(each.path, signature, each.names) for signature in found)
+            elif each.node.type in CLASSES:
+                yield each
+
+    def _instances(
+        self,
+        path: str,
+        head: Node,
+        names: Names,
+        arguments: tuple[tuple[Type, ...], ...],
+    ) -> Iterator[Type]:
+        """What a named type is with these arguments."""
+        if head.type in DOTTED:
+            owners = self.of(path, child(head, "object", "module"), names)
+            for member in self.looked_up(owners, text_of(child(head, "property", "name"))):
+                yield from self.of_binding(member.path, member.node, arguments)
+        else:
+            yield from self._of_name(path, head, names, arguments)
+
+    def _around(self, path: str, node: Node | None) -> Iterator[Type]:
+        """What `this` is at a node: the class that it is in, or what a function declares it to be."""
+        while node is not None:
+            if node.type in CLASSES:
+                yield Type(path, node)
+                return
+            if (declared := self.trees.own(node)) is not None:
+                yield from self.of(path, declared)
+                return
+            node = self.trees.parent(node)
+
+    def _bases(self, of: Type) -> Iterator[Type]:
+        for clause in children(of.node, "index_signature") if of.node.type == "object_type" else ():
+            for each in children(clause, "mapped_type_clause"):
+                keys = child(each, "type")
+                if keys is not None and keys.type == "index_type_query":  # of each key of another type
+                    yield from self.of(of.path, keys.named_children[0], of.names)
+        for heritage in of.node.children:
+            if heritage.type not in ("class_heritage", "extends_type_clause"):
+                continue
+            for clause in heritage.named_children if heritage.type == "class_heritage" else (heritage,):
+                if clause.type == "extends_clause":
+                    value = child(clause, "value")
+                    if value is not None:
+                        arguments = self._arguments(of.path, child(clause, "type_arguments"), of.names)
+                        yield from self._instances(of.path, value, of.names, arguments)
+                elif clause.type in ("extends_type_clause", "implements_clause"):
+                    for each in clause.named_children:
+                        yield from self.of(of.path, each, of.names)
+                else:  # in JavaScript the base is alone
+                    yield from self.of(of.path, clause)
+
+    def members(self, of: Type, name: str) -> Iterator[Type]:
+        """The members of that name: nodes of what declares them. Those of a class hide its bases'."""
+        yield from self._members(of, name, frozenset(), {})
+
+    def _members(self, of: Type, name: str, below: frozenset[Node], tried: dict[Hashable, int]) -> Iterator[Type]:
+        """The same, `below` being what it is a base of; `tried`: how high up each was met so far."""
+        key = of, tuple(of.names.items())
+        if of.node in below or len(below) > _DEPTH or tried.get(key, len(below) + 1) <= len(below):
+            return
+        tried[key] = len(below)
+        self.trees.steps.take()
+        if of.node.type in _MODULES:
+            for path, node in self.trees.exported(of.path, of.node, name):
+                yield Type(path, node)
+            return
+        found = False
+        for each in self.trees.members(of.node, name):
+            found = True
+            yield Type(of.path, each, of.names)
+        if not found:
+            for base in self._bases(of):
+                yield from self._members(base, name, below | {of.node}, tried)
+
+    def looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
+        """The members of that name. What a namespace has is hidden by no base of the class that it is merged with."""
+        every = [*owners]
+        merged = {_declared(each) for each in every if each.node.type in _MODULES and any(self.members(each, name))}
+        for owner in every:
+            if owner.node.type in CLASSES and _declared(owner) in merged:
+                yield from (Type(owner.path, each, owner.names) for each in self.trees.members(owner.node, name))
+            else:
+                yield from self.members(owner, name)
+
+    def values(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
+        """What the members of that name are."""
+        for member in self.looked_up(owners, name):
+            kind = member.node.type
+            if kind in ("property_signature", "public_field_definition"):
+                typed = child(member.node, "type") or child(member.node, "value")
+                yield from self.of(member.path, typed, member.names)
+            elif kind == "pair":
+                yield from self.of(member.path, child(member.node, "value"))
+            elif kind == "shorthand_property_identifier":
+                yield from self._of_name(member.path, member.node, {}, ())
+            elif kind in FUNCTIONS and any(each.type == "get" for each in member.node.children):
+                yield from self.returns(member)
+            elif kind in FUNCTIONS:
+                yield member
+            else:
+                yield from self.of_binding(member.path, member.node)
+
+    def head(self, of: Type) -> str:
+        """The name of a collection or promise; "" of anything else."""
+        return text_of(child(of.node, "name", "constructor")) if of.node.type in HOLDERS[:2] else ""
+
+    def elements(self, of: Type) -> Iterator[Type]:
+        """What a collection or promise is of; of a map the values."""
+        if of.node.type in ("array_type", "tuple_type", "array"):
+            for each in of.node.named_children:
+                yield from self.of(of.path, each, of.names)
+        elif of.node.type in HOLDERS:
+            given = child(of.node, "type_arguments")
+            at = 0 if self.head(of) in _ITERATORS else -1
+            yield from self.of(of.path, given.named_children[at] if given is not None else None, of.names)
+
+    def _of_call(self, path: str, node: Node, names: Names) -> Iterator[Type]:  # noqa: ARG002 - asked as all are
+        callee = child(node, "function")
+        if callee is None:
+            return
+        if callee.type == "member_expression":
+            method = text_of(child(callee, "property"))
+            if method in _ONE or method in _SOME:
+                for each in self.of(path, child(callee, "object")):
+                    if each.node.type in HOLDERS:
+                        yield from self.elements(each) if method in _ONE else [each]
+        for each in self.of(path, callee):
+            if each.node.type in FUNCTIONS:
+                yield from self.returns(each)
+
+    def returns(self, of: Type) -> Iterator[Type]:
+        """What a function gives: as declared, else what its return statements do."""
+        declared = child(of.node, "return_type")
+        if declared is not None:
+            yield from self.of(of.path, declared, of.names)
+            return
+        body = child(of.node, "body")
+        if body is not None and body.type != "statement_block":
+            yield from self.of(of.path, body, of.names)
+        for each in self.trees.returned(body):
+            yield from self.of(of.path, each, of.names)
+
+    @abstractmethod
+    def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
+        """What is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
+
+
+def _declared(of: Type) -> tuple[str, str]:
+    return of.path, text_of(child(of.node, "name"))

@@ -1,0 +1,218 @@
+"""Where a local name is bound in Go, Rust, Java, C, C++ and C#, and what is written there of its type."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Literal
+
+from repoeval_bench.references.script_trees import Trees, child
+from repoeval_bench.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Step = int | Literal["item", "inside"]
+"""From a value to what is bound of it: one of several, one that it holds, or what an optional one has inside."""
+
+_FUNCTIONS = frozenset(
+    {"parameters", "parameter_list", "formal_parameters", "closure_parameters", "receiver", "result"}
+)
+_OPENED = _FUNCTIONS | {
+    *("for_clause", "var_spec_list", "var_declaration", "condition_clause", "condition"),
+    *("local_declaration_statement", "function_declarator", "pointer_declarator", "reference_declarator"),
+    *("abstract_function_declarator", "let_chain", "binary_expression", "parenthesized_expression"),
+    *("is_pattern_expression", "resource_specification", "inferred_parameters", "using_statement"),
+}
+"""What holds bindings for what is around it."""
+_HIGHEST = 100
+"""Syntax nodes above a name that are looked through: each step up a tree begins at its root."""
+_AROUND = frozenset({"for_expression", "foreach_statement", "enhanced_for_statement", "for_range_loop", "match_arm"})
+"""What binds a name for what is in itself."""
+_NO_TYPE = frozenset({"placeholder_type_specifier", "implicit_type"})
+_SHAPES = frozenset({"pointer_declarator", "reference_declarator", "array_declarator", "init_declarator"})
+_PLAIN = frozenset({"ref_pattern", "mut_pattern", "reference_pattern", "captured_pattern", "match_pattern"})
+_INSIDE = frozenset({"Some", "Ok"})
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A name with the type that it is declared with, else the value that it is given, and the steps from there."""
+
+    name: Node
+    typed: Node | None
+    value: Node | None
+    steps: tuple[Step, ...] = ()
+
+
+class Bindings:
+    """The bindings in syntax trees; what a node binds is read once."""
+
+    def __init__(self, trees: Trees) -> None:
+        self._trees = trees
+        self._inside: dict[Node, Mapping[str, list[tuple[int, Bound]]]] = {}
+
+    def begin(self) -> None:
+        """Forget what nodes bind: they hold their trees."""
+        self._inside.clear()
+
+    def of(self, node: Node, name: str) -> Bound | None:
+        """The nearest binding of a name above a node in its function; None where it is not a local one."""
+        at, parent = node, self._trees.parent(node)
+        for _ in range(_HIGHEST):
+            around = self._trees.parent(parent) if parent is not None else None
+            if parent is None or around is None:  # what is outermost is a definition
+                break
+            self._trees.steps.take()
+            if parent.type == "type_case" and (found := _case(parent, name)):
+                return found
+            if parent.type in _AROUND and at != child(parent, "value", "right"):
+                for each in _bound(parent):
+                    if text_of(each.name) == name:
+                        return each
+            every = self._in(parent).get(name, ())
+            if before := bisect_right(every, node.start_byte, key=itemgetter(0)):
+                return every[before - 1][1]
+            at, parent = parent, around
+        return None
+
+    def _in(self, parent: Node) -> Mapping[str, list[tuple[int, Bound]]]:
+        """Name -> (where it ends, binding) of the children of a node that bind one, in order."""
+        if parent not in self._inside:
+            found: dict[str, list[tuple[int, Bound]]] = defaultdict(list)
+            for each in parent.named_children:
+                # Of what one child binds twice, the last counts.
+                bound = [(text_of(part.name), (each.end_byte, part)) for part in _within(each)]
+                for name, last in dict(reversed(bound)).items():
+                    found[name].append(last)
+            self._inside[parent] = found
+        return self._inside[parent]
+
+
+def _within(node: Node) -> Iterator[Bound]:
+    """What a node binds for what is after it, the last one first."""
+    if node.type in _OPENED:
+        for each in reversed(node.named_children):
+            yield from _within(each)
+    else:
+        yield from _bound(node)
+
+
+def _case(case: Node, name: str) -> Bound | None:
+    """In Go what a type switch binds is of the type of a case with one."""
+    alias = child(case.parent, "alias")
+    types = case.children_by_field_name("type")
+    if alias is None or text_of(alias) != name:
+        return None
+    return Bound(alias, types[0], None) if len(types) == 1 else Bound(alias, None, child(case.parent, "value"))
+
+
+def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a kind of binding
+    """What a node itself binds."""
+    kind = node.type
+    typed = child(node, "type")
+    if typed is not None and (typed.type in _NO_TYPE or text_of(typed) == "var"):
+        typed = None
+    if kind in ("short_var_declaration", "receive_statement", "range_clause"):
+        yield from _several(child(node, "left"), child(node, "right"), each=kind == "range_clause")
+    elif kind == "var_spec":
+        names = node.children_by_field_name("name")
+        if typed is not None:
+            yield from (Bound(each, typed, None) for each in names)
+        else:
+            yield from _given(names, child(node, "value"))
+    elif kind == "variadic_parameter_declaration":
+        yield from (Bound(each, node, None) for each in node.children_by_field_name("name"))
+    elif kind in ("let_declaration", "let_condition"):
+        yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
+    elif kind == "for_expression":
+        yield from _pattern(child(node, "pattern"), None, child(node, "value"), ("item",))
+    elif kind == "match_arm":
+        of = node.parent.parent if node.parent is not None else None
+        yield from _pattern(child(node, "pattern"), None, child(of, "value"))
+    elif kind in ("enhanced_for_statement", "foreach_statement"):
+        name = child(node, "name", "left")
+        if name is not None:
+            held = None if typed is not None else child(node, "value", "right")
+            yield Bound(name, typed, held, () if typed is not None else ("item",))
+    elif kind == "for_range_loop":
+        for name in _declared(child(node, "declarator")):
+            held = None if typed is not None else child(node, "right")
+            yield Bound(name, typed, held, () if typed is not None else ("item",))
+    elif kind in ("declaration", "variable_declaration", "local_variable_declaration", "spread_parameter"):
+        for each in node.named_children:
+            value = child(each, "value") or (each.named_children[-1] if each.type == "variable_declarator" else None)
+            for name in _declared(each) if each != typed else ():
+                yield Bound(name, node if kind == "spread_parameter" else typed, None if value == name else value)
+    elif kind == "instanceof_expression":
+        if (name := child(node, "name")) is not None:
+            yield Bound(name, child(node, "right"), None)
+    elif child(node, "pattern") is not None:
+        yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
+    elif typed is not None or kind in ("resource", "parameter_declaration", "parameter"):
+        for name in node.children_by_field_name("name") or _declared(child(node, "declarator")):
+            yield Bound(name, typed, child(node, "value"))
+
+
+def _several(left: Node | None, right: Node | None, *, each: bool) -> Iterator[Bound]:
+    """`a, b := f()` and `for a, b := range c` of Go."""
+    names = left.named_children if left is not None and left.type == "expression_list" else [left] if left else []
+    if not each:
+        yield from _given(names, right)
+        return
+    for at, name in enumerate(names):
+        yield Bound(name, None, right if at == 1 else None, ("item",))
+
+
+def _given(names: list[Node], right: Node | None) -> Iterator[Bound]:
+    values = right.named_children if right is not None and right.type == "expression_list" else [right] if right else []
+    for at, name in enumerate(names):
+        if len(values) == len(names):
+            yield Bound(name, None, values[at])
+        else:
+            yield Bound(name, None, values[0] if values else None, (at,))
+
+
+def _declared(node: Node | None) -> Iterator[Node]:
+    """The name in a declarator."""
+    while node is not None and node.type not in ("identifier", "field_identifier"):
+        if node.type not in _SHAPES and node.type != "variable_declarator":
+            return
+        node = child(node, "declarator", "name") or (node.named_children[-1] if node.named_children else None)
+    if node is not None:
+        yield node
+
+
+def _pattern(  # noqa: C901, PLR0912 - one branch a kind of pattern
+    node: Node | None, typed: Node | None, value: Node | None, steps: tuple[Step, ...] = ()
+) -> Iterator[Bound]:
+    """The names of a pattern of Rust."""
+    if node is None:
+        return
+    if node.type in ("identifier", "shorthand_field_identifier"):
+        yield Bound(node, typed, value, steps)
+    elif node.type in _PLAIN:
+        for each in node.named_children[:1] if node.type == "match_pattern" else node.named_children[-1:]:
+            yield from _pattern(each, typed, value, steps)
+    elif node.type == "tuple_struct_pattern":
+        inside = node.named_children[1:]
+        known = text_of(child(node, "type")) in _INSIDE
+        for at, each in enumerate(inside):
+            if known:
+                yield from _pattern(each, typed, value, (*steps, "inside"))
+            else:  # what a variant has, by its place
+                yield from _pattern(each, child(node, "type"), None, (at,))
+    elif node.type in ("tuple_pattern", "slice_pattern"):
+        for at, each in enumerate(node.named_children):
+            yield from _pattern(each, typed, value, (*steps, at if node.type == "tuple_pattern" else "item"))
+    elif node.type == "struct_pattern":
+        for each in node.named_children[1:]:
+            name = child(each, "pattern", "name")
+            if name is not None:  # what it is of is asked of the field's own name
+                yield from _pattern(name, None, child(each, "name"))
+    elif node.type == "or_pattern":
+        for each in node.named_children:
+            yield from _pattern(each, typed, value, steps)

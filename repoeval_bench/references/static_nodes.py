@@ -1,0 +1,155 @@
+"""Types of Go, Rust, Java, C, C++ and C# as they are written: their names, their arguments, what they wrap."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from repoeval_bench.references.script_trees import child
+from repoeval_bench.references.tree_names import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+DOTTED = frozenset(
+    {
+        *("selector_expression", "field_expression", "field_access", "member_access_expression", "scoped_identifier"),
+        *("qualified_identifier", "member_binding_expression", "scoped_type_identifier"),
+    }
+)
+"""What looks a name up in something."""
+CALLS = frozenset({"call_expression", "invocation_expression", "method_invocation"})
+OWN: Mapping[str, frozenset[str]] = defaultdict(
+    frozenset,
+    javascript=frozenset({"this", "self", "super"}),
+    java=frozenset({"this", "super"}),
+    csharp=frozenset({"this", "base"}),
+    rust=frozenset({"self", "Self", "super"}),
+    c=frozenset({"this"}),
+)
+"""Family -> what an object and its class are called from inside."""
+MADE = frozenset({"composite_literal", "object_creation_expression", "struct_expression", "new_expression"})
+CAST = frozenset(
+    {
+        *("type_assertion_expression", "type_conversion_expression", "cast_expression", "type_cast_expression"),
+        *("compound_literal_expression", "as_expression"),
+    }
+)
+SAME = frozenset(
+    {
+        *("parenthesized_expression", "reference_expression", "pointer_expression", "slice_expression"),
+        *(
+            "await_expression",
+            "unary_expression",
+            "generic_function",
+            "ref_expression",
+            "conditional_access_expression",
+        ),
+        *("assignment_expression", "literal_element", "type_instantiation_expression"),
+    }
+)
+"""Of these the type is that of what is inside, pointers and references being those of what they lead to."""
+ITEMS = frozenset({"index_expression", "subscript_expression", "array_access", "element_access_expression"})
+LITERALS = frozenset({"interpreted_string_literal", "raw_string_literal", "string_literal", "int_literal", "true"})
+HELD = frozenset({"slice_type", "array_type", "map_type", "channel_type", "variadic_parameter_declaration"})
+CLASSES = frozenset(
+    {
+        *("class_declaration", "interface_declaration", "enum_declaration", "record_declaration", "struct_declaration"),
+        *("class_specifier", "struct_specifier", "impl_item", "trait_item"),
+    }
+)
+GENERIC = frozenset({"generic_type", "generic_name", "template_type", "template_function"})
+_WRAPS = frozenset(
+    {
+        *("pointer_type", "reference_type", "parenthesized_type", "nullable_type", "dynamic_type", "abstract_type"),
+        *(
+            "type_descriptor",
+            "optional_type",
+            "bounded_type",
+            "bracketed_type",
+            "type_elem",
+            "type_constraint",
+            "variadic_type",
+        ),
+    }
+)
+
+
+def bare_type(node: Node) -> Node:
+    """A type without pointers and references."""
+    while node.type in _WRAPS:
+        inner = child(node, "type", "trait") or (node.named_children[-1] if node.named_children else None)
+        if inner is None:
+            break
+        node = inner
+    if node.type in ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier"):
+        node = child(node, "name") or node
+    return node
+
+
+def generic_part(node: Node) -> Node | None:
+    """The part of a type that has arguments: `vector<T>` of `std::vector<T>`."""
+    while node.type == "qualified_identifier" and (inner := child(node, "name")) is not None:
+        node = inner
+    return node if node.type in GENERIC else None
+
+
+def head_of(node: Node) -> str:
+    """A type's own name, without what is before it and its arguments."""
+    steps = steps_of(bare_type(node))
+    return steps[-1] if steps else ""
+
+
+def arguments_of(node: Node) -> list[Node]:
+    """The arguments of a generic type; none of another."""
+    generic = generic_part(bare_type(node))
+    if generic is None:
+        return []
+    held = [each for each in generic.named_children if each.type.endswith(("arguments", "argument_list"))]
+    return [each for each in held[0].named_children if each.type != "lifetime"] if held else []
+
+
+def steps_of(node: Node) -> Sequence[str]:
+    """The names of a type, from the outermost on."""
+    text = re.sub(r"[<\[(].*", "", text_of(node), flags=re.DOTALL)
+    found = re.findall(r"\w+", text)
+    return found if re.fullmatch(r"[\w.:\s]*", text) else ()
+
+
+def callee_of(function: Node) -> Node | None:
+    """Where a function of C or C++ has its name."""
+    at = child(function, "declarator")
+    while at is not None and at.type not in ("qualified_identifier", "identifier"):
+        at = child(at, "declarator") or (at.named_children[0] if at.named_children else None)
+    return at
+
+
+def called_with(node: Node) -> int | None:
+    """How many arguments a name is called with; None where it is not what is called."""
+    call = node.parent
+    while call is not None and call.type in (*DOTTED, *GENERIC):
+        call = call.parent
+    given, called = child(call, "arguments"), child(call, "function", "name")
+    if given is None or called is None or call is None or call.type not in CALLS:
+        return None
+    inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
+    return sum(1 for each in given.named_children if "comment" not in each.type) if inside else None
+
+
+def parameters_of(signature: str) -> Sequence[str]:
+    """The parameters of a signature, without what is in their brackets."""
+    inside = re.search(r"\((.*)\)", signature, re.DOTALL)
+    text = inside[1].strip() if inside else ""
+    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
+        text = shorter
+    return [each.strip() for each in text.split(",")] if text and text != "void" else []
+
+
+def may_take(signature: str, arguments: int) -> bool:
+    """Whether a method of C# can be called with so many arguments: parameters may have a default, or be `params`."""
+    parameters = parameters_of(signature)
+    open_ended = any(each.startswith("params ") for each in parameters)
+    needed = sum(1 for each in parameters if "=" not in each) - open_ended
+    return needed <= arguments and (open_ended or arguments <= len(parameters))

@@ -1,0 +1,108 @@
+"""Places of Go, Rust, Java, C, C++ and C# code: what a name at one is looked up in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.script_trees import Trees, child
+from repoeval_bench.references.static_nodes import called_with
+from repoeval_bench.references.static_types import Members, StaticTypes, Value
+from repoeval_bench.references.tree_names import receiver_of, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.references.visible_names import VisibleNames
+
+_NOTHING = Value(" ", None)
+
+
+class StaticPlaces(StaticTypes):
+    """What names mean by their places."""
+
+    def __init__(self, trees: Trees, names: VisibleNames) -> None:
+        super().__init__(trees, names)
+        self._literals: dict[tuple[str, int], Value | None] = {}
+
+    def begin(self) -> None:
+        """Forget values and the types of literals."""
+        super().begin()
+        self._literals.clear()
+
+    def named(self, path: str, node: Node) -> tuple[bool, Members]:
+        """Whether a name at a place is looked up in something, and what of that it then is.
+
+        Nothing where it is not known what it is looked up in.
+        """
+        owner = self._owner(path, node)
+        if owner is None or owner is _NOTHING:
+            return owner is None, ()
+        found = self.members(owner, text_of(node))
+        return True, self._names.fitting(found, called_with(node)) if found else found
+
+    def _owner(self, path: str, node: Node) -> Value | None:
+        """What a name is looked up in, also where a literal or a pattern names a member.
+
+        `_NOTHING` where it is alone.
+        """
+        receiver, parent = receiver_of(node), node.parent
+        if receiver is not None:
+            # Of what is above a class `VisibleNames` knows.
+            return None if text_of(receiver) in ("super", "base") else self.of(path, receiver)
+        holder = parent.parent if parent is not None else None
+        if parent is None or holder is None:
+            return _NOTHING
+        if parent.type == "literal_element" and holder.type == "keyed_element" and parent == child(holder, "key"):
+            owner = self._literal(path, holder.parent)
+            return _NOTHING if owner is not None and self.step(owner, "item") is not None else owner
+        if parent.type in ("field_initializer", "shorthand_field_initializer") and node == (
+            child(parent, "field") or node
+        ):
+            made = holder.parent
+            if made is not None and made.type == "struct_expression":
+                return self.typed(path, child(made, "name"))
+            return self.around(path, node) if self._names.family(path) == "c" else None
+        if parent.type == "field_pattern" and node == child(parent, "name"):
+            return self.typed(path, child(holder, "type"))
+        if parent.type == "assignment_expression" and holder.type == "initializer_expression":
+            return self.of(path, holder.parent) if node == child(parent, "left") else _NOTHING
+        return self._of_case(path, node) if parent.type == "switch_label" else _NOTHING
+
+    def _of_case(self, path: str, node: Node) -> Value | None:
+        """The enumeration that the name after `case` is of, alone in Java; `_NOTHING` where it is another constant."""
+        at: Node | None = node
+        while at is not None and at.type != "switch_expression":
+            at = at.parent
+        owner = self.of(path, child(at, "condition"))
+        if owner is not None and self.members(owner, text_of(node)):
+            return owner
+        line = self._trees.of(path).span(node).start
+        found = self._names.bare(path, LineSpan(line, line + 1), text_of(node))[0]
+        return _NOTHING if any(each.kind != "class" for _, each in found) else None
+
+    def _literal(self, path: str, body: Node | None) -> Value | None:
+        """The type of the literal of Go that these braces are of, worked out once: each asks for what is around it."""
+        if body is None:
+            return None
+        key = path, body.start_byte
+        if key not in self._literals:
+            self._names.steps.take()
+            self._literals[key] = self._of_literal(path, body)
+        return self._literals[key]
+
+    def _of_literal(self, path: str, body: Node) -> Value | None:
+        of = body.parent
+        if of is None:
+            return None
+        if of.type == "composite_literal":
+            return self.typed(path, child(of, "type"))
+        holder = of.parent
+        if of.type == "literal_element" and holder is not None and holder.type == "keyed_element":
+            key = child(holder, "key")
+            whole = self._literal(path, holder.parent)
+            named = key.named_children[0] if key is not None and key.named_children else None
+            if whole and named is not None and named.type == "identifier" and (found := self.named(path, named)[1]):
+                return self.of_definition(*found[0])
+            return self.step(whole, "item")
+        return self.step(self._literal(path, holder), "item") if of.type == "literal_element" else None

@@ -1,0 +1,352 @@
+"""Light types of Go, Rust, Java, C, C++ and C#: what is declared, and what follows from it in a few steps.
+
+A value is where its type is written. Type parameters are not bound, and overloads are told by the number of arguments
+alone. What a name means without an object is for `VisibleNames` to say.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.definitions import Definition as Parsed
+from repoeval_bench.core.definitions import defining_nodes
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.script_trees import Trees, child
+from repoeval_bench.references.static_bindings import Bindings, Step
+from repoeval_bench.references.static_library import INSIDE, KEEPS, ONE, OPENS, POINTERS
+from repoeval_bench.references.static_nodes import (
+    CALLS,
+    CAST,
+    CLASSES,
+    DOTTED,
+    GENERIC,
+    HELD,
+    ITEMS,
+    LITERALS,
+    MADE,
+    OWN,
+    SAME,
+    arguments_of,
+    bare_type,
+    callee_of,
+    head_of,
+    steps_of,
+)
+from repoeval_bench.references.tree_names import receiver_of, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from repoeval_bench.references.visible_names import VisibleNames
+
+_KEPT = 200
+"""Files whose definitions are kept with their trees."""
+_DEPTH = 24
+"""Steps from one value to another in a row."""
+
+_NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
+_GROUPS = frozenset({"type_declaration", "var_declaration", "const_declaration"})
+_ALIASES = frozenset({"type_spec", "type_alias", "type_item", "type_definition", "alias_declaration"})
+_RESULT = ("result", "return_type", "returns", "type")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """`node` is a type as it is written in a file, or the definition of a function; None of what is from outside."""
+
+    path: str
+    node: Node | None
+
+
+_OUTSIDE = Value("", None)
+Members = Sequence[tuple[str, Parsed]] | None
+"""(file, definition) of each; None where what a name is looked up in is known, and of no file here."""
+
+
+class StaticTypes(ABC):
+    """The types of the files of one repository, worked out when they are asked for."""
+
+    def __init__(self, trees: Trees, names: VisibleNames) -> None:
+        self._trees, self._names = trees, names
+        self.bindings = Bindings(trees)
+        self._known: dict[tuple[str, int, int, int], Value | None] = {}
+        self._nodes: dict[str, dict[tuple[int, str], Node]] = {}
+        self._depth = 0
+
+    def begin(self) -> None:
+        """Forget values: how far steps lead depends on what is known, and a task's gold on no other task.
+
+        Trees are kept as long as a value of them is.
+        """
+        self._known.clear()
+        self.bindings.begin()
+        self._depth = 0
+        if len(self._nodes) > _KEPT:
+            self._nodes.clear()
+
+    @abstractmethod
+    def named(self, path: str, node: Node) -> tuple[bool, Members]:
+        """Whether a name at a place is looked up in something, and what of that it then is."""
+
+    def of(self, path: str, node: Node | None) -> Value | None:
+        """What an expression is; None where that is not known."""
+        if node is None or self._depth > _DEPTH:
+            return None
+        key = path, node.start_byte, node.end_byte, node.kind_id
+        if key not in self._known:
+            self._names.steps.take()
+            self._known[key] = None  # what asks for itself is not known
+            self._depth += 1
+            self._known[key] = self._of(path, node)
+            self._depth -= 1
+        return self._known[key]
+
+    def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
+        kind = node.type
+        if text_of(node) in OWN[self._names.family(path) or ""]:
+            return self.around(path, node)
+        if kind in ("bracketed_type", *GENERIC):
+            named = child(node, "name")
+            return self.of(path, named) if kind == "template_function" else self.typed(path, bare_type(node))
+        if kind in _NAMES and node.parent is not None and node.parent.type == "field_pattern":
+            return self._first(self.named(path, node)[1])
+        if kind in _NAMES:
+            return self._of_name(path, node)
+        if kind in DOTTED:
+            name = child(node, "field", "name")
+            return self._of_member(path, node, name) if name is not None else self._of_inner(path, node)
+        if kind in CALLS:
+            return self._of_call(path, node)
+        if kind in MADE:
+            return self.typed(path, child(node, "type", "name"))
+        if kind in CAST:
+            return self.typed(path, child(node, "type", "right"))
+        if kind == "try_expression":
+            return self.step(self.of(path, node.named_children[0]), "inside")
+        if kind in SAME and node.named_children:
+            inner = child(node, "operand", "function", "argument", "value", "condition", "right")
+            inside = self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
+            received = kind == "unary_expression" and text_of(node).startswith("<-")
+            return self.step(inside, "item") if received else inside
+        if kind in ITEMS and node.named_children:
+            return self.step(self.of(path, node.named_children[0]), "item")
+        if kind in ("func_literal", "closure_expression", "lambda_expression"):
+            return Value(path, node)
+        return _OUTSIDE if kind in LITERALS else None
+
+    def _of_name(self, path: str, node: Node) -> Value | None:
+        name = text_of(node)
+        bound = self.bindings.of(node, name)
+        if bound is None:
+            line = self._trees.of(path).span(node).start
+            found, reason = self._names.bare(path, LineSpan(line, line + 1), name)
+            return self._first(found) if found else _OUTSIDE if reason == "third party" else None
+        value = self.typed(path, bound.typed) if bound.typed is not None else self.of(path, bound.value)
+        for step in bound.steps:
+            value = self.step(value, step)
+        return value
+
+    def _of_member(self, path: str, node: Node, name: Node) -> Value | None:
+        owner = receiver_of(name) if name.type in _NAMES else child(node, "operand", "value", "object", "expression")
+        steps = text_of(owner).replace("::", ".").split(".") if owner is not None else []
+        if name.type in GENERIC:
+            name = next((each for each in name.named_children if each.type in _NAMES), name)
+        if steps and all(map(str.isidentifier, steps)) and self.bindings.of(node, steps[0]) is None:
+            found, reason = self._names.of_module(path, steps, text_of(name))
+            if found or reason == "third party":
+                return self._first(found) if found else _OUTSIDE
+        found_member = self.named(path, name)[1]
+        if found_member is None:
+            return _OUTSIDE
+        return self._first(found_member) or self._embedded_as(self.of(path, owner), text_of(name))
+
+    def _of_inner(self, path: str, node: Node) -> Value | None:
+        """A class of Java in a class or in a package."""
+        return Value(path, node) if self._names.types(path, steps_of(node))[0] else None
+
+    def _first(self, found: Members) -> Value | None:
+        return self.of_definition(*found[0]) if found else None
+
+    def of_definition(self, path: str, parsed: Parsed) -> Value | None:
+        """What a name that is defined so is."""
+        node = self._node(path, parsed)
+        if node is None:
+            return None
+        if parsed.kind == "class":
+            return Value(path, child(node, "name", "type") or node)
+        if parsed.kind in ("function", "method") and parsed.form != "property":
+            return Value(path, node)
+        if node.type in ("enum_variant", "enum_constant", "enum_member_declaration", "enumerator"):
+            around = self._names.defined(path)[parsed.parent] if parsed.parent is not None else None
+            return self.of_definition(path, around) if around is not None else None
+        parts = (each for each in node.named_children if child(each, "type", "value") is not None)
+        of = node if child(node, "type", "value") is not None else next(parts, None)
+        typed, value = child(of, "type"), child(of, "value")
+        if typed is None and value is not None and value.type == "expression_list":
+            names = [text_of(each) for each in node.children_by_field_name("name")]
+            at = names.index(parsed.name) if parsed.name in names else 0
+            value = value.named_children[at] if at < len(value.named_children) else None
+        return self.typed(path, typed) if typed is not None else self.of(path, value)
+
+    def _node(self, path: str, parsed: Parsed) -> Node | None:
+        """The syntax node of a definition, of several in one declaration its own."""
+        if path not in self._nodes:
+            found = defining_nodes(self._trees.of(path))
+            self._nodes[path] = {(each.named, each.name): node for each, node in found}
+        node = self._nodes[path].get((parsed.named, parsed.name))
+        if node is not None and node.type in _GROUPS:
+            names = ((each, name) for each in node.named_children for name in each.children_by_field_name("name"))
+            return next((each for each, name in names if text_of(name) == parsed.name), node)
+        return node
+
+    def around(self, path: str, node: Node) -> Value | None:
+        """What `this` is of."""
+        at: Node | None = node
+        while at is not None and at.type not in CLASSES:
+            if at.type == "function_definition" and (scope := child(callee_of(at), "scope")) is not None:
+                return Value(path, scope)  # of C++, outside of its class
+            at = at.parent
+        name = child(at, "type") if at is not None and at.type == "impl_item" else child(at, "name")
+        return Value(path, name) if name is not None else None
+
+    def _of_call(self, path: str, node: Node) -> Value | None:
+        function = child(node, "function", "name")
+        if function is None:
+            return None
+        arguments = child(node, "arguments")
+        name = text_of(function)
+        if name in ("new", "make", "append") and path.endswith(".go") and arguments is not None:
+            first = next(iter(arguments.named_children), None)
+            return self.of(path, first) if name == "append" else self.typed(path, first)
+        template = next((each for each in (function, child(function, "name")) if each and each.type in GENERIC), None)
+        made = child(template, "arguments")
+        if made is not None and re.match(r"(std::)?(make_unique|make_shared|\w+_cast)\b", name):
+            return self.typed(path, made.named_children[0] if made.named_children else None)
+        alone = node.type != "method_invocation" or child(node, "object") is None
+        called = self.of(path, function) if alone else self._first(self.named(path, function)[1])
+        method = child(function, "field", "name") if function.type in DOTTED else function
+        if called is None or called is _OUTSIDE:
+            owner = receiver_of(method) if method is not None else None
+            return self._known_method(self.of(path, owner), text_of(method)) if owner is not None else called
+        return self._result(called)
+
+    def _known_method(self, of: Value | None, name: str) -> Value | None:
+        """What well-known methods of collections and optional values give."""
+        if of is None or of.node is None or name in KEEPS:
+            return of
+        head = head_of(of.node)
+        if head in INSIDE and name in OPENS:
+            return self.step(of, "inside")
+        return self.step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in HELD) else None
+
+    def _result(self, called: Value) -> Value | None:
+        """What a function gives; a class gives its own kind."""
+        node = called.node
+        if node is None:
+            return called
+        result = child(node, *_RESULT)
+        if node.type in ("constructor_declaration", "type_identifier", "identifier", "generic_type", "qualified_type"):
+            return called
+        if result is not None and result.type == "parameter_list" and result.named_child_count == 1:
+            return self.step(Value(called.path, result), 0)
+        return self.typed(called.path, result)
+
+    def typed(self, path: str, node: Node | None) -> Value | None:
+        """A value of the type that is written at a node."""
+        return Value(path, node) if node is not None else None
+
+    def step(self, of: Value | None, step: Step) -> Value | None:
+        """What is inside a value, or one of several."""
+        node = bare_type(of.node) if of is not None and of.node is not None else None
+        if of is None or node is None:
+            return of
+        if isinstance(step, int):
+            parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
+            one = child(parts[step], "type") or parts[step] if step < len(parts) else None
+            return self.typed(of.path, one) if parts or step else of
+        if node.type in HELD:
+            held = child(node, "element", "value", "type") or node.named_children[-1]
+            return Value(of.path, held)
+        given = arguments_of(node)
+        if step == "inside":
+            return Value(of.path, given[0]) if given and head_of(node) != "Err" else None
+        if given:
+            return Value(of.path, given[-1])
+        for path, parsed in self._classes(of):  # a named collection of Go
+            spec = self._node(path, parsed)
+            written = child(spec, "type") if spec is not None and spec.type in ("type_spec", "type_item") else None
+            if written is not None and written.type in HELD:
+                return self.step(Value(path, written), "item")
+        if self._names.family(of.path) == "c":  # what a pointer leads to
+            return of
+        return None
+
+    def _classes(self, of: Value) -> Sequence[tuple[str, Parsed]]:
+        node = bare_type(of.node) if of.node is not None else None
+        if node is None:
+            return ()
+        return [each for each in self._names.types(of.path, steps_of(node))[0] if each[1].kind == "class"]
+
+    def members(self, of: Value, name: str) -> Members:
+        """The members of that name of what a value is; None where its type is from outside."""
+        return self._members(of, name, {})
+
+    def _members(self, of: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
+        """The same; a type that was `tried` is not asked again: typedefs may be names of one another."""
+        key = of.path, text_of(of.node)
+        if key not in tried:
+            self._names.steps.take()
+            tried[key] = ()  # what is another name of itself has none
+            tried[key] = self._members_of(of, name, tried)
+        return tried[key]
+
+    def _members_of(self, of: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
+        node = bare_type(of.node) if of.node is not None else None
+        if node is None:
+            return None
+        while head_of(node) in POINTERS.get(self._names.family(of.path) or "", ()) and (given := arguments_of(node)):
+            node = bare_type(given[0])
+        if node.type in HELD or node.type in ("primitive_type", "predefined_type", "integral_type"):
+            return None
+        if text_of(node) == "Self":
+            inner = self.around(of.path, node)
+            return self._members(inner, name, tried) if inner is not None else ()
+        if not (steps := steps_of(node)):
+            return ()
+        classes, reason = self._names.types(of.path, steps)
+        found = self._names.members(of.path, [each for each in classes if each[1].kind == "class"], name)
+        if found:
+            return found
+        for path, parsed in classes if self._depth < _DEPTH else ():  # another name of a type
+            spec = self._node(path, parsed)
+            if spec is not None and spec.type in _ALIASES:
+                written = child(spec, "type")
+                self._depth += 1
+                meant = self._members(Value(path, written), name, tried) if written is not None else ()
+                self._depth -= 1
+                if meant:
+                    return meant
+        if self._names.members(of.path, classes, "operator->") and (given := arguments_of(node)):  # another's pointer
+            return self._members(Value(of.path, given[0]), name, tried)
+        return None if reason == "third party" or (not classes and of.path.endswith(".go")) else ()
+
+    def _embedded_as(self, of: Value | None, name: str) -> Value | None:
+        """What a struct of Go embeds: it is a field that is called as its type."""
+        for path, parsed in self._classes(of) if of is not None and of.path.endswith(".go") else ():
+            for steps in self.embedded(path, parsed):
+                if steps and steps[-1] == name and (found := self._names.types(path, steps)[0]):
+                    return self.of_definition(*found[0])
+        return None
+
+    def embedded(self, path: str, parsed: Parsed) -> Iterable[Sequence[str]]:
+        """The names of the types that a struct or an interface of Go embeds."""
+        spec = self._node(path, parsed)
+        body = child(spec, "type")
+        for each in body.named_children if body is not None else ():
+            for field in each.named_children if each.type == "field_declaration_list" else (each,):
+                if field.type == "type_elem" or (field.type == "field_declaration" and not child(field, "name")):
+                    yield steps_of(bare_type(child(field, "type") or field.named_children[0]))

@@ -1,0 +1,414 @@
+"""A hand-made repository: what each name of some lines means is written beside it."""
+
+import pytest
+
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.resolver import Resolver
+
+FILES = {
+    "shop/__init__.py": "from .core import *\nfrom .core import Basket as Cart\nfrom shop.prices import rate\n",
+    "shop/core.py": '''\
+"""Baskets."""
+from __future__ import annotations
+import json
+from typing import overload, Optional
+from .prices import rate as exchange_rate, Price
+from . import prices
+from .cycle_a import ping
+
+__all__ = ["Basket", "Item"]
+LIMIT = 10
+LIMIT = 12
+_hidden = 1
+
+
+class Item:
+    """Something to buy."""
+
+    colour: str = "red"
+
+    def __init__(self, price):
+        self.amount = 1
+        self.price = Price(price)
+
+    @property
+    def owner(self) -> Basket:
+        return find_owner(self)
+
+    def renamed_in_stock(self):
+        self.stock = 3
+        return self
+
+
+class Special(Item):
+    def __init__(self):
+        super().__init__(3)
+        self.extra = {}
+
+    def late(self):
+        self.amount = 2
+
+
+class Basket:
+    def __init__(self, first: Item, name=None):
+        self.items = [first]
+        self.first = first
+        self.by_name: dict[str, Item] = {}
+        self.last: Optional[Item] = None
+        self.maker = Special()
+
+    @overload
+    def total(self, x: int) -> int: ...
+    @overload
+    def total(self, x: str) -> str: ...
+    def total(self, x):
+        return x
+
+    @classmethod
+    def empty(cls) -> Basket:
+        return cls(None)
+
+    def __enter__(self):
+        return self
+
+    def discounted_total(self): return 1
+
+
+def find_owner(item: Item) -> Basket:
+    return Basket.empty()
+
+
+try:
+    import ujson as fast
+except ImportError:
+    def fast(text):
+        return json.loads(text)
+
+
+if json:
+    def chosen(): return 1
+else:
+    def chosen(): return 2
+''',
+    "shop/prices.py": "class Price:\n    cents = 0\n\n    def plus(\n        self,\n        other,\n    ):\n        return self\n\n\n"
+    "@decorated(\n    1\n)\ndef rate(x):\n    '''Exchange.\n\n    More.\n    '''\n    return x\n",
+    "shop/cycle_a.py": "from .cycle_b import pong\ndef ping(): return pong\n",
+    "shop/cycle_b.py": "from .cycle_a import ping, missing\nfrom .cycle_a import nothing_there\ndef pong(): return ping\n",
+}
+
+
+def uses(body, head="", *, before="def written(a, item: Item, basket: Basket):\n", **more):
+    """name -> tier of what the indented body uses, and the reasons of the others."""
+    head += "from shop.core import Item, Basket, Special\nfrom shop import core\n"
+    text = head + before + "".join(f"    {line}\n" for line in body.split("\n"))
+    start = len((head + before).splitlines())
+    files = {**FILES, **more, "shop/task.py": text}
+    sources = [SourceFile("repo", path, content) for path, content in files.items()]
+    with Resolver(sources) as resolver:
+        found = resolver.uses("shop/task.py", LineSpan(start, len(text.splitlines())))
+    assert found is not None
+    return found
+
+
+CASES = {
+    # What is imported, from where it is defined in the end.
+    "re-export": ("Cart", "from shop import Cart\n", {"core.Basket"}),
+    "re-export of another module": ("rate", "from shop import rate\n", {"prices.rate"}),
+    "star import": ("Special", "from shop import *\n", {"core.Special"}),
+    "relative import": ("exchange(2)", "from .prices import rate as exchange\n", {"prices.rate"}),
+    "alias of a module": ("p.rate(1)", "import shop.prices as p\n", {"prices.rate"}),
+    "dotted module": ("shop.prices.Price()", "import shop.prices\n", {"prices.Price"}),
+    "module through another": ("core.prices.rate", "", {"prices.rate"}),
+    "a name imported there": ("core.exchange_rate", "", {"prices.rate"}),
+    "a cycle of imports": ("ping; pong", "from shop.cycle_b import ping, pong\n", {"cycle_a.ping", "cycle_b.pong"}),
+    "import in the lines": ("from shop.prices import Price\nPrice.cents", "", {"prices.Price", "prices.Price.cents"}),
+    # Classes and their instances.
+    "class attribute": ("Item.colour", "", {"core.Item", "core.Item.colour"}),
+    "class attribute of an instance": ("item.colour", "", {"core.Item.colour"}),
+    "inherited attribute": ("Special().amount", "", {"core.Special", "core.Special.amount"}),
+    "inherited method": ("Special().renamed_in_stock()", "", {"core.Special", "core.Item.renamed_in_stock"}),
+    "attribute outside of __init__": ("item.stock", "", {"core.Item.stock"}),
+    "property": ("item.owner.first", "", {"core.Item.owner", "core.Basket.first"}),
+    "constructor assigned": ("item.price.plus(1)", "", {"core.Item.price", "prices.Price.plus"}),
+    "annotated parameter": ("basket.first.amount", "", {"core.Basket.first", "core.Item.amount"}),
+    "container": ("basket.by_name['a'].colour", "", {"core.Basket.by_name", "core.Item.colour"}),
+    "optional": ("basket.last.colour", "", {"core.Basket.last", "core.Item.colour"}),
+    "loop": ("for x in basket.items:\n    x.colour", "", {"core.Basket.items", "core.Item.colour"}),
+    "comprehension": ("[y.colour for y in basket.items]", "", {"core.Basket.items", "core.Item.colour"}),
+    "class method": ("Basket.empty().first", "", {"core.Basket", "core.Basket.empty", "core.Basket.first"}),
+    "returned": ("core.find_owner(1).maker.extra", "", {"core.find_owner", "core.Basket.maker", "core.Special.extra"}),
+    "with": ("with Basket(1) as b:\n    b.maker", "", {"core.Basket", "core.Basket.maker"}),
+    "narrowed": ("if isinstance(a, Item):\n    a.colour", "", {"core.Item", "core.Item.colour"}),
+    "in the hole": ("z = Special()\nz.late()", "", {"core.Special", "core.Special.late"}),
+    # One definition for several sites.
+    "overloads": ("basket.total(1)", "", {"core.Basket.total"}),
+    "assigned twice": ("core.LIMIT", "", {"core.LIMIT"}),
+    "conditional": ("core.chosen()", "", {"core.chosen"}),
+    "fallback": ("core.fast('')", "", {"core.fast"}),
+    # What is none.
+    "module": ("core", "", set()),
+    "parameter, local": ("q = a\nq", "", set()),
+    "shadowed": ("Item = 1\nItem", "", set()),
+    "builtin": ("len(str(1))", "", set()),
+    "third party": ("np.zeros(3).shape", "import numpy as np\n", set()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_lines_use(case):
+    body, head, expected = CASES[case]
+    found = uses(body, head)
+    names = {
+        each.definition.file.removeprefix("repo/shop/").removesuffix(".py") + "." + each.definition.name
+        for each in found.used
+    }
+    assert names == expected
+
+
+def lines_of(found):
+    return {each.definition.name: (each.definition.lines.start + 1, each.definition.lines.end) for each in found.used}
+
+
+def test_gold_lines_are_header_and_docstring_or_the_statement():
+    found = lines_of(uses("item.colour; item.stock; core.rate; core.exchange_rate(1); item.price.plus; core.LIMIT"))
+    # Decorators, signature and docstring; of a class-level name its statement; the first of several sites.
+    assert found["rate"] == (11, 18)
+    assert found["Price.plus"] == (4, 7)
+    assert found["Item.colour"] == (18, 18)
+    assert found["Item.stock"] == (29, 29)
+    assert found["LIMIT"] == (10, 10)
+
+
+def test_at_most_twelve_lines_that_are_not_blank_are_gold():
+    doc = "def long():\n    '''One.\n\n" + "".join(f"    line {n}\n" for n in range(20)) + "    '''\n"
+    found = uses("long()", "from shop.long import long\n", **{"shop/long.py": doc})
+    assert lines_of(found)["long"] == (1, 13)
+
+
+def test_a_star_import_leaves_private_names_out():
+    assert not uses("_hidden", "from shop.core import *\n").used
+
+
+def test_what_is_written_and_what_it_defines_are_left_out():
+    body = "def inner(): return written(1)\nreturn inner()"
+    assert not uses(body).used
+    # A site in the hole is none; the other site of the attribute is.
+    before = "class Own(Item):\n  def other(self):\n    self.depth = 1\n  def written(self):\n"
+    found = uses("self.depth = 2\nself.height = 3\nself.colour = 'x'\nself.written()", before=before)
+    assert {each.definition.name for each in found.used} == {"Own.depth", "Item.colour"}
+
+
+OWN = """\
+class Meta(type):
+    def register(cls):
+        cls.known_names = []
+
+
+class Field:
+    def __get__(self, instance, owner):
+        return instance.values
+
+    def describe(self): return 1
+
+
+class Base(metaclass=Meta):
+    part: Item
+    shown = Field()
+
+    def __init__(self):
+        self.values = 1
+        self.basket: Basket = Special()
+
+    def change(self):
+        self.__class__ = Base
+        self.__dict__ = {}
+
+
+class Own(Base):
+    def __init__(self):
+        self.part = None
+
+    @classmethod
+    def make(cls): return cls()
+
+    def written(self, other):
+"""
+OWN_CASES = {
+    "the class around the hole": ("isinstance(other, Own)", {"Own"}),
+    "what every object has": ("self.__class__, other.__dict__", set()),
+    "the class of an instance": ("self.__class__.make()", {"Own.make"}),
+    "as a base declares it": ("self.part.colour", {"Own.part", "Item.colour"}),
+    "as it is declared": ("self.basket.maker", {"Base.basket", "Basket.maker"}),
+    "a descriptor": ("self.shown.describe()", {"Base.shown"}),
+    "a descriptor itself": ("Own.shown.describe()", {"Own", "Base.shown", "Field.describe"}),
+    "of the metaclass": ("Own.register(); Own.known_names", {"Own", "Meta.register", "Meta.known_names"}),
+    "made by __new__": ("x = object.__new__(Own)\nx.make()", {"Own", "Own.make"}),
+}
+
+
+@pytest.mark.parametrize("case", OWN_CASES)
+def test_what_the_classes_around_a_hole_have(case):
+    body, expected = OWN_CASES[case]
+    body = "".join(f"    {line}\n" for line in body.splitlines())
+    found = uses(body, before=OWN)
+    assert {each.definition.name for each in found.used if each.tier == "imported"} == expected
+
+
+HELD = {
+    "shop/held.py": """\
+from collections import UserDict
+from typing import Iterator, List
+from .core import Basket, Item
+
+
+class Shelf(List["Item"]):
+    def get(self, key) -> Basket: ...
+
+
+class Stock(UserDict[str, Item]): pass
+
+
+class Walk(Iterator[Item]):
+    def __iter__(self): return self
+    def __next__(self) -> Item: ...
+
+
+class Later:
+    def __aiter__(self): return self
+    async def __anext__(self) -> Item: ...
+    def __enter__(self): raise TypeError
+    async def __aenter__(self) -> Basket: ...
+
+
+def held(x) -> AbstractAsyncContextManager[Item]: ...
+def soon(x) -> Awaitable[Item]: ...
+
+
+class Both:
+    def __init__(self, *parts: Item, **named: Basket):
+        self.parts, self.named = parts, named
+"""
+}
+HELD_CASES = {
+    "a class that is a list": ("[x.colour for x in Shelf()]; Shelf()[0].stock", {"Shelf", "Item.colour", "Item.stock"}),
+    "its own method first": ("Shelf().get(1).first", {"Shelf", "Shelf.get", "Basket.first"}),
+    "a class that is a dictionary": (
+        "for x in Stock().values():\n    x.colour\nStock()[1].stock",
+        {"Stock", "Item.colour", "Item.stock"},
+    ),
+    "an iterator": ("for x in Walk():\n    x.colour", {"Walk", "Item.colour"}),
+    "an asynchronous iterator": ("async for x in Later():\n    x.colour", {"Later", "Item.colour"}),
+    "an asynchronous context": ("async with Later() as x:\n    x.first", {"Later", "Basket.first"}),
+    "what a context manager holds": ("async with held(1) as x:\n    x.colour", {"held", "Item.colour"}),
+    "what is awaited": ("(await soon(1)).colour", {"soon", "Item.colour"}),
+    "all the arguments": (
+        "Both().parts[0].colour; Both().named['a'].first",
+        {"Both", "Both.parts", "Both.named", "Item.colour", "Basket.first"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HELD_CASES)
+def test_what_is_held_by_a_value(case):
+    body, expected = HELD_CASES[case]
+    found = uses(body, "from shop.held import *\n", **HELD)
+    assert {each.definition.name for each in found.used if each.tier == "imported"} == expected
+
+
+@pytest.mark.parametrize("end", ["\f", "\x1c", "\u2028", "\x85"])
+def test_line_ends_that_python_does_not_count_move_nothing(end):
+    module = f"\f\nLIMIT = 1\n\f\nNOTE = '''a{end}b'''  # {end}\n\fdef far():\n    return 'é{end}', LIMIT\n"
+    head = f"from shop.odd import far\nimport shop.odd\n# {end}\n"
+    found = uses(f"x = '{end}'; far()\nshop.odd.LIMIT", head, **{"shop/odd.py": module})
+    lines = module.splitlines()
+    kept = {each.definition.name: each.definition.lines for each in found.used}
+    assert {name: [lines[at] for at in where] for name, where in kept.items()} == {
+        "LIMIT": ["LIMIT = 1"],
+        "far": ["def far():"],
+    }
+
+
+@pytest.mark.parametrize("text", ["\f", "x = 1\f", "\fx = 1\r\ry = x\r\n", '"""\u2028"""\rx = (1,\f\n2)', "x\x85"])
+def test_any_file_with_such_line_ends_is_read(text):
+    file = SourceFile("repo", "a.py", text)
+    with Resolver([file]) as resolver:
+        found = resolver.uses("a.py", LineSpan(0, file.n_lines))
+    assert found is None or found.names == text.count("x") + text.count("y")
+
+
+DEEP = {
+    "elif": "if a: pass\n" + "".join(f"elif a == {n}: Item\n" for n in range(700)),
+    "decorators": "@a" + ".b" * 700 + "\ndef inner(): pass\nItem",
+    "annotation": "x: " + " | ".join(["Item"] * 700) + "\nx.colour",
+    "calls": "core" + ".x()" * 300 + "\nItem",
+}
+
+
+@pytest.mark.parametrize("case", DEEP)
+def test_deep_code_is_read_or_counted_as_unread(case):
+    text = f"from shop.core import Item\nfrom shop import core\n{DEEP[case]}\n"
+    sources = [SourceFile("repo", path, content) for path, content in {**FILES, "shop/task.py": text}.items()]
+    with Resolver(sources) as resolver:
+        found = resolver.uses("shop/task.py", LineSpan(2, text.count("\n")))
+    assert found is None or "Item" in {each.definition.name for each in found.used}
+    assert found or case == "annotation"
+
+
+def test_a_hierarchy_of_diamonds_is_looked_through_once():
+    classes = "class L0: deep = 1\nclass R0: pass\n"
+    classes += "".join(f"class L{n}(L{n - 1}, R{n - 1}): pass\nclass R{n}(L{n - 1}): pass\n" for n in range(1, 60))
+    found = uses("L59().deep", "from shop.diamonds import L59\n", **{"shop/diamonds.py": classes})
+    assert {each.definition.name for each in found.used} == {"L59", "L0.deep"}
+
+
+def test_names_without_a_definition_are_counted_by_reason():
+    found = uses("np.a\nlen\na.whatever\nmissing_name", "import numpy as np\n")
+    assert not found.used
+    assert found.without == {"third party": 2, "builtin": 1, "dynamic": 1, "unresolved": 1}
+    assert found.names == 6
+
+
+def test_a_tier_says_how_a_name_was_resolved():
+    found = uses("a.discounted_total()\na.late()\nitem.colour")
+    assert {each.definition.name: each.tier for each in found.used} == {
+        "Basket.discounted_total": "distinctive",
+        "Item.colour": "imported",
+    }
+
+
+def test_files_that_are_no_python_3_are_not_read():
+    sources = [SourceFile("repo", "a.py", "print 'x'\n"), SourceFile("repo", "b.py", "from a import x\nx\n")]
+    with Resolver(sources) as resolver:
+        assert resolver.uses("a.py", LineSpan(0, 1)) is None
+        assert not resolver.uses("b.py", LineSpan(1, 2)).used
+
+
+TANGLED = {
+    "pkg/__init__.py": "from .a import *\nfrom .b import make as build\n",
+    "pkg/a.py": "def shown(): ...\ndef hidden(): ...\n",
+    "pkg/b.py": "from __future__ import annotations\nfrom . import c\ndef make() -> c.Car: ...\n"
+    "class Box:\n    def open(self) -> Way: ...\nclass Way:\n    way = 1\nAlias = Way\n",
+    "pkg/c.py": "from . import b\nclass Car:\n    def go(self): return b.make()\n",
+    "other/a.py": "def shown(): ...\n",
+}
+SHADOWS = {
+    "shown(); build().go()": "shown make Car.go",
+    "Box().open().way; of.way": "Box Box.open Way.way",
+    "[hidden for hidden in x]": "",
+    "(hidden := 1) + hidden": "",
+    "lambda shown: shown": "",
+    "for build in x: build()": "",
+    "with x as shown: shown()": "",
+    "f'{shown()}' + x[hidden:1]": "shown hidden",
+}
+
+
+@pytest.mark.parametrize("code", SHADOWS)
+def test_names_that_are_bound_again_lead_nowhere_and_those_given_on_to_the_end(code):
+    head = "from pkg import shown, build\nfrom pkg.a import hidden\nfrom pkg.b import Box, Alias\n"
+    files = TANGLED | {"task.py": f"{head}def written(x, of: Alias):\n    {code}\n"}
+    with Resolver([SourceFile("r", *each) for each in files.items()]) as resolver:
+        found = resolver.uses("task.py", LineSpan(4, 5)).used
+    assert {each.definition.name for each in found} == set(SHADOWS[code].split())
+    assert "r/other/a.py" not in {each.definition.file for each in found}
