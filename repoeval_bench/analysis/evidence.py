@@ -17,7 +17,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.shrinkage import Decision, Posterior, Prior, combine, decide, only, shrink, with_unmeasured
 from repoeval_bench.analysis.statistics import SEED, Sample
 from repoeval_bench.analysis.verdicts import Outcome, Verdict, pairs_with
-from repoeval_bench.chunkers.registry import FRAMEWORKS, OWN, of_size, snippet_of
+from repoeval_bench.chunkers.registry import FRAMEWORKS, of_size, snippet_of
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
@@ -271,7 +271,7 @@ def _setups(
     found: dict[str, Setup] = {}
     for one, is_measured in ranked:
         snippet = snippet_of(arms[one.name].spec, language)
-        if snippet.framework not in found and (not found or snippet.framework != OWN):
+        if snippet.framework not in found:
             found[snippet.framework] = Setup(
                 label=one.name,
                 snippet=snippet,

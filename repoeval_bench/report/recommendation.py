@@ -13,6 +13,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.report.table import Column, Table, figures, make_table
 from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
+from repoeval_bench.runs.request import EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.arms import Arm
@@ -195,8 +196,8 @@ def _measured(found: Recommendation, label: str) -> str:
     parts = []
     for protocol in dict.fromkeys(each.protocol for each in found.evidence):
         scores = [each.means[label] for each in found.evidence if each.protocol == protocol]
-        share = f"{sum(scores) / len(scores):.0%}".replace("%", " %")
-        parts.append(_FINDS.get(protocol, "{} under protocol " + protocol).format(share))
+        share = sum(scores) / len(scores)
+        parts.append(_FINDS.get(protocol, "{} under protocol " + protocol).format(_percent(share)))
     most = max(found.evidence, key=lambda each: each.n_clusters)
     where = cluster_count(most.n_clusters, most.clustered_by)
     return f"Measured on {where}: it finds {' and '.join(parts)}."
@@ -225,7 +226,7 @@ def _saved(found: Recommendation, first: RankedCandidate, cheaper: RankedCandida
     if cheaper.name == first.name or not before or after is None or after > 0.9 * before:
         return None
     share = after / before
-    return "Half the tokens" if 0.45 <= share <= 0.55 else f"{1 - share:.0%} fewer tokens".replace("%", " %")
+    return "Half the tokens" if 0.45 <= share <= 0.55 else f"{_percent(1 - share)} fewer tokens"
 
 
 def _conflict(found: Recommendation) -> list[str]:
@@ -241,7 +242,16 @@ def _window(found: Recommendation, label: str) -> list[str]:
     shares = [share for each in found.evidence if (share := each.cut.get(label))]
     if not shares:
         return []
-    return [f"The model reads only the first 256 tokens of a text and cuts {max(shares):.0%} of these chunks."]
+    read = "the first 256 tokens of a text" if _by_bundled_model(found) else "the beginning of a text"
+    return [f"The model reads only {read} and cuts {_percent(max(shares))} of these chunks."]
+
+
+def _by_bundled_model(found: Recommendation) -> bool:
+    return all(Spec.parse(each.setting.embedder).name == EMBEDDER for each in found.evidence)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _close(found: Recommendation) -> str:
