@@ -7,7 +7,7 @@ from typing import cast
 
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.parts import Chunker, Snippet
-from repoeval_bench.core.registry import Row, choose
+from repoeval_bench.core.registry import Row, choose, known
 from repoeval_bench.core.spec import Spec
 
 
@@ -41,37 +41,7 @@ _OURS = (
         "chonkie", "chonkie:ChonkieChunker", "chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.", "chonkie"
     ),
 )
-# Rules of editors' indexers, built here by what their public sources say.
-_RULES = (
-    _row(
-        "blocks",
-        "blocks:BlocksChunker",
-        "Definitions from min_nws up to max_nws, nested ones too; larger ones give their syntax node's children.",
-    ),
-    _row(
-        "least-nested",
-        "least_nested:LeastNestedChunker",
-        "Whole lines up to max_nws, cut at the last border that the fewest definitions cross.",
-    ),
-    _row(
-        "early-split",
-        "early_split:EarlySplitChunker",
-        "Whole lines until max_nws is passed; from 7/8 of it on up to a blank line, comment or declaration.",
-    ),
-    _row(
-        "half-overlap",
-        "half_overlap:HalfOverlapChunker",
-        "Whole lines up to max_nws, each chunk from the middle of the one before.",
-    ),
-)
 _PEERS = (
-    _row("astchunk", "astchunk:AstchunkChunker", "The cAST authors' own package (extra `astchunk`).", "astchunk"),
-    _row(
-        "cocoindex",
-        "cocoindex:CocoindexChunker",
-        "CocoIndex's RecursiveSplitter (extra `cocoindex`).",
-        "cocoindex",
-    ),
     _row(
         "langchain",
         "langchain:LangchainChunker",
@@ -84,13 +54,6 @@ _PEERS = (
         "LlamaIndex's CodeSplitter (extra `llama-index`).",
         "llama_index",
     ),
-    _row(
-        "semantic-text-splitter",
-        "semantic_text_splitter:SemanticTextSplitterChunker",
-        "text-splitter's CodeSplitter or TextSplitter (extra `semantic-text-splitter`).",
-        "semantic_text_splitter",
-    ),
-    _row("semchunk", "semchunk:SemchunkChunker", "semchunk, for text of any kind (extra `semchunk`).", "semchunk"),
 )
 _PROGRAM = Row(
     name="exec",
@@ -99,9 +62,9 @@ _PROGRAM = Row(
     target="COMMAND",
 )
 
-CHUNKERS = (*_OURS, *_RULES, *_PEERS, _PROGRAM)
+CHUNKERS = (*_OURS, *_PEERS, _PROGRAM)
 
-BUILT_IN = tuple(row.name for row in (*_OURS, *_RULES))
+BUILT_IN = tuple(row.name for row in _OURS)
 """Always available, and safe to run in several processes."""
 
 FRAMEWORKS = ("chonkie", "langchain", "llama-index")
@@ -117,11 +80,12 @@ PEERS = tuple(row.name for row in _PEERS)
 def make_chunker(spec: str | Spec) -> Chunker:
     """The chunker that a spec names; SpecError where the name, an option or a value is not possible.
 
-    `header=path` or `header=scope` goes with every chunker of this room: one kind of header has to mean the same for
+    `header=path` or `header=scope` goes with every chunker of this package: one kind of header has to mean the same for
     all of them.
     """
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-    ours = any(row.name == parsed.name for row in CHUNKERS)
+    row = known("chunker", parsed.name)
+    ours = row is not None and not row.origin
     own = {key: value for key, value in parsed.params.items() if not (ours and key == "header")}
     if "max_tokens" in own and (twice := sorted({"max_nws", "chunk_size", "lines"} & own.keys())):
         raise SpecError(f"chunker {parsed.name}: {twice[0]} and max_tokens are two sizes; give one")

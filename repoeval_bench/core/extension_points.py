@@ -20,12 +20,23 @@ def entry_points(group: str) -> Mapping[str, EntryPoint]:
     return _points(group, tuple(sys.path))
 
 
+def shipped_entry_points(group: str) -> Mapping[str, EntryPoint]:
+    """Return those of this package alone, by name: a look at every package takes 0.1 s."""
+    return _shipped(group, tuple(sys.path))
+
+
+def is_shipped(point: EntryPoint) -> bool:
+    """Return whether this package has an entry point."""
+    ours = shipped_entry_points(point.group).get(point.name)
+    return ours is not None and ours == point
+
+
 def extension(group: str, name: str) -> Any:
     """Return what an entry point names, imported, or None where no package has one of this name.
 
     A SpecError where it cannot be imported.
     """
-    point = _shipped(tuple(sys.path)).get((group, name)) or entry_points(group).get(name)
+    point = shipped_entry_points(group).get(name) or entry_points(group).get(name)
     return None if point is None else load_point(point)
 
 
@@ -50,11 +61,10 @@ def _points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa
 
 
 @lru_cache(maxsize=32)
-def _shipped(path: tuple[str, ...]) -> dict[tuple[str, str], EntryPoint]:  # noqa: ARG001 - packages come with the path
-    """Return the entry points of this package by group and name; a look at all packages takes 0.1 s."""
+def _shipped(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - packages come with the path
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        return {(point.group, point.name): point for point in distribution(_PACKAGE).entry_points}
+        return {point.name: point for point in sorted(distribution(_PACKAGE).entry_points.select(group=group))}
     except PackageNotFoundError:
         return {}

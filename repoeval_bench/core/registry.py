@@ -26,14 +26,14 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import SpecError, others_errors_as
-from repoeval_bench.core.extension_points import entry_points, load_point, package_of
+from repoeval_bench.core.extension_points import entry_points, is_shipped, load_point, package_of, shipped_entry_points
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.options import Option, options_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec, nearest
@@ -215,15 +215,19 @@ class Chosen:
 
 
 def rows(kind: str) -> tuple[Row, ...]:
-    """The built-in parts of a kind; nothing but its table is imported."""
-    found: tuple[Row, ...] = load(KINDS[kind].table)
-    return found
+    """The parts of a kind that this package has: those of its table, and of leaves; only tables are imported."""
+    table: tuple[Row, ...] = load(KINDS[kind].table)
+    leaves = (_of_leaf(kind, point) for point in shipped_entry_points(KINDS[kind].group).values())
+    return (*table, *(row for row in leaves if row is not None))
 
 
 def plug_ins(kind: str) -> list[Row]:
     """The parts of a kind that other packages offer, by name; one that cannot be imported says why."""
     found = []
+    shipped = shipped_entry_points(KINDS[kind].group)
     for point in _entry_points(kind).values():
+        if point.name in shipped and _of_leaf(kind, shipped[point.name]):
+            continue
         try:
             found.append(_plug_in(kind, point))
         except SpecError as error:
@@ -233,7 +237,10 @@ def plug_ins(kind: str) -> list[Row]:
 
 def known(kind: str, name: str) -> Row | None:
     """The row of a name or alias, from the table or another package; None where there is none."""
-    found = next((row for row in rows(kind) if name in (row.name, *row.aliases)), None)
+    table: tuple[Row, ...] = load(KINDS[kind].table)
+    found = next((row for row in table if name in (row.name, *row.aliases)), None)
+    if found is None and name in (leaves := shipped_entry_points(KINDS[kind].group)):
+        return _plug_in(kind, leaves[name])
     if found is None and name in (points := _entry_points(kind)):
         return _plug_in(kind, points[name])
     return found
@@ -258,7 +265,8 @@ def is_outside(kind: str, spec: str) -> bool:
     parsed = Spec.parse(spec)
     if parsed.name in {"py", "exec"} or parsed.target.startswith("py:"):
         return True
-    return all(row.name != parsed.name for row in rows(kind)) and parsed.name in _entry_points(kind)
+    row = known(kind, parsed.name)
+    return row is not None and bool(row.origin)
 
 
 def choose(kind: str, spec: str | Spec) -> Chosen:
@@ -311,8 +319,20 @@ def _entry_points(kind: str) -> Mapping[str, EntryPoint]:
     return entry_points(KINDS[kind].group)
 
 
+def _of_leaf(kind: str, point: EntryPoint) -> Row | None:
+    """Return the row of a leaf; None where its folder is gone, or it names no row."""
+    try:
+        row = _plug_in(kind, point)
+    except SpecError:
+        return None
+    return None if row.origin else row
+
+
 def _plug_in(kind: str, point: EntryPoint) -> Row:
-    return _row(kind, point.name, load_point(point), where=point.value.replace(" ", ""), origin=package_of(point))
+    loaded = load_point(point)
+    if isinstance(loaded, Row):
+        return loaded if is_shipped(point) else replace(loaded, origin=package_of(point))
+    return _row(kind, point.name, loaded, where=point.value.replace(" ", ""), origin=package_of(point))
 
 
 def _search_working_folder() -> None:

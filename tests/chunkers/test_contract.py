@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.chunkers.registry import BUILT_IN, PEERS, make_chunker
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES
 from repoeval_bench.chunkers.tools.conformance import broken_promises, check_chunker
+from repoeval_bench.core.registry import rows
 from repoeval_bench.core.source import SourceFile
 
-OURS = [name for name in BUILT_IN if name != "chonkie"]
-SMALL = [
+ROWS = {row.name: row for row in rows("chunker") if not row.target}
+"""Every registered chunker: those of the table, and those of leaves that are there."""
+
+OURS = [name for name, row in ROWS.items() if not row.requires or name == "fixed-tokens"]
+_SMALL = [
     "ast:max_nws=40,min_nws=0",
     "ast:max_nws=40,min_nws=20",
     "ast:max_nws=40,overlap=3",
@@ -31,6 +35,7 @@ SMALL = [
     "early-split:max_nws=40",
     "half-overlap:max_nws=40",
 ]
+SMALL = [spec for spec in _SMALL if spec.partition(":")[0] in ROWS]
 EXCEPTIONS = {
     "blocks": {"nothing lost"},  # what is small or in no definition
     "half-overlap": {"nothing lost"},  # what is small
@@ -105,7 +110,7 @@ of_any_language = st.sampled_from([*SAMPLES.values()]).flatmap(
         st.sampled_from([*sample[1].splitlines(keepends=True), "\n", "}\n", "(", "\u2028", "\x0c\n"]), max_size=40
     ).map(lambda lines: SourceFile("r", sample[0], "".join(lines)))
 )
-THEIRS = {
+_THEIRS = {
     "chonkie:chunk_size=60": "chonkie",
     "langchain:chunk_size=60": "langchain_text_splitters",
     "llama-index:max_chars=60": "llama_index",
@@ -119,6 +124,7 @@ THEIRS = {
     "semantic-text-splitter:max_nws=40,kind=text": "semantic_text_splitter",
     "semchunk:max_nws=40": "semchunk",
 }
+THEIRS = {spec: package for spec, package in _THEIRS.items() if spec.partition(":")[0] in ROWS}
 
 
 @functools.cache
@@ -153,7 +159,7 @@ def test_a_library_breaks_no_other_promise_on_another_language(spec: str, file: 
 
 
 def test_no_library_is_left_out() -> None:
-    assert {spec.partition(":")[0] for spec in THEIRS} == {"chonkie", *PEERS}
+    assert {spec.partition(":")[0] for spec in THEIRS} == ROWS.keys() - set(OURS)
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -10,10 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.chunkers.blocks import BlocksChunker
-from repoeval_bench.chunkers.early_split import EarlySplitChunker
-from repoeval_bench.chunkers.half_overlap import HalfOverlapChunker
-from repoeval_bench.chunkers.least_nested import LeastNestedChunker
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.chunkers.tools.statistics import chunk_stats
@@ -23,6 +19,10 @@ from repoeval_bench.core.languages import LANGUAGES, language_of
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, segments
+from repoeval_bench.plugins.peers.blocks import BlocksChunker
+from repoeval_bench.plugins.peers.early_split import EarlySplitChunker
+from repoeval_bench.plugins.peers.half_overlap import HalfOverlapChunker
+from repoeval_bench.plugins.peers.least_nested import LeastNestedChunker
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -1,0 +1,1 @@
+"""Chunkers of other people, and rules of editors' indexers; `table` names them."""
