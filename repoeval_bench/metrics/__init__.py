@@ -5,7 +5,7 @@
 """
 
 from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling
-from repoeval_bench.metrics.context import ChunkPlace, Context
+from repoeval_bench.metrics.context import ChunkPlace, Context, Written
 from repoeval_bench.metrics.explain import explain
 from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure, lower_is_better
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
@@ -25,7 +25,7 @@ from repoeval_bench.metrics.relevance import (
     score_items,
 )
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
-from repoeval_bench.metrics.texts import TEXT_MEASURES, Written
+from repoeval_bench.metrics.texts import TEXT_MEASURES
 
 __all__ = [
     "BUDGETS",

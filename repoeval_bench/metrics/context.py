@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.metrics.texts import Written
-
 _T = TypeVar("_T")
 
 
@@ -34,6 +32,16 @@ class ChunkPlace(Place):
     def of(cls, chunk: Chunk, file: str | None = None) -> Self:
         """The place of a chunk; the file is `repo/path` unless another name is given."""
         return cls(file or chunk.file, chunk.lines, chunk.added_nws)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What was written for a task, and what is there; `names` and `true_names` are the identifiers of both."""
+
+    text: str
+    truth: str
+    names: frozenset[str]
+    true_names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

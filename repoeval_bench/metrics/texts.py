@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repoeval_bench.core.extras import require
-from repoeval_bench.metrics.context import look_up
+from repoeval_bench.metrics.context import Written, look_up
 from repoeval_bench.metrics.definition import Definition
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged import FloatArray, Judged
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What was written for a task, and what is there; `names` and `true_names` are the identifiers of both."""
-
-    text: str
-    truth: str
-    names: frozenset[str]
-    true_names: frozenset[str]
 
 
 def _lines(text: str) -> list[str]:

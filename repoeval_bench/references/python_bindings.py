@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
+import warnings
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from itertools import accumulate
+from typing import Any, Literal
 
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.python_scopes import (
     Bound,
@@ -19,11 +24,48 @@ from repoeval_bench.references.python_scopes import (
     parts_of,
 )
 
+_ROW = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+"""A line as Python counts it."""
+
 _Block = tuple[Iterable[ast.stmt], Scope]
 """Statements and the scope that they are in."""
 
 OF_EVERY_OBJECT = frozenset({"__class__", "__dict__"})
 """Attributes that an assignment changes and does not define: every object has them."""
+
+
+def read_module(file: SourceFile) -> Module | None:
+    """Return a file's scopes with what is bound in them; None where it is not valid for the Python that runs this."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(file.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if not file.plain:
+        _in_lines_of(file, tree)
+    module = Module(file, tree)
+    scope = Scope(kind="module", name="", parent=None, node=None, module=module)
+    module.scopes[tree] = scope
+    Binder(module).bind_all(tree.body, scope)
+    return module
+
+
+def _in_lines_of(file: SourceFile, tree: ast.Module) -> None:
+    """Set a tree's positions to the file's lines where more than newlines end them: Python counts newlines alone."""
+    rows = [row.splitlines(keepends=True) for row in _ROW.findall(file.text)]
+    first = [*accumulate(map(len, rows), initial=1)]
+    starts = [[*accumulate((len(part.encode("utf-8", "surrogatepass")) for part in row), initial=0)] for row in rows]
+
+    def moved(row: int, column: int, last: int) -> tuple[int, int]:
+        part = bisect_right(starts[row - 1], max(0, column - last)) - 1
+        return first[row - 1] + part, column - starts[row - 1][part]
+
+    node: Any
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno, node.col_offset = moved(node.lineno, node.col_offset, 0)
+            node.end_lineno, node.end_col_offset = moved(node.end_lineno, node.end_col_offset, 1)
 
 
 class Binder:

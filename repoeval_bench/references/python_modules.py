@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.references.python_bindings import read_module
 from repoeval_bench.references.python_exports import Exports, exports
-from repoeval_bench.references.python_scopes import Imported, Module, Scope
 
 if TYPE_CHECKING:
+    from repoeval_bench.references.python_scopes import Imported, Module, Scope
     from repoeval_bench.references.steps import Steps
 
 Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
@@ -80,7 +81,7 @@ class Modules:
         """The module of a file; None where it is not valid Python 3, or not Python."""
         if path not in self._modules:
             file = self._files.get(path)
-            self._modules[path] = Module.of(file) if file else None
+            self._modules[path] = read_module(file) if file else None
         return self._modules[path]
 
     def all_modules(self) -> Iterable[Module]:

@@ -6,13 +6,9 @@ Read from the syntax tree alone. Of a file that is not valid Python 3 nothing is
 from __future__ import annotations
 
 import ast
-import re
-import warnings
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any, Literal
 
 from repoeval_bench.core.source import SourceFile
@@ -21,8 +17,6 @@ from repoeval_bench.core.uses import LIMIT, Definition, Kind
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-_ROW = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
-"""A line as Python counts it."""
 _INSIDE = frozenset({"body", "elt", "key", "value"})
 """What is read in the scope that a node opens: bodies, and what a comprehension gives."""
 Role = Literal["value", "item", "context", "type", "narrowed", "unknown"]
@@ -91,25 +85,6 @@ class Module:
     file: SourceFile
     tree: ast.Module
     scopes: dict[ast.AST, Scope] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, file: SourceFile) -> Module | None:
-        """The module of a file; None where it is not valid for the Python that runs this."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(file.text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-        if not file.plain:
-            _in_lines_of(file, tree)
-        module = cls(file, tree)
-        scope = Scope(kind="module", name="", parent=None, node=None, module=module)
-        module.scopes[tree] = scope
-        from repoeval_bench.references.python_bindings import Binder
-
-        Binder(module).bind_all(tree.body, scope)
-        return module
 
     @property
     def top(self) -> Scope:
@@ -191,23 +166,6 @@ def parts_of(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
                 yield from ((part, inner) for part in (each.target, *each.ifs))
             elif isinstance(each, ast.AST):
                 yield each, within
-
-
-def _in_lines_of(file: SourceFile, tree: ast.Module) -> None:
-    """Set a tree's positions to the file's lines where more than newlines end them: Python counts newlines alone."""
-    rows = [row.splitlines(keepends=True) for row in _ROW.findall(file.text)]
-    first = [*accumulate(map(len, rows), initial=1)]
-    starts = [[*accumulate((len(part.encode("utf-8", "surrogatepass")) for part in row), initial=0)] for row in rows]
-
-    def moved(row: int, column: int, last: int) -> tuple[int, int]:
-        part = bisect_right(starts[row - 1], max(0, column - last)) - 1
-        return first[row - 1] + part, column - starts[row - 1][part]
-
-    node: Any
-    for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            node.lineno, node.col_offset = moved(node.lineno, node.col_offset, 0)
-            node.end_lineno, node.end_col_offset = moved(node.end_lineno, node.end_col_offset, 1)
 
 
 def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:

@@ -12,7 +12,7 @@ import pytest
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.references.python_scopes import Module
+from repoeval_bench.references.python_bindings import read_module
 from repoeval_bench.references.resolver import Resolver
 
 CARS = """\
@@ -123,7 +123,7 @@ READ = [*sorted(Path(asyncio.__file__).parent.glob("*.py")), *sorted(Path(email.
 def test_each_scope_binds_the_names_that_python_itself_finds(path):
     """Python's own table of symbols: functions, classes, lambdas and comprehensions with what is local to each."""
     file = SourceFile("r", "a.py", path.read_text(encoding="utf-8"))
-    scopes = [each for each in Module.of(file).scopes.values() if each.parent is not None]
+    scopes = [each for each in read_module(file).scopes.values() if each.parent is not None]
     assert Counter(bound(each) for each in scopes) == Counter(tables(symtable.symtable(file.text, "a.py", "exec")))
 
 

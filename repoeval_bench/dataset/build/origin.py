@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.dataset.archives import Entry, read_archive
 from repoeval_bench.dataset.sources.index_client import TamperedError
@@ -37,39 +36,6 @@ class Origin:
     notes: tuple[str, ...] = ()
 
 
-ARCHIVES = (".zip", ".whl", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".crate", ".gem")
-"""How the names of archives end."""
-
-
-def open_origin(source: str, work: Path) -> Origin:
-    """Open a source, fetching it into the folder `work` where it is a package.
-
-    UsageError: what the text names does not exist or is not of a known form. DatasetError: it cannot be fetched or
-    read.
-    """
-    from repoeval_bench.dataset.build import folders, registries
-
-    kind, colon, rest = source.partition(":")
-    if colon and kind in registries.KINDS:
-        return registries.open_package(kind, rest, work)
-    if re.match(r"[a-z][a-z0-9+.-]+://", source):
-        raise UsageError(
-            f"the source {source!r} is an address; download it, and name the folder or the archive that you have then"
-        )
-    path = Path(source).expanduser()
-    if path.is_dir():
-        return folders.open_folder(path)
-    if path.is_file():
-        if not path.name.lower().endswith(ARCHIVES):
-            raise UsageError(
-                f"the source {source!r} is neither a folder nor an archive; archives end in {', '.join(ARCHIVES)}"
-            )
-        return open_archive(path)
-    raise UsageError(
-        f"the source {source!r} does not exist; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION"
-    )
-
-
 def repository_name(text: str) -> str:
     """A name that a task's id and a list of names can hold: letters, digits, `_`, `.` and single `-`."""
     name = re.sub(r"[^\w.-]+", "_", text).strip("._-")
@@ -78,14 +44,6 @@ def repository_name(text: str) -> str:
 
 MAX_UNPACKED = 4 * 1024**3
 """Bytes that an archive may unpack to. Its files are read one by one, and large ones not at all."""
-
-
-def open_archive(path: Path) -> Origin:
-    """A zip or tar archive, by its content; a DatasetError where it is broken or one of its names leads out of it."""
-    lowered = path.name.lower()
-    stem = path.name[: -max(len(ending) for ending in ARCHIVES if lowered.endswith(ending))]
-    facts = {"kind": "archive", "file": path.name, "sha256": sha256_file(path)}
-    return of_archive(path, repository_name(stem), facts)
 
 
 def checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:

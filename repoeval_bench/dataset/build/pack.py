@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
@@ -25,7 +25,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
-from repoeval_bench.dataset.build.origin import Origin, open_origin
+from repoeval_bench.dataset.build.opening import open_origin
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, take_turns
 from repoeval_bench.dataset.build.uses import TaskUses, counts, resolve_levels
@@ -36,6 +36,9 @@ from repoeval_bench.dataset.repoeval import LEVELS, Combination, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.dataset.uses_table import dump_uses
+
+if TYPE_CHECKING:
+    from repoeval_bench.dataset.build.origin import Origin
 
 RULES_VERSION = 1
 """Of the rules by which files and tasks are taken; another one gives other packs."""

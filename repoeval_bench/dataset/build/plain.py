@@ -15,7 +15,7 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
-from repoeval_bench.dataset.build.origin import open_origin
+from repoeval_bench.dataset.build.opening import open_origin
 from repoeval_bench.dataset.pack import MANIFEST
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pytest
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.build.code import Gathered, gather
-from repoeval_bench.dataset.build.origin import open_origin, repository_name
+from repoeval_bench.dataset.build.opening import open_origin
+from repoeval_bench.dataset.build.origin import repository_name
 from support.codebase import CODE, LICENCE
 from support.indexes import needs_npm
 from support.server import Site, serve

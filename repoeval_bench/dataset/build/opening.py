@@ -1,0 +1,49 @@
+"""Open the source that a user names: a folder, an archive, or a published package."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.files import sha256_file
+from repoeval_bench.dataset.build import folders, registries
+from repoeval_bench.dataset.build.origin import Origin, of_archive, repository_name
+
+ARCHIVES = (".zip", ".whl", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".crate", ".gem")
+"""How the names of archives end."""
+
+
+def open_origin(source: str, work: Path) -> Origin:
+    """Open a source, fetching it into the folder `work` where it is a package.
+
+    UsageError: what the text names does not exist or is not of a known form. DatasetError: it cannot be fetched or
+    read.
+    """
+    kind, colon, rest = source.partition(":")
+    if colon and kind in registries.KINDS:
+        return registries.open_package(kind, rest, work)
+    if re.match(r"[a-z][a-z0-9+.-]+://", source):
+        raise UsageError(
+            f"the source {source!r} is an address; download it, and name the folder or the archive that you have then"
+        )
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return folders.open_folder(path)
+    if path.is_file():
+        if not path.name.lower().endswith(ARCHIVES):
+            raise UsageError(
+                f"the source {source!r} is neither a folder nor an archive; archives end in {', '.join(ARCHIVES)}"
+            )
+        return open_archive(path)
+    raise UsageError(
+        f"the source {source!r} does not exist; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION"
+    )
+
+
+def open_archive(path: Path) -> Origin:
+    """A zip or tar archive, by its content; a DatasetError where it is broken or one of its names leads out of it."""
+    lowered = path.name.lower()
+    stem = path.name[: -max(len(ending) for ending in ARCHIVES if lowered.endswith(ending))]
+    facts = {"kind": "archive", "file": path.name, "sha256": sha256_file(path)}
+    return of_archive(path, repository_name(stem), facts)
