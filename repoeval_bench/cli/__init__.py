@@ -28,51 +28,38 @@ except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a co
 COMMANDS = {
     "recommend": ("repoeval_bench.cli.recommend:recommend_command", "Say which chunker and size to use for some code."),
     "eval": ("repoeval_bench.cli.evaluate:evaluate_command", "Run chunkers and say how well they retrieve."),
-    "run": ("repoeval_bench.cli.run:run_command", "Run a benchmark described by a YAML file."),
     "compare": ("repoeval_bench.cli.compare:compare_command", "Test which differences between runs are real."),
+    "report": ("repoeval_bench.cli.report:report_command", "Write stored runs as one HTML page."),
     "runs": ("repoeval_bench.cli.runs:runs_command", "List the stored runs and their names."),
     "diff": ("repoeval_bench.cli.diff:diff_command", "List the queries whose score changed, and why."),
     "segments": (
         "repoeval_bench.cli.diff:segments_command",
         "Show for which queries a run is good, or which of two runs.",
     ),
+    "sweep": ("repoeval_bench.cli.sweep:sweep_command", "Show the effect of size alone, or how scores grow with k."),
     "gate": ("repoeval_bench.cli.gate:gate_command", "Fail if a run does not meet the limits in a file."),
-    "merge": ("repoeval_bench.cli.merge:merge_command", "Bring the runs of several folders together."),
     "verify": (
         "repoeval_bench.cli.verify:verify_command",
         "Compute a run's numbers again, and say whether it is what it claims.",
     ),
-    "sweep": ("repoeval_bench.cli.sweep:sweep_command", "Show the effect of size alone, or how scores grow with k."),
-    "report": ("repoeval_bench.cli.report:report_command", "Write stored runs as one HTML page."),
-    "export": (
-        "repoeval_bench.cli.export:export_command",
-        "Write runs as Markdown, LaTeX, CSV, JSON or TREC files, and their plots.",
-    ),
-    "export-beir": (
-        "repoeval_bench.cli.export_beir:export_beir_command",
-        "Write runs' corpus, queries and qrels as BEIR, datasets and MTEB read them.",
-    ),
+    "run": ("repoeval_bench.cli.run:run_command", "Run a benchmark described by a YAML file."),
     "data": ("repoeval_bench.cli.data:data_group", "Fetch, verify and describe the benchmark's data."),
-    "cache": ("repoeval_bench.cli.cache:cache_group", "Describe, verify, prune and share the cache of vectors."),
     "list": ("repoeval_bench.cli.listing:list_command", "List chunkers, protocols, retrievers, measures, …"),
     "explain": (
         "repoeval_bench.cli.explain:explain_command",
         "Explain a chunker, a protocol, a retriever, a measure, …",
     ),
-    "chunk": ("repoeval_bench.cli.chunk:chunk_command", "Show the chunks of a file or folder."),
-    "chunk-stats": (
-        "repoeval_bench.cli.chunk:chunk_stats_command",
-        "Sizes of chunks, definitions kept whole, lines that appear twice.",
-    ),
-    "check-chunker": (
-        "repoeval_bench.cli.chunk:check_chunker_command",
-        "Test a chunker on inputs that often break chunkers.",
-    ),
+    "cache": ("repoeval_bench.cli.cache:cache_group", "Describe, verify and prune the cache of vectors."),
+    "chunker": ("repoeval_bench.cli.more:chunker", "Try a chunker before any model is asked."),
+    "export": ("repoeval_bench.cli.more:export", "Write runs in the formats that other programs and papers read."),
 }
 """Name -> (where it is, what it is for). `--help` shows them without importing any."""
 
+_FURTHER = frozenset({"cache", "chunker", "export"})
+"""Listed apart, with the commands of plug-ins."""
+
 _RUNS = {"recommend", "eval", "run", "compare", "sweep", "report", "verify"}
-_KEPT = frozenset({*_RUNS, "data", "cache", "merge"})
+_KEPT = frozenset({*_RUNS, "data", "cache"})
 """Commands that keep what they computed or fetched, and find it when they are called again."""
 
 
@@ -81,6 +68,7 @@ app = CommandGroup(
     table=COMMANDS,
     examples=LINES,
     kept=_KEPT,
+    further=_FURTHER,
     plug_ins=PLUG_INS,
     help="Compare code chunkers on RepoEval: chunk, embed, retrieve, score.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},

@@ -50,7 +50,7 @@ def show_size(size: int) -> str:
 
 @click.group("cache")
 def cache_group() -> None:
-    """Describe, verify, prune and share the cache of vectors."""
+    """Describe, verify and prune the cache of vectors."""
 
 
 def _command(function: Callable[..., None]) -> click.Command:
@@ -148,51 +148,4 @@ def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
         )
         echo(f"still larger than {show_size(allowed)}: {why}")
     if done.note or larger:
-        click.get_current_context().exit(1)
-
-
-_url = click.argument("url", metavar="URL")
-
-
-@_command
-@_url
-def push(*, home: Path | None, url: str, as_json: bool) -> None:
-    """Write the vectors that the store at URL lacks into it, in blocks that are never changed.
-
-    URL is anything that fsspec writes: file:///shared/vectors, s3://bucket/vectors (with s3fs installed), …
-    """
-    from repoeval_bench.core.object_store import ObjectStore
-    from repoeval_bench.embedding.blocks import push as write_blocks
-
-    done = write_blocks(vectors_folder(home), ObjectStore(url))
-    if as_json:
-        print_json(asdict(done))
-        return
-    echo(
-        f"{url}: {count(done.entries, 'entry')} written in {count(done.blocks, 'block')}, {done.there:,} there already"
-    )
-    if done.left_out:
-        echo(f"{count(done.left_out, 'entry')} left out: the cache does not say which model they are of")
-
-
-@_command
-@_url
-def pull(*, home: Path | None, url: str, as_json: bool) -> None:
-    """Take over the vectors that the store at URL holds and the cache lacks; exit 1 if a block of it is broken.
-
-    Each block's digest and each entry's checksum are checked.
-    """
-    from repoeval_bench.core.object_store import ObjectStore
-    from repoeval_bench.embedding.blocks import pull as read_blocks
-
-    done = read_blocks(vectors_folder(home), ObjectStore(url))
-    if not (done.blocks or done.here or done.broken):
-        raise UsageError(f"{url} holds no vectors; name a store that cache push has written")
-    if as_json:
-        print_json(asdict(done))
-    else:
-        echo(f"{url}: {count(done.entries, 'entry')} read in {count(done.blocks, 'block')}, {done.here:,} here already")
-        for sentence in done.broken:
-            echo(f"broken, left out: {sentence}")
-    if done.broken:
         click.get_current_context().exit(1)

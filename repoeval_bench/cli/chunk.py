@@ -1,4 +1,4 @@
-"""`chunk`, `chunk-stats` and `check-chunker`: what a chunker does, before any model is asked."""
+"""`chunker show`, `chunker stats` and `chunker check`: what a chunker does, before any model is asked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")
 
 
-@click.command("chunk")
+@click.command("show")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--chunker",
@@ -45,7 +45,7 @@ _skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files
 )
 @_skip_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunk.")
-def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) -> None:
+def show_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) -> None:
     """Cut the file or folder PATH and print the chunks with their boundaries; lines count from 1.
 
     In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.
@@ -61,14 +61,14 @@ def chunk_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) ->
                 echo(chunk.embed_text, nl=not chunk.embed_text.endswith("\n"))
 
 
-@click.command("chunk-stats")
+@click.command("stats")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, metavar="[PATH]...")
 @click.option("--chunker", "-c", "specs", multiple=True, metavar="SPEC", help="A chunker; repeat it to compare.")
 @_skip_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")
 @request_options(DataRequest)
 @home_option
-def chunk_stats_command(
+def stats_command(
     *,
     paths: tuple[Path, ...],
     specs: tuple[str, ...],
@@ -98,12 +98,12 @@ def chunk_stats_command(
     _print_stats(found)
 
 
-@click.command("check-chunker")
+@click.command("check")
 @click.argument("spec")
 @click.option("--examples", type=click.IntRange(min=0), default=40, show_default=True, help="Generated files to add.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated files.")
 @json_option
-def check_chunker_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
+def check_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
     """Print which promises of a chunker hold, and the smallest input that breaks one; exit code 1 if any does."""
     from repoeval_bench.chunkers.tools.conformance import check_chunker
 

@@ -28,7 +28,6 @@ segments RUN --by repo --by is_method
 segments ast fixed --facts facts.csv
 gate RUN --config gates.yaml --junit gates.xml
 gate latest --config gates.yaml --baseline fixed
-merge part1 part2 --out results
 verify latest --source FOLDER
 verify RUN --details
 verify RUN --allow py:cutter:halves
@@ -38,11 +37,6 @@ sweep -c ast:max_tokens=256 --sizes 128 256 512 --commands
 report
 report ast fixed -o report.html
 report latest --sensitivity grid.json
-export ast fixed --format latex -m "lines found" -m ndcg@10 -o table.tex
-export latest --format csv -o scores.csv
-export ast fixed --plots plots
-export-beir ast -o beir
-export-beir ast fixed --pooled --title path -o pool
 data fetch
 data info --source FOLDER
 data build . pypi:click==8.1.7 -o packs/mine
@@ -55,11 +49,5 @@ explain ndcg@10
 explain "lines found"
 explain linemap
 explain ast
-chunk src/main.py -c ast:max_nws=800
-chunk src/ -c fixed --json --skip-errors
-chunk-stats -c ast -c fixed src/
-chunk-stats -c chonkie --source FOLDER
-check-chunker py:cutter:halves
-check-chunker 'exec:node cut.js' --examples 200 --seed 1
 """
 """What is typed after `repoeval-bench`, the lines of a command together."""

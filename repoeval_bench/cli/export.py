@@ -35,7 +35,7 @@ _PAPER = ("markdown", "latex")
 ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".trec": "trec"}
 
 
-@click.command("export")
+@click.command("runs")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--format",

@@ -1,4 +1,4 @@
-"""`export-beir`: documents, queries and judgements of runs in the layouts that BEIR, `datasets` and MTEB read."""
+"""`export beir`: documents, queries and judgements of runs in the layouts that BEIR, `datasets` and MTEB read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from repoeval_bench.runs.replay import data_of
 from repoeval_bench.runs.request import DataRequest
 
 
-@click.command("export-beir")
+@click.command("beir")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "-o",

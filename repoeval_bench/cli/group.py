@@ -152,7 +152,7 @@ class CommandGroup(click.Group):
             command = self._plug_in(name)
         except SpecError as error:
             return str(error)
-        return command.get_short_help_str(80) if command else ""
+        return command.get_short_help_str(200) if command else ""
 
     def _shown_examples(self, name: str) -> str:
         """The lines below a command's help, as click leaves them."""

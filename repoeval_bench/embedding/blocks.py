@@ -10,17 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import CacheError
-from repoeval_bench.embedding.disk import FILE
-from repoeval_bench.embedding.housekeeping import known_identities, unsealed
-from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, VectorCache, seal, tag
+from repoeval_bench.embedding.housekeeping import unsealed
+from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, seal, tag
 
 if TYPE_CHECKING:
     from repoeval_bench.core.object_store import ObjectStore
@@ -36,107 +30,12 @@ ENTRIES = 4096
 
 _KEYS, _BLOCK = ".keys", ".block"
 
-_KEY_BYTES = 32
+KEY_BYTES = 32
 _FORMAT = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Pushed:
-    """Entries that were written and in how many blocks, entries that the store had, and entries of unknown models."""
-
-    entries: int
-    blocks: int
-    there: int
-    left_out: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pulled:
-    """Entries that were new and in how many blocks, entries that were here, and the blocks that are broken."""
-
-    entries: int
-    blocks: int
-    here: int
-    broken: tuple[str, ...]
 
 
 class BrokenBlockError(Exception):
     """A block is not what its name says."""
-
-
-def push(folder: Path, store: ObjectStore) -> Pushed:
-    """Write what the cache in a folder holds and the store does not; raises CacheError and StoreError."""
-    if not (folder / FILE).exists():
-        return Pushed(0, 0, 0, 0)
-    stored = _stored(store)
-    cache = VectorCache(folder)
-    entries = blocks = there = left_out = 0
-    with cache.explained("read"):
-        identities = known_identities(cache)
-        waiting: dict[tuple[Kind, str], dict[bytes, bytes]] = defaultdict(dict)
-        for kind, owner, key, value in _entries(cache):
-            if key in stored:
-                there += 1
-                continue
-            if owner not in identities:
-                left_out += 1
-                continue
-            group = waiting[kind, identities[owner]]
-            group[key] = value
-            entries += 1
-            if len(group) == ENTRIES:
-                write_block(store, kind, identities[owner], group)
-                blocks += 1
-                group.clear()
-    for (kind, identity), group in waiting.items():
-        if group:
-            write_block(store, kind, identity, group)
-            blocks += 1
-    cache.close()
-    return Pushed(entries, blocks, there, left_out)
-
-
-def pull(folder: Path, store: ObjectStore) -> Pulled:
-    """Take over what the store holds and the cache in a folder does not; raises CacheError and StoreError.
-
-    A block that is broken is named and left out.
-    """
-    cache = VectorCache(folder)
-    if cache.read_only:
-        raise CacheError(f"the vector cache {folder} is read-only; run this where it can be written")
-    entries = blocks = here = 0
-    broken = []
-    for name in block_names(store):
-        try:
-            keys = read_keys(store, name)
-            missing = set(keys) - cache.present(keys)
-            here += len(keys) - len(missing)
-            if missing:
-                kind, identity, values = read_block(store, name)
-                cache.write({key: values[key] for key in missing}, kind, identity)
-                blocks += 1
-                entries += len(missing)
-        except (BrokenBlockError, FileNotFoundError) as error:
-            broken.append(f"{store.url}/{FOLDER}/{name}: {error}; delete it there, and push again")
-    cache.close()
-    return Pulled(entries, blocks, here, tuple(broken))
-
-
-def _stored(store: ObjectStore) -> set[bytes]:
-    """The keys of all blocks; one with broken keys is as if it were not there, and is written again."""
-    found: set[bytes] = set()
-    for name in block_names(store):
-        with suppress(BrokenBlockError):
-            found.update(read_keys(store, name))
-    return found
-
-
-def _entries(cache: VectorCache) -> Iterator[tuple[Kind, bytes, bytes, bytes]]:
-    """(kind, whose it is, key, value) of every entry that is shared and sound."""
-    for kind in SHARED:
-        for _, key, *_, label, value in cache.database.entries(kind[0].encode()):
-            if (content := unsealed(key, value)) is not None and len(key) == _KEY_BYTES:
-                yield kind, label[1:], key, content
 
 
 def block_names(store: ObjectStore) -> list[str]:
@@ -164,7 +63,7 @@ def read_keys(store: ObjectStore, name: str) -> list[bytes]:
     content = store.read(f"{FOLDER}/{name}{_KEYS}")
     if _digest(content) != name.rpartition("/")[2].partition(".")[0]:
         raise BrokenBlockError("its keys are not those that its name says")
-    return [content[start : start + _KEY_BYTES] for start in range(0, len(content), _KEY_BYTES)]
+    return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
 
 
 def read_block(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, bytes]]:
@@ -178,11 +77,11 @@ def read_block(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, by
         kind, identity, count = header["kind"], header["identity"], header["entries"]
         if header["format"] != _FORMAT or kind not in SHARED or not isinstance(identity, str):
             raise BrokenBlockError(f"it is of format {header['format']}, kind {kind}, which this version does not read")
-        keys = [content[start : start + _KEY_BYTES] for start in range(0, count * _KEY_BYTES, _KEY_BYTES)]
-        lengths = struct.unpack_from(f"<{count}I", content, count * _KEY_BYTES)
+        keys = [content[start : start + KEY_BYTES] for start in range(0, count * KEY_BYTES, KEY_BYTES)]
+        lengths = struct.unpack_from(f"<{count}I", content, count * KEY_BYTES)
     except (ValueError, LookupError, TypeError, struct.error) as error:
         raise BrokenBlockError(f"it was not written by this program ({error})") from error
-    place = count * (_KEY_BYTES + 4)
+    place = count * (KEY_BYTES + 4)
     values: dict[bytes, bytes] = {}
     for key, length in zip(keys, lengths, strict=True):
         end = place + length + SEAL_BYTES

@@ -1,4 +1,4 @@
-"""`chunk`, `chunk-stats` and `check-chunker` from the command line."""
+"""`chunk`, `chunker stats` and `chunker check` from the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from repoeval_bench.chunkers.registry import BUILT_IN
 from repoeval_bench.chunkers.tools.cases import SAMPLES
-from repoeval_bench.cli.chunk import check_chunker_command, chunk_command, chunk_stats_command
+from repoeval_bench.cli.chunk import check_command, show_command, stats_command
 from repoeval_bench.core.errors import BenchError, DatasetError, LanguageError, NoDataError, SpecError, UsageError
 
 TEXT = "import os\n\n\ndef f():\n    return 'ä'\n"
@@ -35,14 +35,14 @@ def run(command, *arguments, fails: type[BenchError] | None = None):
 
 
 def test_a_file_is_shown_chunk_by_chunk_with_lines_and_size(folder) -> None:
-    out = run(chunk_command, folder / "a.py", "--chunker", "ast:max_nws=20").output
+    out = run(show_command, folder / "a.py", "--chunker", "ast:max_nws=20").output
     assert "── a.py:1-3 · 8 characters" in out
     assert "── a.py:4-5 · 16 characters" in out
     assert "    return 'ä'\n" in out
 
 
 def test_json_lines_hold_the_spans_and_the_text_of_every_file_of_a_folder(folder) -> None:
-    lines = run(chunk_command, folder, "--json").stdout.splitlines()
+    lines = run(show_command, folder, "--json").stdout.splitlines()
     first, second = map(json.loads, lines)
     assert first["text"] == TEXT
     assert (first["start"], first["end"], first["start_line"], first["end_line"]) == (0, len(TEXT), 0, 5)
@@ -51,11 +51,11 @@ def test_json_lines_hold_the_spans_and_the_text_of_every_file_of_a_folder(folder
 
 
 def test_stats_compare_chunkers_on_the_same_files(folder) -> None:
-    out = run(chunk_stats_command, folder, "-c", "ast", "-c", "window:lines=2,step=1").output
+    out = run(stats_command, folder, "-c", "ast", "-c", "window:lines=2,step=1").output
     assert "ast:max_nws=1500" in out
     assert "window:lines=2,step=1" in out
     assert "1 function or type, 4 non-blank lines" in out
-    rows = run(chunk_stats_command, folder, "-c", "file", "--json").stdout.splitlines()
+    rows = run(stats_command, folder, "-c", "file", "--json").stdout.splitlines()
     assert json.loads(rows[0])["chunks"] == 2
 
 
@@ -74,7 +74,7 @@ def mixed(tmp_path):
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_folder_of_every_language_is_cut_and_what_is_of_none_is_counted(mixed, name: str) -> None:
     name = {"half-overlap": "half-overlap:max_nws=500"}.get(name, name)  # it leaves out files as small as these
-    result = run(chunk_command, mixed, "-c", name, "--json")
+    result = run(show_command, mixed, "-c", name, "--json")
     assert {json.loads(line)["path"] for line in result.stdout.splitlines()} == {
         f"sub/{path}" for path, _ in SAMPLES.values()
     }
@@ -82,11 +82,11 @@ def test_a_folder_of_every_language_is_cut_and_what_is_of_none_is_counted(mixed,
 
 
 def test_stats_of_every_language_count_definitions_and_skipped_files(mixed) -> None:
-    result = run(chunk_stats_command, mixed, mixed / "a.md", "-c", "file", "--json")
+    result = run(stats_command, mixed, mixed / "a.md", "-c", "file", "--json")
     row = json.loads(result.stdout)
     assert (row["files"], row["unknown"], row["definitions"], row["whole"]) == (11, 1, 36, 36)
-    assert "does not know c, only" in run(chunk_stats_command, mixed, "-c", "astchunk", fails=LanguageError)
-    result = run(chunk_stats_command, mixed, "-c", "astchunk", "--skip-errors", "--json")
+    assert "does not know c, only" in run(stats_command, mixed, "-c", "astchunk", fails=LanguageError)
+    result = run(stats_command, mixed, "-c", "astchunk", "--skip-errors", "--json")
     assert json.loads(result.stdout)["files"] == 5
     assert "skipped: 5 files that astchunk:max_chunk_size=1500,language=auto failed on; the first: " in result.stderr
 
@@ -101,12 +101,12 @@ def test_stats_of_every_language_count_definitions_and_skipped_files(mixed) -> N
     ],
 )
 def test_stats_count_each_file_once_and_name_each_chunker_once(folder, words, said) -> None:
-    told = run(chunk_stats_command, *(word.format(shop=folder) for word in words), fails=UsageError)
+    told = run(stats_command, *(word.format(shop=folder) for word in words), fails=UsageError)
     assert all(piece in told for piece in said)
 
 
 def test_check_chunker_prints_the_report_and_its_exit_code_is_the_verdict() -> None:
-    good = run(check_chunker_command, "fixed", "--examples", 2)
+    good = run(check_command, "fixed", "--examples", 2)
     assert good.return_value == 0
     assert "fixed:max_nws=1500,offset=0: conforms" in good.output
 
@@ -114,23 +114,23 @@ def test_check_chunker_prints_the_report_and_its_exit_code_is_the_verdict() -> N
 def test_check_chunker_fails_for_a_chunker_that_does_not_conform(tmp_path, monkeypatch) -> None:
     (tmp_path / "cutters_that_lose.py").write_text("class Loses:\n    def chunk(self, file): return []\n", "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    bad = run(check_chunker_command, "py:cutters_that_lose:Loses", "--examples", 0)
+    bad = run(check_command, "py:cutters_that_lose:Loses", "--examples", 0)
     assert bad.return_value == 1
     assert "nothing lost   BREAKS" in bad.output
     assert "smallest input: '" in bad.output
 
 
 def test_what_cannot_be_read_is_one_sentence(folder, tmp_path) -> None:
-    assert "does not exist" in run(chunk_command, folder / "none.py", fails=NoDataError)
+    assert "does not exist" in run(show_command, folder / "none.py", fails=NoDataError)
     (folder / "latin.py").write_bytes(b"x = '\xe4'\n")
-    assert "is not UTF-8 (byte 5)" in run(chunk_command, folder / "latin.py", fails=DatasetError)
+    assert "is not UTF-8 (byte 5)" in run(show_command, folder / "latin.py", fails=DatasetError)
     (tmp_path / "empty").mkdir()
-    assert "holds no file of a known language (python, " in run(chunk_command, tmp_path / "empty", fails=NoDataError)
-    assert "did you mean 'ast'" in run(chunk_command, folder, "-c", "asst", fails=SpecError)
+    assert "holds no file of a known language (python, " in run(show_command, tmp_path / "empty", fails=NoDataError)
+    assert "did you mean 'ast'" in run(show_command, folder, "-c", "asst", fails=SpecError)
 
 
 def test_a_file_that_is_not_utf8_is_named_and_the_others_are_shown(folder) -> None:
     (folder / "latin.py").write_bytes(b"x = '\xe4'\n")
-    result = run(chunk_command, folder, "--json")
+    result = run(show_command, folder, "--json")
     assert "left out" in result.output
     assert "latin.py" in result.output

@@ -104,7 +104,7 @@ def test_a_plug_in_is_tested_by_its_author_in_one_line(on_path) -> None:
 
 
 def test_the_command_line_checks_an_installed_plug_in(on_path) -> None:
-    done = bench("check-chunker", "paragraphs", "--examples", "3")
+    done = bench("chunker", "check", "paragraphs", "--examples", "3")
     assert done.code == 0, done.err
     assert done.out.startswith("paragraphs:most=1: conforms")
 

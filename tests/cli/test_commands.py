@@ -53,7 +53,9 @@ def test_mistakes_are_errors_before_anything_is_printed(tmp_path):
     assert "did you mean 'fixed'" in one_sentence(bench("sweep", "-c", "fixd", "--commands", "--out", tmp_path), 2)
 
 
-@pytest.mark.parametrize("words", [["merge", ""], ["eval", "--out", ""], ["eval", "--out="], ["recommend", ""]])
+@pytest.mark.parametrize(
+    "words", [["cluster", "merge", ""], ["eval", "--out", ""], ["eval", "--out="], ["recommend", ""]]
+)
 def test_an_empty_value_is_not_the_current_folder(words):
     """An unset variable of a shell leaves one."""
     done = bench(*words)

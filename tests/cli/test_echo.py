@@ -52,11 +52,11 @@ def test_every_way_to_print_is_harmless(capsys):
 def test_source_code_and_names_of_files_are_shown(tmp_path):
     """`chunk` prints what it cut, and an error the path it is about."""
     (tmp_path / "a\x1b]0;x\x07.py").write_text(f"x = {NASTY!r}\n# {NASTY}\n")
-    shown = bench("chunk", tmp_path, "--chunker", "file")
+    shown = bench("chunker", "show", tmp_path, "--chunker", "file")
     assert shown.code == 0
     assert not OBEYED.search(shown.out)
     assert "\\u202egnp.exe" in shown.out
-    sentence = one_sentence(bench("chunk", tmp_path / "no\x1b[2Jne"), 2)
+    sentence = one_sentence(bench("chunker", "show", tmp_path / "no\x1b[2Jne"), 2)
     assert "no\\u001b[2Jne" in sentence
 
 
@@ -66,7 +66,7 @@ def test_the_last_words_of_a_program_are_shown(tmp_path):
     for says in (f"sys.stderr.write({NASTY!r}); sys.exit(3)", f"print({NASTY!r})"):
         (tmp_path / "program").write_text(f"import sys\nsys.stdin.readline()\n{says}\n")
         command = f"exec:{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'program'))}"
-        shown = bench("chunk", tmp_path / "a.py", "--chunker", command)
+        shown = bench("chunker", "show", tmp_path / "a.py", "--chunker", command)
         assert "title" in one_sentence(shown, 1)
         assert not OBEYED.search(shown.out + shown.err)
 
@@ -103,7 +103,7 @@ def test_a_real_terminal_gets_our_colours_and_no_other_escape(tmp_path):
         shown.extend(piece)
         return piece
 
-    command = [sys.executable, "-m", "repoeval_bench", "chunk", str(tmp_path / "a.py"), "--chunker", "file"]
+    command = [sys.executable, "-m", "repoeval_bench", "chunker", "show", str(tmp_path / "a.py"), "--chunker", "file"]
     stdout = os.dup(1)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)

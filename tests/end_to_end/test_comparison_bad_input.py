@@ -48,7 +48,7 @@ def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path,
         ("segments", "-m", "mrr"),
         ("logs diagnose",),
         ("gate",),
-        ("export", "--format", "csv"),
+        ("export runs", "--format", "csv"),
         ("logs bounds",),
         ("logs pipeline",),
         ("logs hard-negatives",),
@@ -73,7 +73,7 @@ def test_a_run_that_another_version_wrote_is_not_read(tmp_path, gates, command):
     assert not done.out
 
 
-@pytest.mark.parametrize("command", ["export", "gate", "report"])
+@pytest.mark.parametrize("command", ["export runs", "gate", "report"])
 @pytest.mark.parametrize("mean", ["micro", "macro", "per_repo"])
 def test_means_that_its_queries_do_not_have_are_not_printed(tmp_path, gates, command, mean):
     """A metrics.json that contradicts per_query.jsonl is refused: either could be wrong."""
@@ -81,8 +81,8 @@ def test_means_that_its_queries_do_not_have_are_not_printed(tmp_path, gates, com
     told = {"mrr": 0.75, "ndcg@10": 0.99}
     edited = run.metrics.as_json() | {mean: {"repo": told} if mean == "per_repo" else told}
     (run.folder / "metrics.json").write_text(json.dumps(edited))
-    options = {"export": ["--format", "csv"], "gate": ["--config", gates], "report": ["-o", tmp_path / "r.html"]}
-    done = bench(command, run.folder, *options[command])
+    options = {"export runs": ["--format", "csv"], "gate": ["--config", gates], "report": ["-o", tmp_path / "r.html"]}
+    done = bench(*command.split(), run.folder, *options[command])
     sentence = one_sentence(done, 1)
     assert "metrics.json and per_query.jsonl say different things of ndcg@10; run the evaluation again" in sentence
     assert not done.out

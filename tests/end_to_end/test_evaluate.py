@@ -86,7 +86,7 @@ def test_ir_measures_agrees_on_the_trec_files(evaluate, tmp_path, protocol):
     evaluate("--chunker", AST, "--protocol", protocol)
     folder = only_run(tmp_path / "results")
     ours = json.loads((folder / "metrics.json").read_text())["micro"]
-    assert bench("export", folder, "-o", tmp_path / "run.trec").code == 0
+    assert bench("export", "runs", folder, "-o", tmp_path / "run.trec").code == 0
     theirs = ir_measures.calc_aggregate(
         [nDCG @ 5, nDCG @ 10, R @ 5, R @ 10, P @ 5, P @ 10, Success @ 5, Success @ 10, RR],
         ir_measures.read_trec_qrels(str(tmp_path / "run.trec.qrels")),
@@ -256,7 +256,7 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     tests = sum(not row["measure"].endswith("_ceiling") for row in rows)
     families = {(row["primary"], row["family"]) for row in rows if row["p_adjusted"] is not None}
     assert families == {(True, 3), (False, tests - 3)}
-    done = bench("export", *runs, "--format", "json", "--out", tmp_path / "results")
+    done = bench("export", "runs", *runs, "--format", "json", "--out", tmp_path / "results")
     exported = json.loads(done.out)
     assert compared.pop("left_out") == {}
     assert {key: exported[key] for key in compared} == compared
@@ -487,12 +487,12 @@ def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
 
 def test_a_folder_that_is_not_a_run(tmp_path):
     """export and compare say so when a run is not there, or its files are broken."""
-    assert "has no runs yet" in one_sentence(bench("export", "x", "--format", "markdown", "--out", tmp_path), 2)
+    assert "has no runs yet" in one_sentence(bench("export", "runs", "x", "--format", "markdown", "--out", tmp_path), 2)
     run = tmp_path / "half"
     run.mkdir()
     (run / "manifest.json").write_text("{")
     (run / "metrics.json").write_text("{")
-    assert "run the evaluation again" in one_sentence(bench("export", run, "--format", "markdown"), 1)
+    assert "run the evaluation again" in one_sentence(bench("export", "runs", run, "--format", "markdown"), 1)
 
 
 @pytest.mark.parametrize("what", ["chunkers", "protocols", "measures", "embedders", "datasets"])

@@ -41,7 +41,7 @@ def metrics(results, run):
 def test_one_run_in_every_format(results, runs, tmp_path):
     """JSON is metrics.json, TREC the ranking and judgements, CSV every mean of every measure in full precision."""
     stored = metrics(results, runs[1])
-    export = ("export", runs[1][-8:], "--out", results)
+    export = ("export", "runs", runs[1][-8:], "--out", results)
     for form in ("json", "csv", "trec"):
         done = bench(*export, "--format", form, "-o", tmp_path / f"a.{form}")
         assert done.code == 0, done.err
@@ -73,13 +73,13 @@ def cells_of(form, text):
 def test_the_tables_are_those_of_compare(results, runs, form):
     """Every number that compare prints is in the export, and every headline mean is metrics.json's."""
     printed = bench("compare", *runs, "--details", "--out", results).out
-    done = bench("export", *runs, "--format", form, "--out", results)
+    done = bench("export", "runs", *runs, "--format", form, "--out", results)
     assert done.code == 0, done.err
     numbers = re.compile(r"[-+]?\d+\.\d{4}")
     plain = re.sub(r"\$-\$", "-", done.out)
     assert sorted(numbers.findall(plain)) == sorted(numbers.findall(printed))
     if form == "markdown":  # what is written where nothing is named
-        assert bench("export", *runs, "--out", results).out == done.out
+        assert bench("export", "runs", *runs, "--out", results).out == done.out
     rows = cells_of(form, done.out)
     heading = next(row for row in rows if "lines R-prec" in row)
     for run in runs:
@@ -92,7 +92,7 @@ def test_the_tables_are_those_of_compare(results, runs, form):
 
 def test_latex_is_well_formed(results, runs, tmp_path):
     """Environments nest, every row has as many cells as its table has columns; pdflatex compiles it where there is one."""
-    text = bench("export", *runs, "--format", "latex", "--out", results).out
+    text = bench("export", "runs", *runs, "--format", "latex", "--out", results).out
     open_ones, columns = [], 0
     for line in text.splitlines():
         for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", line):
@@ -120,7 +120,7 @@ def test_latex_is_well_formed(results, runs, tmp_path):
 
 def test_several_runs_as_csv_and_json(results, runs, tmp_path):
     """The differences go beside the scores, and to standard output only where the format has room for both."""
-    done = bench("export", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
+    done = bench("export", "runs", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
     assert done.code == 0, done.err
     compared = json.loads(bench("compare", *runs, "--json", "--out", results).out)["comparisons"]
     rows = list(csv.DictReader(io.StringIO((tmp_path / "scores.differences.csv").read_text())))
@@ -129,8 +129,10 @@ def test_several_runs_as_csv_and_json(results, runs, tmp_path):
     assert [float(row["macro.difference"]) for row in rows] == [each["macro"]["difference"] for each in compared]
     chunkers = {row["chunker"] for row in csv.DictReader(io.StringIO((tmp_path / "scores.csv").read_text()))}
     assert chunkers == {metrics(results, run)["chunker"] for run in runs}
-    assert "differences not printed" in bench("export", *runs, "--format", "csv", "--out", results).err
-    both = json.loads(bench("export", *runs, "--format", "json", "--baseline", "ast:max_nws=400", "--out", results).out)
+    assert "differences not printed" in bench("export", "runs", *runs, "--format", "csv", "--out", results).err
+    both = json.loads(
+        bench("export", "runs", *runs, "--format", "json", "--baseline", "ast:max_nws=400", "--out", results).out
+    )
     assert both["runs"] == [metrics(results, run) for run in runs]
     assert {each["treatment"] for each in both["comparisons"]} == {metrics(results, runs[0])["chunker"]}
 
@@ -150,7 +152,15 @@ def test_plots(results, runs, tmp_path):
     }
     (tmp_path / "grid.json").write_text(json.dumps([cell]))
     done = bench(
-        "export", *runs, "--plots", tmp_path / "plots", "--sensitivity", tmp_path / "grid.json", "--out", results
+        "export",
+        "runs",
+        *runs,
+        "--plots",
+        tmp_path / "plots",
+        "--sensitivity",
+        tmp_path / "grid.json",
+        "--out",
+        results,
     )
     assert (done.code, done.out) == (0, ""), done.err
     written = {path.name for path in (tmp_path / "plots").iterdir()}
@@ -174,15 +184,15 @@ def test_plots(results, runs, tmp_path):
 def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
     """As for the leaderboard; --format goes before it, and a file without an ending is Markdown."""
     for name, form in (("a.md", "markdown"), ("a.tex", "latex"), ("a.json", "json"), ("a", "markdown")):
-        assert bench("export", *runs, "--out", results, "-o", tmp_path / name).code == 0
-        assert (tmp_path / name).read_text() == bench("export", *runs, "--out", results, "--format", form).out
-    assert bench("export", *runs, "--out", results, "--format", "latex", "-o", tmp_path / "a.txt").code == 0
+        assert bench("export", "runs", *runs, "--out", results, "-o", tmp_path / name).code == 0
+        assert (tmp_path / name).read_text() == bench("export", "runs", *runs, "--out", results, "--format", form).out
+    assert bench("export", "runs", *runs, "--out", results, "--format", "latex", "-o", tmp_path / "a.txt").code == 0
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "a.tex").read_text()
 
 
 def test_what_cannot_be_exported(results, runs, tmp_path):
     """One sentence each: two rankings in one file, a grid without plots, a broken grid."""
-    export = ("export", *runs, "--out", results)
+    export = ("export", "runs", *runs, "--out", results)
     assert "one by one" in one_sentence(bench(*export, "--format", "trec"), 2)
     assert "give --plots DIR" in one_sentence(bench(*export, "--format", "csv", "--sensitivity", __file__), 2)
     (tmp_path / "grid.json").write_text('{"a": 1}')
@@ -210,7 +220,7 @@ def test_a_table_for_a_paper_has_chosen_measures_and_marks(results, runs, tmp_pa
     """Short names; the best of each column bold; a letter exactly where `compare` shows a difference."""
     done = bench("compare", *runs, "--out", results, "-m", "ndcg@10", "-m", "lines@500", "--json")
     shown = [each for each in json.loads(done.out)["comparisons"] if each["verdict"]["outcome"] in ("better", "worse")]
-    export = ("export", *runs, "--out", results, "-m", "ndcg@10", "-m", "lines@500", "--format")
+    export = ("export", "runs", *runs, "--out", results, "-m", "ndcg@10", "-m", "lines@500", "--format")
     text = bench(*export, "latex").out
     _, *rows = [line.split(" & ") for line in text.splitlines() if " & " in line]
     assert [row[:2] for row in rows] == [["a", "fixed"], ["b", "ast"]]

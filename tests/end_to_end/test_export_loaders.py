@@ -1,4 +1,4 @@
-"""What `export-beir` writes, read by other people's loaders and scored by their code: MTEB, `datasets`, BEIR.
+"""What `export beir` writes, read by other people's loaders and scored by their code: MTEB, `datasets`, BEIR.
 
 They are installed beside the environment, for `datasets` makes every import of sentence-transformers slower:
 `.ci/run` has the command.

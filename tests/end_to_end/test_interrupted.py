@@ -46,7 +46,7 @@ def test_a_reader_that_goes_away_ends_the_command_silently(arguments):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("chunk", "a.py"), "interrupted"),
+        (("chunker", "show", "a.py"), "interrupted"),
         (
             ("eval", "--retriever", "bm25", "--source", "mirror"),
             "interrupted; what was finished is kept, so run the same command again",
@@ -89,5 +89,7 @@ def test_ctrl_c_is_not_lost_where_exceptions_are(tmp_path, at_import, at_cut):
     )
     (tmp_path / "a.py").write_text("x = 1\n")
     path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
-    done = bench("chunk", "a.py", "-c", "py:swallowing:cut", cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=path)
+    done = bench(
+        "chunker", "show", "a.py", "-c", "py:swallowing:cut", cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=path
+    )
     assert one_sentence(done, 130) == "error: interrupted"

@@ -39,7 +39,7 @@ def test_each_line_of_the_list_makes_one_run(run, warm_home, tmp_path):
         program, *words = shlex.split(line)
         assert program == "repoeval-bench"
         assert bench(*words, home=warm_home).code == 0
-    merged = bench("merge", tmp_path / "by-line", "--out", tmp_path / "merged", "--json")
+    merged = bench("cluster", "merge", tmp_path / "by-line", "--out", tmp_path / "merged", "--json")
     assert len(json.loads(merged.out)["copied"]) == 8
     whole = run("whole", "--json")
     assert content(tmp_path / "merged") == content(tmp_path / "whole")

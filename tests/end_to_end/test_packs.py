@@ -131,8 +131,8 @@ COMMANDS = {
     "sweep": "sweep -c fixed --retriever bm25 --sizes 300 500 --out {out} --json",
     "sensitivity": "lab sensitivity -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol context "
     "--no-match --json",
-    "chunk-stats": "chunk-stats -c ast -c fixed --json",
-    "export-beir": "export-beir {out}/run -o {out}/beir",
+    "chunker stats": "chunker stats -c ast -c fixed --json",
+    "export beir": "export beir {out}/run -o {out}/beir",
     "report": "report {out}/run -o {out}/page.html --bm25",
     "data info": "data info --json",
 }

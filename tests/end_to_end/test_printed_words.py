@@ -111,7 +111,7 @@ def stored(tmp_path_factory):
     call("gate", first, "--config", gates, "--baseline", second)
     call("lab", "leaderboard")
     call("runs")
-    call("chunk-stats", code, out=None)
+    call("chunker", "stats", code, out=None)
     call("lab", "stability", code, code, out=None)
     return printed, runs, (first, second)
 

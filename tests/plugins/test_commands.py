@@ -1,4 +1,4 @@
-"""Every command of every leaf: an example that it takes, and help that shows it."""
+"""Every command of every group, leaves among them: an example that it takes, and help that shows it."""
 
 import shlex
 
@@ -13,7 +13,7 @@ CONTEXT = click.Context(app)
 GROUPS = {
     name: group
     for name in app.list_commands(CONTEXT)
-    if name not in app.table and isinstance(group := app.get_command(CONTEXT, name), CommandGroup)
+    if isinstance(group := app.get_command(CONTEXT, name), CommandGroup)
 }
 LINES = [(name, line) for name, group in GROUPS.items() for line in group.examples.splitlines()]
 FILES = "log.jsonl run.json gold.jsonl chunks.jsonl pool.jsonl calibration.jsonl negatives.jsonl run.trec qrels.trec"

@@ -11,9 +11,9 @@ pytest.importorskip("fsspec")
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore
+from repoeval_bench.plugins.cluster.merge import merge_all
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import JobLog, RunJobs
-from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import Results, run_states
 from support.folders import content

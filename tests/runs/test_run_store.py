@@ -13,10 +13,10 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore, StoreError
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.blocks import block_names
+from repoeval_bench.plugins.cluster.merge import merge_all
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import JobLog, RunJobs
-from repoeval_bench.runs.merge import merge_all
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import Results, fetch_run, put_run, run_states
 from repoeval_bench.runs.view import RunView
@@ -181,7 +181,7 @@ def packed(name, content=b"x"):
     ],
 )
 def test_what_is_not_a_run_is_not_unpacked(tmp_path, content):
-    """Names that lead elsewhere, broken archives: nothing is written, and no error but that of `merge` is made of it."""
+    """Names that lead elsewhere, broken archives: nothing is written, and no error but that of `cluster merge` is made of it."""
     url = f"file://{tmp_path}/store"
     (tmp_path / "store" / "runs").mkdir(parents=True)
     (tmp_path / "store" / "runs" / "one.zip").write_bytes(content)
@@ -240,14 +240,14 @@ def test_a_store_is_where_runs_are(places, shared, tmp_path):
     for command in (["diff"], ["compare"], ["report", "-o", tmp_path / "report.html"]):
         done = bench(*command, "fixed:max_nws=400", "ast:max_nws=400", "--out", url, home=tmp_path / "home")
         assert done.code == 0, (command, done.err)
-    several = one_sentence(bench("export", "400", "--out", url, home=tmp_path / "home"), 2)
+    several = one_sentence(bench("export", "runs", "400", "--out", url, home=tmp_path / "home"), 2)
     assert several.startswith(f"error: '400' fits 2 runs in {url}: "), several
     done = bench("verify", "ast", "--source", places["source"], "--out", url, home=tmp_path / "home")
     assert done.code == 0, done.err
-    done = bench("merge", url, "--out", tmp_path / "b")
+    done = bench("cluster", "merge", url, "--out", tmp_path / "b")
     assert done.out == f"{tmp_path / 'b'}: 2 runs copied, 0 were there already\n"
     other = f"file://{tmp_path}/other"
-    done = bench("merge", tmp_path / "b", "--out", other, home=tmp_path / "home")
+    done = bench("cluster", "merge", tmp_path / "b", "--out", other, home=tmp_path / "home")
     assert done.out == f"{other}: 2 runs copied, 0 were there already\n"
     assert set(run_states(ObjectStore(other))) == run_ids
 
@@ -334,7 +334,7 @@ def test_a_reader_follows_the_store(tmp_path):
 )
 def test_what_is_not_a_store_is_told_before_anything_is_made(url, code, told, tmp_path):
     """An address with a slash too few, a protocol that nobody knows or whose package is missing, a closed place."""
-    for words in (("eval", "-c", "ast", "--retriever", "bm25"), ("merge", tmp_path)):
+    for words in (("eval", "-c", "ast", "--retriever", "bm25"), ("cluster", "merge", tmp_path)):
         assert told in one_sentence(bench(*words, "--out", url, home=tmp_path / "home"), code)
     read = bench("runs", "--out", url, home=tmp_path / "home")
     if url == "file:///proc/store":

@@ -130,7 +130,7 @@ class CodeVersion(Record):
 
 
 class StabilityRow(Record):
-    """What is read of a line that `chunk-stats --against --json` printed: one chunker, one pair of versions."""
+    """What is read of a line that `chunker stats --against --json` printed: one chunker, one pair of versions."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -41,7 +41,7 @@ def test_the_page_is_written_with_rows_verdicts_and_a_reason_for_what_is_skipped
     """
     out = tmp_path / "results" / "reproduce"
     arguments = [
-        *(sys.executable, "-m", "repoeval_bench", "reproduce"),
+        *(sys.executable, "-m", "repoeval_bench", "lab", "reproduce"),
         "--source",
         str(mirror),
         "--embedder",

@@ -37,7 +37,7 @@ def test_tables_and_captions_keep_their_lines(imported):
         out = bench(*words).out
         assert not {char for char in out if not char.isprintable()} - {"\n"}
         assert not any(line.startswith("system") for line in out.splitlines())
-    latex = bench("export", *folders, "--format", "latex").out
+    latex = bench("export", "runs", *folders, "--format", "latex").out
     captions = [line for line in latex.splitlines() if line.startswith("\\caption")]
     assert captions
     assert all(line.endswith("}") for line in captions)

@@ -129,10 +129,12 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     assert "its 3 queries are in 3 files" in refused.err
     gates.write_text("latency: [{median_ms: 3}]")
     assert bench("gate", run, "--config", gates, *out).code == 0
-    assert bench("export", run, "--format", "csv", *out).code == 0
-    assert "minus" in bench("export", run, cut["run_id"], "--format", "latex", "--plots", tmp_path / "p", *out).out
+    assert bench("export", "runs", run, "--format", "csv", *out).code == 0
+    assert (
+        "minus" in bench("export", "runs", run, cut["run_id"], "--format", "latex", "--plots", tmp_path / "p", *out).out
+    )
     assert {path.stem.partition("-")[0] for path in (tmp_path / "p").iterdir()} == {"recall", "ndcg"}
-    assert "was imported" in one_sentence(bench("export", run, "--format", "markdown", *out), 2)
+    assert "was imported" in one_sentence(bench("export", "runs", run, "--format", "markdown", *out), 2)
 
 
 def test_without_a_corpus_the_pool_is_said_to_be_one(logs, tmp_path):

@@ -33,7 +33,7 @@ def test_score_prints_the_decimals_that_ir_measures_prints(evaluate, tmp_path, r
     assert done.code == 0, done.err
     (folder,) = [path for path in (tmp_path / "results").iterdir() if path.is_dir()]
     qrels, run = folder / "qrels.trec", tmp_path / "run.trec"
-    assert bench("export", folder, "-o", run).code == 0
+    assert bench("export", "runs", folder, "-o", run).code == 0
     theirs = subprocess.run(
         [sys.executable, "-m", "ir_measures", str(qrels), str(run), *SHARED],
         capture_output=True,

@@ -10,10 +10,10 @@ pytest.importorskip("fsspec")
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.object_store import ObjectStore, StoreError
-from repoeval_bench.embedding import blocks
-from repoeval_bench.embedding.blocks import pull, push
 from repoeval_bench.embedding.housekeeping import verify
 from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.plugins.cluster import vectors
+from repoeval_bench.plugins.cluster.vectors import pull, push
 from support.command import bench, one_sentence
 from support.stores import WEATHER
 
@@ -25,7 +25,7 @@ OTHER = json.dumps({"model": "another", "precision": "bf16"})
 def fair_weather(monkeypatch):
     """The store does as it is told unless a test says otherwise, and blocks are small."""
     WEATHER.clear()
-    monkeypatch.setattr(blocks, "ENTRIES", 7)
+    monkeypatch.setattr(vectors, "ENTRIES", 7)
     monkeypatch.setattr("repoeval_bench.core.object_store._LONGEST_PAUSE", 0.001)
 
 
@@ -113,7 +113,7 @@ def test_a_broken_block_is_named_and_the_others_are_taken(tmp_path, ending, dama
     kept = entries(tmp_path / "b")
     assert kept.items() <= entries(tmp_path / "a").items()
     assert len(kept) == 61 - 7
-    done = bench("cache", "pull", f"file://{tmp_path}/store", home=tmp_path / "home")
+    done = bench("cluster", "pull", f"file://{tmp_path}/store", home=tmp_path / "home")
     assert (done.code, "broken, left out" in done.out) == (1, True)
 
 
@@ -141,12 +141,12 @@ def test_the_commands(tmp_path):
     """push and pull in words and in JSON; an address that is none is a usage error; no cache pushes nothing."""
     fill(tmp_path / "home" / "vectors", range(20))
     url = f"file://{tmp_path}/store"
-    assert "40 entries written in" in bench("cache", "push", url, home=tmp_path / "home").out
-    assert json.loads(bench("cache", "push", url, "--json", home=tmp_path / "home").out)["there"] == 40
-    assert "40 entries read in" in bench("cache", "pull", url, home=tmp_path / "other").out
-    assert json.loads(bench("cache", "pull", url, "--json", home=tmp_path / "other").out)["here"] == 40
-    assert "is not the address of a store" in one_sentence(bench("cache", "pull", "nope://x", home=tmp_path), 2)
+    assert "40 entries written in" in bench("cluster", "push", url, home=tmp_path / "home").out
+    assert json.loads(bench("cluster", "push", url, "--json", home=tmp_path / "home").out)["there"] == 40
+    assert "40 entries read in" in bench("cluster", "pull", url, home=tmp_path / "other").out
+    assert json.loads(bench("cluster", "pull", url, "--json", home=tmp_path / "other").out)["here"] == 40
+    assert "is not the address of a store" in one_sentence(bench("cluster", "pull", "nope://x", home=tmp_path), 2)
     shutil.rmtree(tmp_path / "home" / "vectors")
-    assert "0 entries written" in bench("cache", "push", url, home=tmp_path / "home").out
+    assert "0 entries written" in bench("cluster", "push", url, home=tmp_path / "home").out
     with pytest.raises(UsageError):
         ObjectStore("nope://x")

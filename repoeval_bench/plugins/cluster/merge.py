@@ -25,7 +25,7 @@ class Merged:
 
 
 def merge_all(sources: Sequence[str], out: Path) -> Merged:
-    """`merge` of folders and of stores at a URL; each run of a store is fetched first."""
+    """`cluster merge` of folders and of stores at a URL; each run of a store is fetched first."""
     with ExitStack() as stack:
         folders = []
         for source in sources:

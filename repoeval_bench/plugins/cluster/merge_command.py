@@ -1,4 +1,4 @@
-"""`merge`: runs that were made in several folders, brought together."""
+"""`cluster merge`: runs that were made in several folders, brought together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, out_option, say
 from repoeval_bench.core.words import count
-from repoeval_bench.runs.merge import merge_all
+from repoeval_bench.plugins.cluster.merge import merge_all
 from repoeval_bench.runs.parts import shown_results
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.store import check_writable

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.runs.merge import merge
+from repoeval_bench.plugins.cluster.merge import merge
 from repoeval_bench.runs.view import RunView
 from support.folders import content
 from support.runs import edit, read_text, write_run, write_text
