@@ -1,16 +1,18 @@
 """The one table: records that the terminal, Markdown, LaTeX and CSV are written from.
 
-A cell holds a value, not its text; the column says how the value is written. Nothing here knows where it is shown:
-`terminal` and `formats` do.
+A cell holds a value, not its text; the column says how the value is written. A column that has `value` is the one entry
+from which every form has it: `table_of` gives what is read (terminal, Markdown, LaTeX, pages), `record_of` what is
+computed with (CSV, JSON). Nothing here knows where it is shown: `terminal`, `formats` and `html/` do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from repoeval_bench.report.text import interval, probability
+from repoeval_bench.analysis.verdicts import PairVerdict
+from repoeval_bench.report.text import interval, outcome_name, probability
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.intervals import HalfOpen
@@ -53,8 +55,11 @@ class Score:
     beats: str
 
 
-Cell = str | tuple[str, ...] | int | float | None | Estimate | Bar | Score
+Cell = str | tuple[str, ...] | int | float | None | Estimate | Bar | Score | PairVerdict
 """A tuple is a cell of several lines."""
+
+Form = Literal["table", "page", "record"]
+"""Where a column is: terminal, Markdown and LaTeX; HTML; CSV and JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,10 @@ class Column:
     `number` is the format of numbers (`.4f`, `+.4f`, `.1%`, `,`) or `P_VALUE`; `missing` is written for None. On a
     terminal texts longer than `width` are folded, specs and paths between their pieces; `prose` is folded between
     words, to `width` in files too.
+
+    `value` gives a record's cell, and `key` is what CSV and JSON call it (by default `name`). `forms` are where the
+    column is. `interval`: its cells are an `Estimate` or None, and records have `key.low` and `key.high` too; `bar`
+    draws these on a page, all on one scale. `lowest_first` is how a page sorts by it.
     """
 
     name: str
@@ -72,15 +81,19 @@ class Column:
     missing: str = ""
     width: int | None = None
     prose: bool = False
+    key: str = ""
+    value: Callable[[Any], Cell] | None = None
+    forms: tuple[Form, ...] = ("table", "page", "record")
+    interval: bool = False
+    bar: bool = False
+    lowest_first: bool = False
 
     def written(self, cell: Cell, number: str = "") -> str:
         """The cell's text; `number` replaces the column's own format."""
         form = number or self.number
         match cell:
-            case None:
-                return self.missing
-            case str():
-                return cell
+            case None | str():
+                return self.missing if cell is None else cell
             case tuple():
                 return "\n".join(cell)
             case Bar():
@@ -89,6 +102,8 @@ class Column:
                 return f"{value:{form}} {beats}".rstrip()
             case Estimate(value=value, ci=ci):
                 return f"{value:{form}} {interval(ci, form)}"
+            case PairVerdict():
+                return outcome_name(cell)
             case _ if form == P_VALUE:
                 return probability(cell)
             case _:
@@ -147,6 +162,35 @@ def make_table(
     return Table(columns=heads, rows=made, title=tuple(title.splitlines()), notes=tuple(notes))
 
 
+def table_of(
+    columns: Iterable[Column],
+    records: Iterable[Any],
+    form: Form = "table",
+    *,
+    title: str = "",
+    notes: Iterable[str] = (),
+) -> Table:
+    """A row for each record, under those of the columns that have a value and are in this form."""
+    shown = [column for column in columns if form in column.forms and column.value is not None]
+    rows = ([column.value(record) for column in shown if column.value] for record in records)
+    return make_table(shown, rows, title=title, notes=notes)
+
+
+def record_of(columns: Iterable[Column], record: Any) -> dict[str, Any]:
+    """The plain values of a record by key: an estimate with its ends, a verdict by its outcome."""
+    found: dict[str, Any] = {}
+    for column in columns:
+        if column.value is None or "record" not in column.forms:
+            continue
+        cell, key = column.value(record), column.key or column.name
+        if column.interval:
+            value, ends = (cell.value, cell.ci) if isinstance(cell, Estimate) else (None, None)
+            found |= {key: value, **dict(zip((f"{key}.low", f"{key}.high"), ends or (None, None), strict=True))}
+        else:
+            found[key] = cell.outcome if isinstance(cell, PairVerdict) else cell
+    return found
+
+
 def with_notes(tables: Iterable[Table], notes: Iterable[str]) -> list[Table]:
     """The tables with these notes below the last one; without tables the notes alone."""
     *first, last = list(tables) or [make_table([], [])]
@@ -156,6 +200,11 @@ def with_notes(tables: Iterable[Table], notes: Iterable[str]) -> list[Table]:
 def figures(*names: str, number: str = ".4f", missing: str = "-") -> tuple[Column, ...]:
     """Columns of numbers, aligned right."""
     return tuple(Column(name=name, align="right", number=number, missing=missing) for name in names)
+
+
+def number(name: str, value: Callable[[Any], Cell], form: str = ".4f", *, missing: str = "-", **more: Any) -> Column:
+    """A column of numbers, aligned right, with where they come from; `more` are other fields of the column."""
+    return Column(name=name, align="right", number=form, missing=missing, value=value, **more)
 
 
 def spec_column(name: str, width: int = 36) -> Column:

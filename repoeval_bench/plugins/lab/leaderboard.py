@@ -6,9 +6,8 @@ one precision. A folder that cannot be ranked is listed with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,42 +18,34 @@ from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.runs.naming import check_name
-from repoeval_bench.runs.parts import CELLS, PACKS, VERIFIED
-from repoeval_bench.runs.records import MANIFEST, Headline
-from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.naming import check_rankable
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice, Interval
     from repoeval_bench.analysis.verdicts import PairVerdict
-    from repoeval_bench.runs.verified import VerificationState
-
-BESIDE = ("ndcg@10", "recall@10")
-"""Measures that are given beside the headline where a run has them."""
+    from repoeval_bench.runs.records import Headline
+    from repoeval_bench.runs.view import RunView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One run on its board. `ci` is the score's 95 % interval, `share` the score over its ceiling.
+    """One run on its board. `score` is its mean of the board's measure, `ci` the 95 % interval of that.
 
-    `behind` is its paired difference to the first run with that one's interval, None for the first. `against_first` is
-    the verdict on it beside the first, None for that one. `beside` holds the measures of `BESIDE`, `nws` the mean size
-    of a chunk; None where the run does not know. `verification` says of a run from elsewhere what was computed again.
+    `behind` is its paired difference to the first run with that one's interval, `against_first` the verdict on it
+    beside the first; both are None for the first.
     """
 
     rank: int
-    run_id: str
-    chunker: str
-    embedder: str
-    retriever: str
+    run: RunView
     score: float
     ci: Interval
-    share: float | None
     behind: tuple[float, Interval] | None
     against_first: PairVerdict | None
-    beside: tuple[float | None, ...]
-    nws: float | None
-    verification: VerificationState | None
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.run.run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +53,6 @@ class Board:
     """Runs that answer one question, best first; `measure` is what they are ranked by, `over` the mean of it.
 
     Runs of one score are in the order of what a query costs. `choice` is what can be said of them; None for one run.
-    `runs` are those of the entries, in their order.
     """
 
     protocol: str
@@ -74,7 +64,11 @@ class Board:
     clustered_by: str
     entries: tuple[Entry, ...]
     choice: Choice | None
-    runs: tuple[RunView, ...] = field(repr=False)
+
+    @property
+    def runs(self) -> tuple[RunView, ...]:
+        """The runs of the entries, in their order."""
+        return tuple(entry.run for entry in self.entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,29 +84,22 @@ class Leaderboard:
         return len({entry.run_id for board in self.boards for entry in board.entries})
 
 
-def leaderboard(results: Path, *, apart: bool = False) -> Leaderboard:
-    """Rank every run folder in `results`; a UsageError where there is none.
+def leaderboard(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard:
+    """Rank runs; one that cannot be ranked, or not be read, is left out with the reason.
 
     `apart`: only runs of one retriever and embedder are on one board, which then ranks chunkers. The order within and
     of boards follows from the numbers and names alone.
     """
-    if not results.is_dir():
-        raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
-    runs: list[RunView] = []
+    ranked: list[RunView] = []
     left_out: dict[str, str] = {}
-    for folder in sorted(path for path in results.iterdir() if path.is_dir()):
-        if folder.name in (PACKS, CELLS, VERIFIED):  # of other commands, and never a run
-            continue
-        run = RunView(folder)
+    for run in runs:
         try:
             _check(run)
         except BenchError as error:
-            left_out[folder.name] = str(error)
+            left_out[run.run_id] = str(error)
         else:
-            runs.append(run)
-    if not runs and not left_out:
-        raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
-    groups = _by_ranker(runs) if apart else _groups(runs)
+            ranked.append(run)
+    groups = _by_ranker(ranked) if apart else _groups(ranked)
     boards = [_board(group) for group in progress(groups, desc="rank", unit="boards")]
     boards.sort(key=lambda board: (*_title(board), board.entries[0].run_id))
     return Leaderboard(tuple(boards), left_out)
@@ -124,13 +111,7 @@ def _title(board: Board) -> tuple[str, str, str, int, str]:
 
 def _check(run: RunView) -> None:
     """Read all that a board needs, so that mistakes are found here."""
-    if not (run.folder / MANIFEST).is_file():
-        raise UsageError(f"no {MANIFEST}: the run was not finished, or this is not a run")
-    done = run.manifest.completion
-    if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
-        raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
-    check_name(run)
-    _ = run.verification
+    check_rankable(run)
     measure = headline_measure([run])
     if len(run.scores) == 0:
         raise UsageError("it holds no query")
@@ -204,24 +185,16 @@ def _board(runs: Sequence[RunView]) -> Board:
     means, intervals = mean_intervals(columns, scores.clusters, scores.repos, over)
     entries: list[Entry] = []
     for at, run in enumerate(ordered):
-        scored = run.metrics
-        score = scored.over(over)[measure]
+        score = run.metrics.over(over)[measure]
         tied = bool(entries) and round(entries[-1].score, 12) == round(score, 12)
         entries.append(
             Entry(
                 rank=entries[-1].rank if tied else at + 1,
-                run_id=run.run_id,
-                chunker=scored.chunker,
-                embedder=scored.embedder,
-                retriever=scored.ranked_by,
+                run=run,
                 score=score,
                 ci=intervals[at],
-                share=scored.shares_of_ceiling.get(measure),
                 behind=(means[n + at - 1], intervals[n + at - 1]) if at else None,
                 against_first=rivals[run.run_id].verdict.reversed() if run.run_id in rivals else None,
-                beside=tuple(scored.over(over).get(name) for name in BESIDE),
-                nws=scored.chunk_nws.mean if scored.chunk_nws else None,
-                verification=run.verification,
             )
         )
     return Board(
@@ -234,5 +207,4 @@ def _board(runs: Sequence[RunView]) -> Board:
         clustered_by=scores.clustered_by,
         entries=tuple(entries),
         choice=choice,
-        runs=tuple(ordered),
     )

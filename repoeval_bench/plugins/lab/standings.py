@@ -192,7 +192,7 @@ def _placed(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> dict[s
             spec=run.metrics.chunker,
             name=chunker_name(run.metrics.chunker),
             size=sizes[run.run_id],
-            nws=_mean_nws(run),
+            nws=mean_nws(run),
             label=labels[run.run_id],
         )
         for run in runs
@@ -218,13 +218,14 @@ def _size(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
 
 def _nearest(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
     """The size of the baseline whose mean chunk is nearest; None where none is within 10 %."""
-    nws = _mean_nws(run)
-    apart = {size: abs(log(nws / other)) for size, each in baselines.items() if nws and (other := _mean_nws(each))}
+    nws = mean_nws(run)
+    apart = {size: abs(log(nws / other)) for size, each in baselines.items() if nws and (other := mean_nws(each))}
     nearest = min(apart, key=lambda size: apart[size], default=None)
     return nearest if nearest is not None and apart[nearest] <= _NEAR else None
 
 
-def _mean_nws(run: RunView) -> float | None:
+def mean_nws(run: RunView) -> float | None:
+    """The mean size of a run's chunks; None where it does not know."""
     return run.metrics.chunk_nws.mean if run.metrics.chunk_nws else None
 
 

@@ -23,11 +23,17 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True, slots=True)
 class PageCell:
-    """A figure of a table with a line below it; `value` is what the column is sorted by."""
+    """A figure of a table with a line below it; `value` is what the column is sorted by, `bar` that of `ScoreCell`."""
 
     text: str
     below: str = ""
     value: float | None = None
+    bar: tuple[float, float, float] | None = None
+
+    @property
+    def interval(self) -> str:
+        """What the bar draws, in words."""
+        return self.below
 
 
 def check_page(what: str = "the page") -> None:

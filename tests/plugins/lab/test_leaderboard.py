@@ -5,12 +5,16 @@ import io
 import re
 
 import pytest
+from rich.console import Console
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.lab.leaderboard import leaderboard
+from repoeval_bench.plugins.lab.report import leaderboard as report
+from repoeval_bench.plugins.lab.report import site
 from repoeval_bench.plugins.lab.report.leaderboard import (
+    board_columns,
     leaderboard_csv,
     leaderboard_records,
     leaderboard_tables,
@@ -18,7 +22,10 @@ from repoeval_bench.plugins.lab.report.leaderboard import (
     summary,
 )
 from repoeval_bench.plugins.lab.report.site import site_files
-from repoeval_bench.report.formats import markdown
+from repoeval_bench.report.formats import latex, markdown
+from repoeval_bench.report.table import number, record_of
+from repoeval_bench.report.terminal import table_lines
+from repoeval_bench.runs.naming import run_folders
 from support.runs import edit, set_config, write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"
@@ -48,14 +55,15 @@ def results(tmp_path):
 def test_numbers_are_those_of_the_run_and_of_compare(results):
     """Score, share and size are metrics.json's; the difference to the first is compare's, interval and all."""
     low, high = made(results, "low", 0.4), made(results, "high", 0.6)
-    found = leaderboard(results)
+    found = leaderboard(run_folders(results))
     (board,) = found.boards
     assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "high"), (2, "low")]
     for entry, run in zip(board.entries, (high, low), strict=True):
         assert entry.score == run.metrics.micro["line_rprec"]
-        assert entry.share == pytest.approx(entry.score / 0.9)
-        assert entry.nws == run.metrics.chunk_nws.mean
-        assert entry.beside == (run.metrics.micro["ndcg@10"], None)
+        record = record_of(board_columns(board), entry)
+        assert record["share_of_ceiling"] == pytest.approx(entry.score / 0.9)
+        assert record["mean characters"] == run.metrics.chunk_nws.mean
+        assert (record["nDCG@10"], record["R@10"]) == (run.metrics.micro["ndcg@10"], None)
         assert entry.ci[0] <= entry.score <= entry.ci[1]
     (said,) = compare([high, low], high, measures=["line_rprec"])
     assert board.entries[0].behind is None
@@ -81,7 +89,7 @@ def test_runs_of_different_questions_are_never_on_one_board(results, changed):
     made(results, "a", 0.4)
     made(results, "b", 0.5)
     made(results, "c", 0.9, **changed)
-    boards = leaderboard(results).boards
+    boards = leaderboard(run_folders(results)).boards
     assert sorted(sorted(entry.run_id for entry in board.entries) for board in boards) == [["a", "b"], ["c"]]
     assert all(board.entries[0].rank == 1 for board in boards)
 
@@ -89,7 +97,7 @@ def test_runs_of_different_questions_are_never_on_one_board(results, changed):
 def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_both(results):
     for name, word in (("a32", "fp32"), ("b32", "fp32"), ("a16", "bf16"), ("words", "")):
         precision(made(results, name, 0.5, embedder="none" if name == "words" else "minilm"), word)
-    found = leaderboard(results)
+    found = leaderboard(run_folders(results))
     boards = {board.precision: {entry.run_id for entry in board.entries} for board in found.boards}
     assert boards == {"fp32": {"a32", "b32", "words"}, "bf16": {"a16", "words"}}
     assert found.n_runs == 4
@@ -98,7 +106,7 @@ def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_both(results):
 def test_equal_scores_share_a_rank(results):
     for name, mean in (("c", 0.5), ("a", 0.5), ("b", 0.7), ("d", 0.3)):
         made(results, name, mean)
-    (board,) = leaderboard(results).boards
+    (board,) = leaderboard(run_folders(results)).boards
     assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
 
 
@@ -115,7 +123,7 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     for name in ("notes", "packs", "sensitivity"):  # the last two are what recommend and sensitivity keep beside runs
         (results / name).mkdir()
     (results / "compared.json").write_text("{}")
-    found = leaderboard(results)
+    found = leaderboard(run_folders(results))
     assert [entry.run_id for board in found.boards for entry in board.entries] == ["good"]
     why = {
         "unfinished": "not finished",
@@ -139,15 +147,15 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
 def test_what_intervals_flip_is_named_in_the_plural(tmp_path):
     """Where gold names no file, each query is by itself."""
     write_run(tmp_path / "a", {"line_rprec": [0.1, 0.2]}, headline_measure="line_rprec")
-    assert "Intervals are 95 %, by queries." in notes(leaderboard(tmp_path))
+    assert "Intervals are 95 %, by queries." in notes(leaderboard(run_folders(tmp_path)))
 
 
 def test_no_run_at_all(results):
     with pytest.raises(UsageError, match="is not a folder"):
-        leaderboard(results)
+        leaderboard(run_folders(results))
     results.mkdir()
     with pytest.raises(UsageError, match="has no runs yet"):
-        leaderboard(results)
+        leaderboard(run_folders(results))
 
 
 def test_the_same_runs_give_the_same_pages(tmp_path):
@@ -156,7 +164,7 @@ def test_the_same_runs_give_the_same_pages(tmp_path):
     for place, names in (("x", "abc"), ("y", "cba")):
         for name in names:
             made(tmp_path / place, name, 0.5, protocol="body" if name == "b" else "context")
-        pages.append(site_files(leaderboard(tmp_path / place, apart=True)))
+        pages.append(site_files(leaderboard(run_folders(tmp_path / place), apart=True)))
     assert pages[0] == pages[1]
 
 
@@ -165,8 +173,8 @@ def test_hostile_names_are_text_in_every_format(results):
     made(results, "bad", 0.5, chunker=HOSTILE, embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     made(results, "worse", 0.4, chunker="ast", embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     (results / "<u>half").mkdir()
-    found = leaderboard(results)
-    files = site_files(leaderboard(results, apart=True))
+    found = leaderboard(run_folders(results))
+    files = site_files(leaderboard(run_folders(results), apart=True))
     pages = [content for name, content in files.items() if name.endswith(".html")]
     assert len(pages) == 2
     for page in pages:
@@ -183,12 +191,37 @@ def test_hostile_names_are_text_in_every_format(results):
 def test_csv_and_json_hold_the_full_numbers(results):
     made(results, "a", 0.41)
     made(results, "b", 0.57)
-    found = leaderboard(results)
+    found = leaderboard(run_folders(results))
     (board,) = leaderboard_records(found)["boards"]
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
     for row, entry, content in zip(rows, found.boards[0].entries, board["entries"], strict=True):
         assert float(row["score"]) == entry.score == content["score"]
-        assert (float(row["ci.low"]), float(row["ci.high"])) == entry.ci
+        assert (float(row["score.low"]), float(row["score.high"])) == entry.ci
         assert int(row["rank"]) == entry.rank
-    assert float(rows[1]["difference_to_first"]) == board["entries"][1]["behind"]["difference"]
+    assert float(rows[1]["difference_to_first"]) == board["entries"][1]["difference_to_first"]
     assert rows[0]["difference_to_first"] == rows[0]["R@10"] == ""
+
+
+def test_a_column_is_one_entry(results, monkeypatch):
+    """A column that is added to the list is in the terminal's table, in Markdown, CSV and JSON, and on both pages."""
+    made(results, "a", 0.41)
+    made(results, "b", 0.57)
+    own = number("queries twice", lambda entry: 2 * entry.run.metrics.counts.queries, "d")
+
+    def with_own(board, columns=board_columns):
+        return [*columns(board), own]
+
+    for module in (report, site):
+        monkeypatch.setattr(module, "board_columns", with_own)
+    found = leaderboard(run_folders(results))
+    tables = leaderboard_tables(found)
+    assert "queries twice" in "\n".join(table_lines(tables[0], Console(width=400), None))
+    assert "queries twice" in markdown(tables)
+    assert "queries twice" in latex(tables)
+    rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
+    assert [row["queries twice"] for row in rows] == ["16", "16"]
+    assert [entry["queries twice"] for entry in leaderboard_records(found)["boards"][0]["entries"]] == [16, 16]
+    pages = [page for name, page in site_files(leaderboard(run_folders(results), apart=True)).items() if "-" in name]
+    assert len(pages) == 1
+    assert "queries twice" in pages[0]
+    assert pages[0].count('data-value="16">16</td>') == 2

@@ -12,7 +12,12 @@ from repoeval_bench.runs.run_store import put_run
 from support.command import bench, one_sentence
 from support.runs import config, edit, read_text, write_run, write_text
 
-VERIFIED = {"status": "verified", "ranking": "recomputed", "reason": ""}
+VERIFIED = ("verified", "recomputed", "")
+
+
+def state(entry):
+    """What is known of a ranked run from elsewhere."""
+    return entry["verification"], entry["ranking"], entry["reason"]
 
 
 @pytest.fixture(scope="module")
@@ -37,21 +42,21 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
         done = bench("lab", "add", *theirs, "--source", mirror, "--out", out, home=home)
         assert (done.code, done.out.count(": verified, ranking recomputed")) == (0, 2), done.err
     (board,) = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"]
-    assert [entry["verification"] for entry in board["entries"]] == [VERIFIED, VERIFIED]
+    assert [state(entry) for entry in board["entries"]] == [VERIFIED, VERIFIED]
     assert all(entry["command"].startswith("repoeval-bench eval --chunker ") for entry in board["entries"])
     assert all("# and --source with the place of the mirror that" in entry["command"] for entry in board["entries"])
     trec = out / theirs[0].name / "run.trec.gz"
     write_text(trec, read_text(trec).replace("\n", " \n", 1))
     states = {
-        e["run_id"]: e["verification"]
+        e["run_id"]: state(e)
         for e in json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"][0]["entries"]
     }
-    assert states[theirs[0].name] == {"status": "changed", "ranking": None, "reason": "run.trec.gz"}
+    assert states[theirs[0].name] == ("changed", None, "run.trec.gz")
     assert f"{theirs[0].name}: not verified" in bench("lab", "leaderboard", "--out", out).out
     assert bench("lab", "leaderboard", "--out", out, "--site", tmp_path / "site").code == 0
     page = next((tmp_path / "site").glob("*bm25-*.html")).read_text()
     assert "run.trec.gz changed since" in page
-    assert ">verified, ranking recomputed<" in page
+    assert "verified, ranking recomputed<" in page
 
 
 def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mirror, home, tmp_path):
@@ -182,7 +187,7 @@ def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path)
         assert done.out.endswith(": verified, ranking recomputed\n"), done.err
     for other in (home, tmp_path / "other"):
         (board,) = json.loads(bench("lab", "leaderboard", "--out", url, "--format", "json", home=other).out)["boards"]
-        assert [entry["verification"] for entry in board["entries"]] == [VERIFIED]
+        assert [state(entry) for entry in board["entries"]] == [VERIFIED]
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     (run / "timings.jsonl").unlink()
     (run / "qrels.trec").write_text((run / "qrels.trec").read_text().replace(" 0 ", " 7 ", 1))

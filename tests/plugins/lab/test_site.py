@@ -8,6 +8,7 @@ import pytest
 from repoeval_bench.plugins.lab.leaderboard import leaderboard
 from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_tables
 from repoeval_bench.plugins.lab.report.site import site_files
+from repoeval_bench.runs.naming import run_folders
 from support.runs import write_run
 
 
@@ -23,7 +24,7 @@ def boards_of(folder, names, **changed):
                 headline_measure="line_rprec",
                 **changed,
             )
-    return site_files(leaderboard(folder, apart=True))
+    return site_files(leaderboard(run_folders(folder), apart=True))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
                 protocol=protocol,
                 headline_measure="line_rprec",
             )
-    found = leaderboard(tmp_path, apart=True)
+    found = leaderboard(run_folders(tmp_path), apart=True)
     index = site_files(found)["index.html"]
     rankings = re.findall(r'<details class="part ranking"( open)?>(.*?)</details>', index, re.DOTALL)
     assert [bool(unfolded) for unfolded, _ in rankings] == [True, False]
@@ -67,9 +68,9 @@ def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
         values = [
             [float(each) for each in re.findall(r'data-value="([^"]*)"', row)] for row in body.split("</tr>")[:-1]
         ]
-        wanted = [[e.rank, e.score, e.behind[0] if e.behind else 0] for e in board.entries]
+        wanted = [[e.rank, e.score, *(e.behind[:1] if e.behind else ())] for e in board.entries]
         assert [row[:3] for row in values] == wanted
-        assert [e.chunker for e in board.entries] == re.findall(r'title="(\w+)"', body)
+        assert [e.run.metrics.chunker for e in board.entries] == re.findall(r">(\w+)</th>", body)
 
 
 def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):
@@ -82,7 +83,7 @@ def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):
             expand=expand,
             ceilings={"micro": {"line_rprec": ceiling}, "macro": {"line_rprec": ceiling}},
         )
-    (table,) = leaderboard_tables(leaderboard(tmp_path))
+    (table,) = leaderboard_tables(leaderboard(run_folders(tmp_path)))
     names = [column.name for column in table.columns]
     at = [i for i, name in enumerate(names) if name.startswith("% of ceiling")]
     assert {names[i] for i in at} == {"% of ceiling", "% of ceiling, expand lines:5"}

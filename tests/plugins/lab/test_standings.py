@@ -14,6 +14,7 @@ from repoeval_bench.plugins.lab.leaderboard import leaderboard
 from repoeval_bench.plugins.lab.report.standings import standing_csvs, standing_record
 from repoeval_bench.plugins.lab.stability import read_updates
 from repoeval_bench.plugins.lab.standings import agreements, standings
+from repoeval_bench.runs.naming import run_folders
 from support.runs import write_run
 
 SPREAD = (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)
@@ -50,7 +51,7 @@ def results(tmp_path):
 
 
 def test_a_run_is_of_the_size_of_the_fixed_run_that_its_chunks_resemble(results):
-    (board,) = leaderboard(results, apart=True).boards
+    (board,) = leaderboard(run_folders(results), apart=True).boards
     (found,) = standings([board])
     assert [found.placed[entry.run_id].label for entry in board.entries] == [
         "ast at 500",
@@ -63,7 +64,7 @@ def test_a_run_is_of_the_size_of_the_fixed_run_that_its_chunks_resemble(results)
 
 def test_each_chunker_is_compared_with_fixed_of_its_size(results):
     """The comparison is `compare`'s; runs of no size are in none."""
-    (board,) = leaderboard(results, apart=True).boards
+    (board,) = leaderboard(run_folders(results), apart=True).boards
     (found,) = standings([board])
     by_label = {found.placed[run.run_id].label: run for run in board.runs}
     assert {found.placed[run_id].label for run_id in found.against} == {"ast at 500", "ast at 1,000"}
@@ -75,10 +76,10 @@ def test_each_chunker_is_compared_with_fixed_of_its_size(results):
 
 def test_one_fixed_run_of_a_size_is_the_baseline(results):
     """A second one, matched to another chunker's size, takes no part in comparisons, whichever scores higher."""
-    (before,) = standings(leaderboard(results, apart=True).boards)
+    (before,) = standings(leaderboard(run_folders(results), apart=True).boards)
     made(results, "fixed:max_nws=983,offset=0", 0.29, 890)
     made(results, "fixed:max_nws=1013,offset=0", 0.31, 910)
-    (found,) = standings(leaderboard(results, apart=True).boards)
+    (found,) = standings(leaderboard(run_folders(results), apart=True).boards)
     sizes = {place.label: place.size for place in found.placed.values() if place.name == "fixed"}
     assert sizes == {
         "fixed at 500": 500,
@@ -91,7 +92,7 @@ def test_one_fixed_run_of_a_size_is_the_baseline(results):
 
 
 def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest(results):
-    (board,) = leaderboard(results, apart=True).boards
+    (board,) = leaderboard(run_folders(results), apart=True).boards
     (found,) = standings([board])
     by_name = {each.chunker: each for each in found.sizes}
     assert by_name.keys() == {"ast", "fixed"}
@@ -103,7 +104,7 @@ def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest
 
 def test_the_frontier_is_the_best_run_at_each_budget(results):
     """Its recall is the highest mean there, beside the best of `fixed`; without sources no tokens are known."""
-    (board,) = leaderboard(results, apart=True).boards
+    (board,) = leaderboard(run_folders(results), apart=True).boards
     (found,) = standings([board])
     assert [point.budget for point in found.frontier] == list(BUDGETS)
     for point in found.frontier:
@@ -125,7 +126,7 @@ def test_languages_are_ranked_by_themselves_where_there_are_several(tmp_path):
             chunker=name,
             headline_measure="line_rprec",
         )
-    (found,) = standings(leaderboard(tmp_path, apart=True).boards)
+    (found,) = standings(leaderboard(run_folders(tmp_path), apart=True).boards)
     assert found.languages.keys() == {"python", "rust", "go"}
     assert found.languages["go"] is None
     best = {name: choice.best for name, choice in found.languages.items() if choice}
@@ -145,7 +146,7 @@ def test_two_protocols_agree_as_far_as_their_order_and_their_verdicts_do(results
         ("file", 0.5, 4000),
     ):
         made(results, spec, mean, nws, protocol="context")
-    (found,) = agreements(standings(leaderboard(results, apart=True).boards))
+    (found,) = agreements(standings(leaderboard(run_folders(results), apart=True).boards))
     assert (found.protocols, found.n_rows, found.n_compared) == (("body", "context"), 5, 2)
     assert found.tau == pytest.approx(-1.0)
     assert found.changed == {"ast at 500": ("better", "worse"), "ast at 1,000": ("better", "worse")}
@@ -194,7 +195,7 @@ def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, 
             ("file", 1, 500, 500),
         )
     )
-    (found,) = standings(leaderboard(results, apart=True).boards, read_updates(path))
+    (found,) = standings(leaderboard(run_folders(results), apart=True).boards, read_updates(path))
     by_label = {found.placed[run_id].label: each for run_id, each in found.updates.items()}
     assert {label: (each.share, each.n_pairs) for label, each in by_label.items()} == {
         "ast at 500": (pytest.approx((0.1 + 0.7 / 3) / 2), 2),
@@ -205,7 +206,7 @@ def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, 
     assert by_label["fixed at 500"].behind is by_label["file"].behind is None
     # What updates of Go cost says nothing of Python.
     path.write_text(printed(("file", 1, 500, 500), language="go"))
-    (found,) = standings(leaderboard(results, apart=True).boards, read_updates(path))
+    (found,) = standings(leaderboard(run_folders(results), apart=True).boards, read_updates(path))
     assert found.updates == {}
 
 
@@ -228,7 +229,7 @@ def test_runs_of_no_common_size_are_told_apart_and_paired_by_their_specs(tmp_pat
     for protocol, means in (("body", (0.2, 0.3, 0.4)), ("context", (0.4, 0.3, 0.2))):
         for size, mean in zip((300, 700, 2000), means, strict=True):
             made(tmp_path, f"ast:max_nws={size},min_nws=50,overlap=0,language=auto", mean, size, protocol=protocol)
-    found = standings(leaderboard(tmp_path, apart=True).boards)
+    found = standings(leaderboard(run_folders(tmp_path), apart=True).boards)
     assert [found[0].placed[entry.run_id].label for entry in found[0].board.entries] == [
         "ast:max_nws=2000",
         "ast:max_nws=700",
@@ -247,7 +248,7 @@ def test_two_runs_at_one_size_keep_their_own_names(results):
     for size, mean, nws in ((500, 0.3, 440), (1000, 0.4, 900)):
         made(results, f"fixed:max_nws={size},offset=0", mean, nws, protocol="context")
     made(results, "ast:max_nws=700,min_nws=50,overlap=0,language=auto", 0.1, 470, protocol="context")
-    body, context = standings(leaderboard(results, apart=True).boards)
+    body, context = standings(leaderboard(run_folders(results), apart=True).boards)
     labels = {place.label for place in body.placed.values()}
     assert {"ast:max_nws=700", "ast:max_nws=710", "ast at 1,000"} < labels
     (agreed,) = agreements([body, context])
@@ -259,7 +260,7 @@ def test_two_runs_at_one_size_keep_their_own_names(results):
 def test_a_chunker_without_a_size_is_called_by_its_name_alone(results, spec):
     """It is compared with the baseline of its mean size all the same."""
     made(results, spec, 0.31, 450)
-    (body,) = standings(leaderboard(results, apart=True).boards)
+    (body,) = standings(leaderboard(run_folders(results), apart=True).boards)
     (place,) = [place for place in body.placed.values() if place.spec == spec]
     assert (place.label, place.size) == (spec, 500)
     assert place.run_id in body.against

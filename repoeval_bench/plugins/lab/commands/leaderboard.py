@@ -15,6 +15,7 @@ from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER, form_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.plugins.lab.leaderboard import Leaderboard, leaderboard
+from repoeval_bench.runs.naming import run_folders
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import DataRequest
 
@@ -62,7 +63,7 @@ def leaderboard_command(
         raise UsageError("--updates is a column of the pages; name their folder with --site")
     if output is not None and form is None:
         form = form_of(output, ENDINGS, ", or write HTML pages with --site FOLDER")
-    found = leaderboard(out)
+    found = leaderboard(run_folders(out))
     if form is None:
         print_tables(leaderboard_tables(found))
         echo(summary(found))
@@ -100,7 +101,7 @@ def _write_site(results: Path, folder: Path, updates: Path | None) -> None:
     from repoeval_bench.report.html.assets import check_page
 
     check_page("--site")
-    found = leaderboard(results, apart=True)
+    found = leaderboard(run_folders(results), apart=True)
     written = write_site(found, folder, updates=updates)
     say(f"wrote {written[0]} and {len(written) - 1} more files: {summary(found)}")
 

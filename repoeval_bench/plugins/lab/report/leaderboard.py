@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count, plural
-from repoeval_bench.plugins.lab.leaderboard import BESIDE, Board, Entry, Leaderboard
+from repoeval_bench.plugins.lab.standings import mean_nws
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
@@ -14,18 +14,18 @@ from repoeval_bench.report.table import (
     Column,
     Estimate,
     Table,
-    figures,
-    make_table,
+    number,
+    record_of,
     record_table,
-    spec_column,
+    table_of,
     with_notes,
 )
-from repoeval_bench.report.text import CHARACTERS_NOTE, heading, outcome_name
+from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 from repoeval_bench.runs.verified import VerificationStatus
 
 if TYPE_CHECKING:
+    from repoeval_bench.plugins.lab.leaderboard import Board, Entry, Leaderboard
     from repoeval_bench.runs.verified import VerificationState
-    from repoeval_bench.runs.view import RunView
 
 
 def leaderboard_tables(found: Leaderboard) -> list[Table]:
@@ -62,10 +62,10 @@ def notes(found: Leaderboard) -> list[str]:
 def verification_notes(found: Leaderboard) -> list[str]:
     """What is known of each run from elsewhere."""
     return [
-        f"{each.run_id}: {verification_words(each.verification)}"
+        f"{run.run_id}: {verification_words(run.verification)}"
         for board in found.boards
-        for each in board.entries
-        if each.verification
+        for run in board.runs
+        if run.verification
     ]
 
 
@@ -99,19 +99,83 @@ def explained(found: Leaderboard) -> list[str]:
     return lines
 
 
+# Longer than 60 lines: an entry for each column, and nothing else to read.
+def board_columns(board: Board) -> list[Column]:
+    """The columns of a board in their order, of an `Entry` each; tables, CSV, JSON and pages have these."""
+    measure, over = board.measure, board.over
+    # With an expansion a hit brings more, so the ceiling is another: a column of its own.
+    expansions = list(dict.fromkeys(run.metrics.expand for run in board.runs))
+
+    def share(entry: Entry) -> float | None:
+        return entry.run.metrics.shares_of_ceiling.get(measure)
+
+    def ceiling(expand: str | None) -> Column:
+        return number(
+            f"% of ceiling, expand {expand}" if expand else "% of ceiling",
+            lambda entry: share(entry) if entry.run.metrics.expand == expand else None,
+            ".1%",
+            missing="-" if len(expansions) == 1 else "",
+            forms=("table", "page"),
+        )
+
+    def beside(name: str) -> Column:
+        return number(heading(name), lambda entry: entry.run.metrics.over(over).get(name))
+
+    def fact(key: str, value: Callable[[Entry], Any]) -> Column:
+        return Column(name=key, value=value, forms=("record",))
+
+    def spec(name: str, value: Callable[[Entry], str]) -> Column:
+        return Column(name=name, width=36, value=value, forms=("table", "record"))
+
+    return [
+        number("", lambda entry: entry.rank, "d", key="rank", lowest_first=True),
+        fact("run_id", lambda entry: entry.run_id),
+        spec("chunker", lambda entry: entry.run.metrics.chunker),
+        spec("embedder", lambda entry: entry.run.metrics.embedder),
+        spec("retriever", lambda entry: entry.run.metrics.ranked_by),
+        number(
+            f"{heading(measure)}, 95 % CI",
+            lambda entry: Estimate(entry.score, entry.ci),
+            key="score",
+            interval=True,
+            bar=True,
+        ),
+        fact("share_of_ceiling", share),
+        *map(ceiling, expansions),
+        number(
+            "to the first, 95 % CI",
+            lambda entry: entry.behind and Estimate(*entry.behind),
+            "+.4f",
+            key="difference_to_first",
+            missing="",
+            interval=True,
+        ),
+        Column(name="against the first", key="against_first", value=lambda entry: entry.against_first),
+        *map(beside, ("ndcg@10", "recall@10")),
+        number(heading("mean_nws"), lambda entry: mean_nws(entry.run), ".0f", lowest_first=True),
+        fact("verification", lambda entry: entry.run.verification and entry.run.verification.status),
+        fact("ranking", lambda entry: entry.run.verification and entry.run.verification.ranking),
+        fact("reason", lambda entry: entry.run.verification and entry.run.verification.reason),
+        fact("fingerprint", lambda entry: entry.run.metrics.dataset.fingerprint),
+        fact("commit", lambda entry: entry.run.manifest.code.commit),
+        fact("changed_files", lambda entry: entry.run.manifest.code.dirty),
+        fact("command", lambda entry: run_command(entry.run)),
+    ]
+
+
 def leaderboard_records(found: Leaderboard) -> dict[str, Any]:
     """Boards and what is not ranked as plain values."""
-    boards = []
-    for board in found.boards:
-        content = asdict(replace(board, runs=()))
-        del content["runs"]
-        content["choice"] = board.choice and choice_record(board.choice)
-        for entry, run in zip(content["entries"], board.runs, strict=True):
-            entry.update(_made(run))
-            entry["beside"] = dict(zip(BESIDE, entry["beside"], strict=True))
-            behind = entry["behind"]
-            entry["behind"] = behind and {"difference": behind[0], "ci": behind[1]}
-        boards.append(content)
+    boards = [
+        _about(board)
+        | {
+            "measure": board.measure,
+            "clustered_by": board.clustered_by,
+            "entries": [record_of(columns, entry) for entry in board.entries],
+            "choice": board.choice and choice_record(board.choice),
+        }
+        for board in found.boards
+        for columns in [board_columns(board)]
+    ]
     return {"boards": boards, "not_ranked": found.left_out}
 
 
@@ -119,83 +183,20 @@ def leaderboard_csv(found: Leaderboard) -> str:
     """One line per run and board, numbers in full precision; empty where a run does not know one."""
     return as_csv(
         record_table(
-            _record(board, entry, run)
+            _about(board) | record_of(columns, entry)
             for board in found.boards
-            for entry, run in zip(board.entries, board.runs, strict=True)
+            for columns in [board_columns(board)]
+            for entry in board.entries
         )
     )
 
 
-def _made(run: RunView) -> dict[str, Any]:
-    """What a run was made of, and the command that makes it again."""
-    code = run.manifest.code
-    return {
-        "fingerprint": run.metrics.dataset.fingerprint,
-        "commit": code.commit,
-        "changed_files": code.dirty,
-        "command": run_command(run),
-    }
-
-
-def _record(board: Board, entry: Entry, run: RunView) -> dict[str, Any]:
-    difference, ci = entry.behind or (None, None)
-    low, high = ci or (None, None)
-    return {
-        "dataset": board.dataset,
-        "protocol": board.protocol,
-        "k": board.k,
-        "precision": board.precision,
-        "measure": heading(board.measure),
-        "over": board.over,
-        "rank": entry.rank,
-        "run_id": entry.run_id,
-        "chunker": entry.chunker,
-        "embedder": entry.embedder,
-        "retriever": entry.retriever,
-        "score": entry.score,
-        "ci": entry.ci or (None, None),
-        "share_of_ceiling": entry.share,
-        "difference_to_first": difference,
-        "difference_to_first.low": low,
-        "difference_to_first.high": high,
-        "against_first": entry.against_first and entry.against_first.outcome,
-        **dict(zip(map(heading, BESIDE), entry.beside, strict=True)),
-        heading("mean_nws"): entry.nws,
-        "verification": entry.verification and entry.verification.status,
-        "ranking": entry.verification and entry.verification.ranking,
-        "reason": entry.verification and entry.verification.reason,
-        **_made(run),
-    }
+def _about(board: Board) -> dict[str, Any]:
+    """What its runs share, as plain values."""
+    names = ("dataset", "protocol", "k", "precision", "measure", "over")
+    return {name: getattr(board, name) for name in names} | {"measure": heading(board.measure)}
 
 
 def _table(board: Board) -> Table:
-    # With an expansion a hit brings more, so the ceiling is another: a column of its own.
-    expansions = list(dict.fromkeys(run.metrics.expand for run in board.runs))
-    ceilings = [f"% of ceiling, expand {each}" if each else "% of ceiling" for each in expansions]
-    columns = [
-        *figures("", number="d"),
-        *map(spec_column, ("chunker", "embedder", "retriever")),
-        *figures(f"{heading(board.measure)}, 95 % CI"),
-        *figures(*ceilings, number=".1%", missing="-" if len(ceilings) == 1 else ""),
-        *figures("to the first, 95 % CI", number="+.4f", missing=""),
-        Column(name="against the first"),
-        *figures(*map(heading, BESIDE)),
-        *figures(heading("mean_nws"), number=".0f"),
-    ]
-    rows = [
-        (
-            *(entry.rank, entry.chunker, entry.embedder, entry.retriever),
-            Estimate(entry.score, entry.ci),
-            *(entry.share if run.metrics.expand == each else None for each in expansions),
-            entry.behind and Estimate(*entry.behind),
-            against_first(entry),
-            *(*entry.beside, entry.nws),
-        )
-        for entry, run in zip(board.entries, board.runs, strict=True)
-    ]
-    return make_table(columns, rows, title="\n".join(board_title(board)), notes=board_sentences(board))
-
-
-def against_first(entry: Entry) -> str:
-    """`worse`, or why it is not; empty for the first and for the only run."""
-    return "" if entry.against_first is None else outcome_name(entry.against_first)
+    title = "\n".join(board_title(board))
+    return table_of(board_columns(board), board.entries, title=title, notes=board_sentences(board))

@@ -22,11 +22,11 @@ def sizes_figure(found: Standing) -> Figure | None:
     board = found.board
     lines: dict[str, list[tuple[float, float]]] = {}
     first: dict[str, RunView] = {}
-    for entry, run in zip(board.entries, board.runs, strict=True):
-        place = found.placed[run.run_id]
+    for entry in board.entries:
+        place = found.placed[entry.run_id]
         if place.nws:
             lines.setdefault(place.name, []).append((place.nws, entry.score))
-            first.setdefault(place.name, run)
+            first.setdefault(place.name, entry.run)
 
     def fill(axes: Axes) -> None:
         for (name, points), look in zip(lines.items(), looks([*first.values()]), strict=True):

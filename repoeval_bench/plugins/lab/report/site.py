@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import short_hash, slug
-from repoeval_bench.plugins.lab.leaderboard import BESIDE, Entry, Leaderboard
 from repoeval_bench.plugins.lab.report.leaderboard import (
-    against_first,
+    board_columns,
     board_sentences,
     explained,
     leaderboard_csv,
@@ -44,17 +43,23 @@ from repoeval_bench.report.html.assets import PageCell, check_page, environment,
 from repoeval_bench.report.html.scores import BAR, on_one_scale
 from repoeval_bench.report.plots import Figure, svg
 from repoeval_bench.report.run_command import run_command
-from repoeval_bench.report.table import Cell, Column, Estimate, Table
-from repoeval_bench.report.text import CHARACTERS_NOTE, heading, interval, outcome_name, printable
+from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
+from repoeval_bench.report.text import CHARACTERS_NOTE, heading, interval, printable
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.verdicts import PairVerdict
+    from repoeval_bench.plugins.lab.leaderboard import Entry, Leaderboard
     from repoeval_bench.runs.view import RunView
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 SCRIPTS = ("tables.js", "ready.js")
+
+BRIEF = ("rank", "chunker", "score", "difference_to_first", "against_first", "tokens per query")
+"""The columns of the first page, by their keys."""
 
 
 def write_site(found: Leaderboard, folder: Path, *, updates: Path | None = None) -> list[Path]:
@@ -88,8 +93,10 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
         title="Leaderboard of code chunkers",
         summary=summary(found),
         best=_table(best_table(ranked)),
-        pages=[{"name": names[about], "about": _page_title(*about), "boards": shown[about]} for about in pages],
-        bar_width=int(BAR),
+        pages=[
+            {"name": names[about], "about": _page_title(*about), "boards": shown[about], "at": at}
+            for at, about in enumerate(pages)
+        ],
         agreement=_table(agreement_table(agreed)),
         data=[*tables, "leaderboard.json"],
         notes=[_note(note) for note in explained(found)],
@@ -115,7 +122,6 @@ def _page(title: str, found: Sequence[Standing], boards: Sequence[Mapping[str, A
         title=title,
         boards=boards,
         against=_table(against_table(found)),
-        bar_width=int(BAR),
     )
 
 
@@ -147,23 +153,55 @@ def _page_title(dataset: str, ranker: str) -> str:
     return printable(f"{dataset} by {ranker}")
 
 
+def page_columns(found: Standing) -> list[Column]:
+    """A board's own columns with what its standing adds, of an `Entry` each."""
+
+    def chunker(entry: Entry) -> tuple[str, ...]:
+        label, spec = found.placed[entry.run_id].label, entry.run.metrics.chunker
+        return label, *filter(None, (spec if spec != label else "", verification_words(entry.run.verification)))
+
+    def tokens(entry: Entry) -> float | None:
+        nws = found.placed[entry.run_id].nws
+        return READ * nws * found.tokens_per_nws if nws and found.tokens_per_nws else None
+
+    def difference(entry: Entry) -> Estimate | None:
+        return next((Estimate(each.difference, each.ci) for each in found.against.get(entry.run_id, ())), None)
+
+    def verdict(entry: Entry) -> PairVerdict | None:
+        return next((each.verdict for each in found.against.get(entry.run_id, ())), None)
+
+    def again(entry: Entry) -> float | None:
+        cost = found.updates.get(entry.run_id)
+        return None if cost is None else cost.share
+
+    rank, *rest = board_columns(found.board)
+    return [
+        rank,
+        Column(name="chunker", value=chunker, forms=("page",)),
+        *rest,
+        number("to fixed of its size", difference, "+.4f", interval=True),
+        Column(name="against fixed", value=verdict),
+        number("tokens per query", tokens, ",.0f", lowest_first=True),
+        *([number("embedded again", again, ".0%", lowest_first=True)] if found.updates else []),
+    ]
+
+
 def _board(found: Standing, id_: str) -> dict[str, Any]:
-    board = found.board
-    drawn = on_one_scale([(entry.score, entry.ci) for entry in board.entries])
+    board, columns = found.board, page_columns(found)
     figures = [
         replace(figure, name=f"{figure.name}-{id_}")
         for figure in (sizes_figure(found), frontier_figure(found))
         if figure
     ]
+    brief = [column for column in columns if (column.key or column.name) in BRIEF]
     return {
         "id": id_,
         "protocol": printable(board.protocol),
         "about": printable(board.dataset),
         "ranked": f"by the {board.over} mean of {heading(board.measure)} over the top {board.k}"
         + (f" · vectors in {printable(board.precision)}" if board.precision else ""),
-        "measure": heading(board.measure),
-        "beside": [heading(name) for name in BESIDE],
-        "rows": [_row(entry, found, cell) for entry, cell in zip(board.entries, drawn, strict=True)],
+        "brief": _table(table_of(brief, board.entries, "page")),
+        "table": _table(table_of(columns, board.entries, "page")),
         "sentences": [_note(line) for line in board_sentences(board)],
         "figures": [_figure(figure) for figure in figures],
         "sizes": _table(sizes_table(found)),
@@ -173,34 +211,6 @@ def _board(found: Standing, id_: str) -> dict[str, Any]:
         "made": [_made(run, found) for run in board.runs],
         "read": READ,
         "updates": max((each.n_pairs for each in found.updates.values()), default=0),
-    }
-
-
-def _row(entry: Entry, found: Standing, cell: Any) -> dict[str, Any]:
-    place, against = found.placed[entry.run_id], found.against.get(entry.run_id)
-    updates = found.updates.get(entry.run_id)
-    tokens = READ * place.nws * found.tokens_per_nws if place.nws and found.tokens_per_nws else None
-    return {
-        "rank": entry.rank,
-        "label": printable(place.label),
-        "spec": printable(entry.chunker),
-        "run_id": printable(entry.run_id),
-        "verification": printable(verification_words(entry.verification)),
-        "score": cell,
-        "share": entry.share,
-        "behind": entry.behind,
-        "tokens": tokens,
-        "against_first": against_first(entry),
-        "against": against and (against[0].difference, against[0].ci, outcome_name(against[0].verdict)),
-        "rest": [
-            (value, "-" if value is None else f"{value:{form}}")
-            for value, form in (
-                *((each, ".4f") for each in entry.beside),
-                (entry.nws, ".0f"),
-                (tokens, ",.0f"),
-                *([(updates and updates.share, ".0%")] if found.updates else []),
-            )
-        ],
     }
 
 
@@ -231,14 +241,38 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    """A table's heads and cells as the template shows them: text, number to sort by, and an interval below it.
+    """A table's heads and cells as the template shows them; a column without any value is left out.
 
-    A column without any text is left out.
+    The first column of texts names the rows.
     """
-    rows = [[_cell(column, cell) for column, cell in zip(table.columns, row.cells, strict=True)] for row in table.rows]
-    filled = [any(row[at].text or row[at].below for row in rows) for at in range(len(table.columns))]
-    heads = [{"name": printable(column.name), "right": column.align == "right"} for column in table.columns]
-    return {"heads": [*compress(heads, filled)], "rows": [[*compress(row, filled)] for row in rows]}
+    by_column = [[row.cells[at] for row in table.rows] for at in range(len(table.columns))]
+    filled = [any(cell not in (None, "", ("",)) for cell in cells) for cells in by_column]
+    columns = list(compress(table.columns, filled))
+    names = next((at for at, column in enumerate(columns) if column.align == "left"), None)
+    cells = [
+        _drawn(column, of_column) if column.bar else [_cell(column, cell) for cell in of_column]
+        for column, of_column in zip(columns, compress(by_column, filled), strict=True)
+    ]
+    return {
+        "heads": [
+            {
+                "name": printable(column.name or column.key),
+                "right": column.align == "right",
+                "names": at == names,
+                "lowest_first": column.lowest_first,
+            }
+            for at, column in enumerate(columns)
+        ],
+        "rows": list(zip(*cells, strict=True)),
+        "bar_width": int(BAR),
+    }
+
+
+def _drawn(column: Column, cells: Sequence[Cell]) -> list[PageCell]:
+    """The cells with their intervals as bars on one scale."""
+    known = [(cell.value, cast("Interval", cell.ci)) if isinstance(cell, Estimate) else None for cell in cells]
+    drawn = on_one_scale(known)
+    return [replace(_cell(column, cell), bar=each.bar) for cell, each in zip(cells, drawn, strict=True)]
 
 
 def _cell(column: Column, cell: Cell) -> PageCell:
@@ -246,6 +280,6 @@ def _cell(column: Column, cell: Cell) -> PageCell:
         return PageCell(format(cell.value, column.number), interval(cell.ci, column.number), cell.value)
     if isinstance(cell, tuple):
         first, *rest = map(printable, cell)
-        return PageCell(first, ", ".join(rest))
+        return PageCell(first, "; ".join(rest))
     value = cell if isinstance(cell, int | float) else None
     return PageCell(printable(column.written(cell)), value=value)
