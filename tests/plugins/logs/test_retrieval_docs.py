@@ -1,4 +1,4 @@
-"""docs/retrieval.md shows what the commands print: every example is run, its output compared to the letter."""
+"""docs/logs.md shows what the commands print: every example is run, its output compared to the letter."""
 
 import contextlib
 import json
@@ -11,7 +11,10 @@ import pytest
 from repoeval_bench.cli import app
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs" / "retrieval.md"
+PAGE = ROOT / "docs" / "logs.md"
+TEXT = re.search(r"^## Retrieval systems.*?(?=^## )", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)[0]
+"""The section whose blocks are typed again here."""
+
 CONSOLE = re.compile(r"^```console\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 LOGS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entities", "cost", "bm25")
 
@@ -38,14 +41,14 @@ def transcripts(block):
 def results(tmp_path_factory):
     """Every example log, imported as the page says."""
     folder = tmp_path_factory.mktemp("results")
-    (command,) = re.findall(r"^```\n(repoeval-bench logs import .*)\n```", PAGE.read_text(), flags=re.MULTILINE)
+    (command,) = re.findall(r"^```\n(repoeval-bench logs import .*)\n```", TEXT, flags=re.MULTILINE)
     with contextlib.chdir(ROOT):
         for name in LOGS:
             run(command.replace("NAME", name), folder)
     return folder
 
 
-@pytest.mark.parametrize("block", CONSOLE.findall(PAGE.read_text()), ids=lambda block: block.splitlines()[0][:60])
+@pytest.mark.parametrize("block", CONSOLE.findall(TEXT), ids=lambda block: block.splitlines()[0][:60])
 def test_the_page_shows_what_is_printed(block, results, capsys, monkeypatch):
     """To the letter."""
     monkeypatch.chdir(ROOT)

@@ -38,7 +38,7 @@ def pipeline_command(
     """Print what the log of RUN supports: raw retriever against reranker, router, query rewriting, freshness,
     queries without an answer, entity linking, latency and cost. A section that a log does not support says so.
 
-    docs/retrieval.md has an example of each.
+    docs/logs.md has an example of each.
     """  # noqa: D205 - click prints the first paragraph as it is
     stored = find_run(run, out)
     first = find_run(raw, out) if raw else None
