@@ -15,7 +15,7 @@ The public names are loaded on first use, so that importing the package costs no
 - `export_beir` writes runs as data sets for BEIR and MTEB;
 - `make_chunker` gives the chunker that a spec names, `make_embedder` an embedder with the vector cache; `InProcess` and
   `ProcessPool` are where runs are made;
-- what the leaves have (`import_run`, `sensitivity`, `leaderboard`, …) is in `repoeval_bench.plugins` (docs/plug-ins.md);
+- what the leaves have (`import_run`, `sensitivity`, …) is in `repoeval_bench.plugins` (docs/plug-ins.md);
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
 """
 
