@@ -1,0 +1,106 @@
+"""A leaf is deleted with its folder and its entry points, and the tool goes on without it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from support.plug_ins import install
+
+ROOT = Path(__file__).resolve().parents[2]
+LEAVES = sorted(path.parent.name for path in (ROOT / "repoeval_bench" / "plugins").glob("*/__init__.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+POINTS = PROJECT["entry-points"]
+
+SAMPLE = (
+    "tests/core/test_registry.py",
+    "tests/core/test_spec.py",
+    "tests/cli/test_examples.py",
+    "tests/metrics/test_definitions.py",
+    "tests/retrieval/test_ranking.py",
+    "tests/protocols/test_queries_qrels.py",
+    "tests/runs/test_view.py",
+    "tests/analysis/test_gates.py",
+    "tests/report/test_markup_properties.py",
+    "tests/chunkers/test_fixed.py",
+)
+"""Tests of the spine, one or two of each room."""
+
+
+def module(leaf: str) -> str:
+    return f"repoeval_bench.plugins.{leaf}."
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory):
+    """Make a copy of the package without a leaf; a function that runs a command of this Python there."""
+    made = {}
+
+    def copy(leaf):
+        here = tmp_path_factory.mktemp(f"without-{leaf}")
+        skipped = shutil.ignore_patterns("__pycache__", "*.pyc")
+        shutil.copytree(ROOT / "repoeval_bench", here / "repoeval_bench", ignore=skipped)
+        shutil.rmtree(here / "repoeval_bench" / "plugins" / leaf)
+        for name in ("data", "tests", "docs", "pyproject.toml", "Makefile"):
+            (here / name).symlink_to(ROOT / name)
+        kept = {
+            group: {name: where for name, where in points.items() if not where.startswith(module(leaf))}
+            for group, points in POINTS.items()
+        }
+        install(here, "repoeval-bench", kept)
+        return here
+
+    def run(leaf, *words, code=0):
+        here = made.get(leaf) or made.setdefault(leaf, copy(leaf))
+        environment = {**os.environ, "PYTHONPATH": str(here), "REPOEVAL_HOME": str(here / "home")}
+        environment.pop("REPOEVAL_SOURCE", None)
+        done = subprocess.run(
+            [sys.executable, "-m", *map(str, words)],
+            cwd=here,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def test_every_leaf_is_named_by_entry_points_that_lead_somewhere():
+    for leaf in LEAVES:
+        assert any(where.startswith(module(leaf)) for points in POINTS.values() for where in points.values()), leaf
+    for points in POINTS.values():
+        for where in points.values():
+            name, _, attribute = where.partition(":")
+            assert getattr(import_module(name), attribute) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_the_tool_works_without_a_leaf(without, mirror, leaf, tmp_path):
+    """Its help, its lists and a run; what the leaf brought is unknown, in one sentence."""
+    listed = without(leaf, "repoeval_bench", "--help").stdout
+    commands = POINTS["repoeval_bench.commands"]
+    for name, where in commands.items():
+        assert (f"\n  {name} " in listed) is not where.startswith(module(leaf)), name
+        if where.startswith(module(leaf)):
+            assert "unknown command" in without(leaf, "repoeval_bench", name, code=2).stderr
+    chunkers = without(leaf, "repoeval_bench", "list", "chunkers", "--json").stdout
+    for name, where in POINTS["repoeval_bench.chunkers"].items():
+        assert (f'"{name}"' in chunkers) is not where.startswith(module(leaf)), name
+    run = ("eval", "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--out", tmp_path)
+    without(leaf, "repoeval_bench", *run)
+    assert list(tmp_path.glob("*/manifest.json"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_the_tests_of_the_spine_pass_without_a_leaf(without, leaf):
+    without(leaf, "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *SAMPLE)
