@@ -89,7 +89,16 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
             pieces.extend(range(first, end))
         else:
             if len(nodes) == 1:
-                nodes = [parsed.innermost(nodes[0])]
+                for node, line in parsed.unwound(nodes[0]):
+                    if line is not None:
+                        stack.append((line, end, []))
+                        end = line
+                        if before[end] - before[first] <= limit:
+                            break
+                    nodes = [node]
+                if before[end] - before[first] <= limit:
+                    pieces.append(first)
+                    continue
             parts = _open(parsed, (first, end, nodes), before, limit)
             # A member of a list (a method of a class) keeps its borders; a part (a body) opens in place.
             bordered = len(parts) > 1 and any(map(parsed.is_list, nodes))

@@ -51,11 +51,22 @@ def mean_nws(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool
 
     With `skip_errors` the mean is over the files that the chunker does not fail on.
     """
-    sizes: list[int] = []
+    return _mean(_sizes(chunker, files, skip_errors=skip_errors))
+
+
+def _sizes(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool) -> list[list[int]]:
+    """The sizes in nws of each file's chunks; none of a file that the chunker fails on, with `skip_errors`."""
+    sizes: list[list[int]] = []
     for file in files:
+        sizes.append([])
         with suppress(ChunkError) if skip_errors else nullcontext():
-            sizes += [count_nws(chunk.text) for chunk in chunks_of(file, chunker)]
-    return sum(sizes) / len(sizes) if sizes else 0.0
+            sizes[-1] = [count_nws(chunk.text) for chunk in chunks_of(file, chunker)]
+    return sizes
+
+
+def _mean(sizes: Sequence[Sequence[int]]) -> float:
+    n_chunks = sum(map(len, sizes))
+    return sum(map(sum, sizes)) / n_chunks if n_chunks else 0.0
 
 
 def match_size(
@@ -65,13 +76,14 @@ def match_size(
 
     `window` keeps the ratio of step to lines. A chunker without a size option, or one whose sizes do not
     reach the target, comes back at its nearest with the reason. Raises what building and, unless `skip_errors`,
-    chunking raise.
+    chunking raise; with it, the files that the chunker fails on at its own size are left out.
     """
     chunker = make_chunker(spec)
     start = Spec.parse(chunker.spec)
     option = size_option(start)
+    sizes = _sizes(chunker, files, skip_errors=skip_errors)
+    realised = _mean(sizes)
     if option is None:
-        realised = mean_nws(chunker, files, skip_errors=skip_errors)
         near = _is_near(realised, target, tolerance)
         return SizeMatch(
             spec=str(start),
@@ -80,19 +92,19 @@ def match_size(
             target=target,
             reason="" if near else f"{spec} has no option for a size",
         )
-    seen: dict[int, float] = {}
+    low, high = 0, int(start.params[option])
+    seen = {high: realised}
+    cut = [file for file, cut_in in zip(files, sizes, strict=True) if cut_in or not skip_errors]
 
     def realised_at(size: int) -> float:
         if size not in seen:
-            seen[size] = mean_nws(make_chunker(resize(str(start), size)), files, skip_errors=skip_errors)
+            seen[size] = mean_nws(make_chunker(resize(str(start), size)), cut, skip_errors=skip_errors)
         return seen[size]
 
     # No chunk is larger than its file, so the search upwards ends where every file is one chunk, or could be.
-    cut = [file for file in files if not skip_errors or mean_nws(chunker, [file], skip_errors=True)]
     whole = [nws for file in cut if (nws := count_nws(file.text))]
     reachable = min(target, sum(whole) / len(whole) if whole else 0.0)
     largest = max((len(file.text.encode("utf-8", "surrogatepass")) for file in files), default=0)
-    low, high = 0, int(start.params[option])
     while realised_at(high) < reachable and high < largest:
         low, high = high, high * 2
     reached = realised_at(high) >= reachable  # it may lose lines, or repeat small ones, at every size

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core import definition_rules as rules
@@ -83,6 +84,7 @@ _RULES: dict[str, Rules] = {
 }
 
 
+@lru_cache(maxsize=4096)  # tasks, uses and questions are all made of them
 def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
     """Every definition in the order of the file, outer ones before those in them.
 
@@ -94,13 +96,8 @@ def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
     return tuple(found)
 
 
-def definitions_in(parsed: Parsed) -> tuple[Definition, ...]:
-    """The same of a tree that is there already."""
-    return tuple(found for found, _ in defining_nodes(parsed))
-
-
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
-    """The same, each with the syntax node that it is, decorators included."""
+    """The definitions of a tree, each with the syntax node that it is, decorators included."""
     walk = _Walk(parsed, [])
     walk.run()
     return tuple(zip(walk.found, walk.nodes, strict=True))
@@ -192,23 +189,23 @@ class _Walk:
     def _children(self, node: Node, parent: int | None, *, level: bool) -> list[_Place]:
         """The children that can define or hold something."""
         places: list[_Place] = []
-        above = _Above()
+        above: _Above | None = None
+        before = -1
         anywhere, members, rules_ = self.rules.anywhere, self.rules.members, self.rules
         for first, last, child in self.parsed.children(node):
             role = self.parsed.role(child)
             if role in (COMMENT, DECORATOR):
+                above = above or _Above(before)
                 above.add(first, last, child, role)
                 continue
-            kind = child.type
-            if (
-                kind in anywhere
+            if child.is_named and (
+                (kind := child.type) in anywhere
                 or (level and (kind in members or kind in rules_.transparent))
                 or (last > first and kind not in rules_.barren)
             ):
-                places.append(
-                    _Place(node=child, first=first, last=last, above=above.of(first), parent=parent, level=level)
-                )
-            above = _Above(before=last)
+                on_top = above.of(first) if above else _Above(top=first)
+                places.append(_Place(node=child, first=first, last=last, above=on_top, parent=parent, level=level))
+            above, before = None, last
         return places
 
     def _definition(self, found: Found, place: _Place) -> Definition:

@@ -198,24 +198,30 @@ class Parsed:
                 return
             yield first, max(first, last), child
 
-    def innermost(self, node: Node) -> Node:
-        """The node, or the one that it begins with while what follows in it is on that one's last line.
+    def unwound(self, node: Node) -> Iterator[tuple[Node, int | None]]:
+        """The nodes that a node begins with, from itself inwards, each with the line behind it that ends the one before.
 
-        So `a + b` over several lines leads to `a`: a long sum is as many nodes in each other as it has signs.
+        A sum or a chain of calls over many lines is as many nodes in each other, and each adds a line at its end. The
+        line is None where a node goes on to the end of the one before. Ends at the first that is built otherwise.
         """
-        while not self._starts and node.child_count > 1:
-            first, last = node.child(0), node.child(node.child_count - 1)
-            if (
-                first is None
-                or last is None
-                or self.role(first)
-                or not first.start_point.row == node.start_point.row < first.end_point.row == last.end_point.row
-                or not first.end_point.column
-                or first.end_point.row + self.first >= self.end
-            ):
-                break
-            node = first
-        return node
+        yield node, None
+        if self._starts:  # rows are not lines
+            return
+        roles, lists = self._grammar.roles, self._grammar.lists
+        while (count := node.child_count) > 1 and node.kind_id not in lists:
+            head, follower, last = node.child(0), node.child(1), node.child(count - 1)
+            assert head and follower and last, "they are counted"
+            end, column = head.end_point
+            start, stop = follower.start_point.row, last.end_point.row
+            if head.kind_id in roles or not column or head.start_point.row == end or stop + self.first >= self.end:
+                return
+            if end == stop:
+                yield head, None
+            elif end < start == stop and follower.kind_id not in roles:
+                yield head, start + self.first
+            else:
+                return
+            node = head
 
     def text(self, node: Node) -> str:
         """The node's text; line ends are newlines."""
@@ -381,7 +387,7 @@ def segments(file: SourceFile, language: Language, window: int = WINDOW) -> Iter
                 first, begin = cut
                 size = window
                 continue
-        size *= 2
+        size *= 4
 
 
 def _line_starts(text: str) -> list[int]:

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import Definition, definitions_in
+from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.occurrences import Call, Occurrences, occurrences
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -89,28 +89,23 @@ class Examined:
 
 def examine(file: SourceFile, language: Language) -> Examined:
     """The candidates of a file: functions and lines, its calls, and the (kind, name) of what it defines."""
-    functions: list[Candidate] = []
+    found = definitions(file, language)
+    comments: set[int] = set()
     lines: list[Candidate] = []
     calls: list[Call] = []
-    defined: set[tuple[str, str]] = set()
     left_out: dict[str, Counter[str]] = {level: Counter() for level in LEFT_OUT}
-    # Overloads have no bodies in JavaScript's family; functions of one name are often local ones of many callbacks.
-    seen: set[str] | None = None if language.family == "javascript" else set()
     for parsed in segments(file, language):
-        found = definitions_in(parsed)
         occurring = occurrences(parsed)
-        comments = comment_lines(file, occurring.comments)
-        functions += _functions(file, found, comments, seen, left_out["function"])
+        comments |= comment_lines(file, occurring.comments)
         lines += _lines(file, parsed, _aside(found, occurring, comments), left_out["line"])
         calls += occurring.calls
-        defined |= {(each.kind, each.name) for each in found if each.kind != "variable" and not each.declaration}
     return Examined(
         path=file.path,
         family=language.family,
-        functions=tuple(functions),
+        functions=tuple(_functions(file, found, comments, left_out["function"], language)),
         lines=tuple(lines),
         calls=tuple(calls),
-        defined=tuple(defined),
+        defined=tuple({(each.kind, each.name) for each in found if each.kind != "variable" and not each.declaration}),
         left_out=left_out,
     )
 
@@ -151,13 +146,12 @@ def _functions(
     file: SourceFile,
     found: Sequence[Definition],
     comments: Collection[int],
-    seen: set[str] | None,
     left_out: Counter[str],
+    language: Language,
 ) -> Iterator[Candidate]:
-    """The functions and methods that fit, outer ones before those in them.
-
-    `seen` are qualified names of the file, None in a language in which a function cannot be overloaded.
-    """
+    """The functions and methods that fit, outer ones before those in them."""
+    # Overloads have no bodies in JavaScript's family; functions of one name are often local ones of many callbacks.
+    seen: set[str] | None = None if language.family == "javascript" else set()
     taken_until = 0
     for each in found:
         if each.kind not in {"function", "method"} or each.declaration or each.form == "macro":
