@@ -83,22 +83,13 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
     stack: list[_Part] = [(parsed.first, parsed.end, [parsed.root])]
     while stack:
         first, end, nodes = stack.pop()
+        if len(nodes) == 1 and first != _BORDER:
+            end, nodes = _unwind(parsed, (first, end, nodes), before, limit, stack)
         if first == _BORDER or before[end] - before[first] <= limit:
             pieces.append(first)
         elif not nodes:
             pieces.extend(range(first, end))
         else:
-            if len(nodes) == 1:
-                for node, line in parsed.unwound(nodes[0]):
-                    if line is not None:
-                        stack.append((line, end, []))
-                        end = line
-                        if before[end] - before[first] <= limit:
-                            break
-                    nodes = [node]
-                if before[end] - before[first] <= limit:
-                    pieces.append(first)
-                    continue
             parts = _open(parsed, (first, end, nodes), before, limit)
             # A member of a list (a method of a class) keeps its borders; a part (a body) opens in place.
             bordered = len(parts) > 1 and any(map(parsed.is_list, nodes))
@@ -112,6 +103,23 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
                     pieces.append(part[0])
             stack += reversed(waiting)
     return pieces
+
+
+def _unwind(
+    parsed: Parsed, part: _Part, before: Sequence[int], limit: int, stack: list[_Part]
+) -> tuple[int, list[Node]]:
+    """Put the last lines of a long sum or chain on the stack until the rest fits; the end of the rest, and its node."""
+    first, end, nodes = part
+    for node, line in parsed.unwound(nodes[0]):
+        if parsed.first + node.start_point.row != first:  # what is above it is a part of its own
+            break
+        if before[end] - before[first] <= limit:
+            break
+        if line is not None:
+            stack.append((line, end, []))
+            end = line
+        nodes = [node]
+    return end, nodes
 
 
 @dataclass(slots=True, kw_only=True)

@@ -70,20 +70,26 @@ def _mean(sizes: Sequence[Sequence[int]]) -> float:
 
 
 def match_size(
-    spec: str, target: float, files: Sequence[SourceFile], tolerance: float = 0.05, *, skip_errors: bool = False
+    spec: str,
+    target: float,
+    files: Sequence[SourceFile],
+    tolerance: float = 0.05,
+    *,
+    skip_errors: bool = False,
+    means: dict[int, float] | None = None,
 ) -> SizeMatch:
     """Set a chunker's size so that its mean nws on the files is within `tolerance` (a share) of the target.
 
     `window` keeps the ratio of step to lines. A chunker without a size option, or one whose sizes do not
     reach the target, comes back at its nearest with the reason. Raises what building and, unless `skip_errors`,
-    chunking raise; with it, the files that the chunker fails on at its own size are left out.
+    chunking raise; with it, the files that the chunker fails on at its own size are left out. `means` are those of
+    sizes that were tried for another target on the same files; what is tried here is added.
     """
     chunker = make_chunker(spec)
     start = Spec.parse(chunker.spec)
     option = size_option(start)
-    sizes = _sizes(chunker, files, skip_errors=skip_errors)
-    realised = _mean(sizes)
     if option is None:
+        realised = mean_nws(chunker, files, skip_errors=skip_errors)
         near = _is_near(realised, target, tolerance)
         return SizeMatch(
             spec=str(start),
@@ -93,12 +99,18 @@ def match_size(
             reason="" if near else f"{spec} has no option for a size",
         )
     low, high = 0, int(start.params[option])
-    seen = {high: realised}
-    cut = [file for file, cut_in in zip(files, sizes, strict=True) if cut_in or not skip_errors]
+    seen: dict[int, float] = {}
+    means = {} if means is None else means
+    cut = files
+    if skip_errors:
+        sizes = _sizes(chunker, files, skip_errors=True)
+        means[high] = _mean(sizes)
+        cut = [file for file, of_file in zip(files, sizes, strict=True) if of_file]
 
     def realised_at(size: int) -> float:
-        if size not in seen:
-            seen[size] = mean_nws(make_chunker(resize(str(start), size)), cut, skip_errors=skip_errors)
+        if size not in means:
+            means[size] = mean_nws(make_chunker(resize(str(start), size)), cut, skip_errors=skip_errors)
+        seen[size] = means[size]
         return seen[size]
 
     # No chunk is larger than its file, so the search upwards ends where every file is one chunk, or could be.

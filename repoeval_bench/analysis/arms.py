@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,6 +56,8 @@ def sized(
     largest = max([1, *(count_nws(file.text) for held in benchmark.files.values() for file in held)])
     found: dict[int, list[Arm]] = {min(size, largest): [] for size in sizes}
     left_out, seen = [f"{name}: {reason}" for name, reason in unknown.items()], set()
+    means: dict[str, dict[int, float]] = {name: {} for name in chunkers if name not in unknown}
+    failing: set[str] = set()
     for size, arms in found.items():
         baseline = make_chunker(f"{BASELINE}:max_nws={size}")
         target = mean_nws(baseline, files)
@@ -66,13 +67,16 @@ def sized(
             for more in dict.fromkeys(sizes)
             if size == largest < more
         ]
-        for name in dict.fromkeys(each for each in chunkers if each not in unknown):
+        for name, tried in means.items():
             spec, at, reason = make_chunker(name).spec, None, ""
             if name == BASELINE:
                 spec, at = baseline.spec, size
-            elif size_option(Spec.parse(spec)):
-                with suppress(ChunkError):  # its run says why it fails
-                    match = match_size(name, target, files)
+            elif size_option(Spec.parse(spec)) and name not in failing:
+                try:
+                    match = match_size(name, target, files, means=tried)
+                except ChunkError:  # its run says why
+                    failing.add(name)
+                else:
                     spec, at, reason = match.spec, size, match.reason
                     notify(str(match))
             if spec not in seen:

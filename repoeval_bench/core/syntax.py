@@ -199,29 +199,34 @@ class Parsed:
             yield first, max(first, last), child
 
     def unwound(self, node: Node) -> Iterator[tuple[Node, int | None]]:
-        """The nodes that a node begins with, from itself inwards, each with the line behind it that ends the one before.
+        """The node and those that are its lines but for the first or last one, inwards: it needs no more to open them.
 
-        A sum or a chain of calls over many lines is as many nodes in each other, and each adds a line at its end. The
-        line is None where a node goes on to the end of the one before. Ends at the first that is built otherwise.
+        Each comes with the line that the one around it adds at its end, None where it adds none. A sum or a chain of
+        calls over many lines is as many nodes in each other, and so is what follows `if (x)` on its line. Ends at the
+        first node that is built otherwise.
         """
         yield node, None
         if self._starts:  # rows are not lines
             return
         roles, lists = self._grammar.roles, self._grammar.lists
         while (count := node.child_count) > 1 and node.kind_id not in lists:
-            head, follower, last = node.child(0), node.child(1), node.child(count - 1)
-            assert head and follower and last, "they are counted"
-            end, column = head.end_point
+            children = node.children if count < 8 else (node.child(0), node.child(1), node.child(count - 1))
+            head, follower, last = children[0], children[1], children[-1]
+            (begin, _), (end, column) = head.start_point, head.end_point
             start, stop = follower.start_point.row, last.end_point.row
-            if head.kind_id in roles or not column or head.start_point.row == end or stop + self.first >= self.end:
+            if head.kind_id in roles or stop + self.first >= self.end:
                 return
-            if end == stop:
-                yield head, None
+            if begin == last.start_point.row < stop and last.kind_id not in roles:
+                node, line = last, None
+            elif begin == end or not column:
+                return
+            elif end == stop:
+                node, line = head, None
             elif end < start == stop and follower.kind_id not in roles:
-                yield head, start + self.first
+                node, line = head, start + self.first
             else:
                 return
-            node = head
+            yield node, line
 
     def text(self, node: Node) -> str:
         """The node's text; line ends are newlines."""
