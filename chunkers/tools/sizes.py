@@ -113,10 +113,7 @@ def match_size(
         seen[size] = means[size]
         return seen[size]
 
-    # No chunk is larger than its file, so the search upwards ends where every file is one chunk, or could be.
-    whole = [nws for file in cut if (nws := count_nws(file.text))]
-    reachable = min(target, sum(whole) / len(whole) if whole else 0.0)
-    largest = max((len(file.text.encode("utf-8", "surrogatepass")) for file in files), default=0)
+    reachable, largest = _ends(target, cut)
     while realised_at(high) < reachable and high < largest:
         low, high = high, high * 2
     reached = realised_at(high) >= reachable  # it may lose lines, or repeat small ones, at every size
@@ -134,6 +131,13 @@ def match_size(
     return SizeMatch(
         spec=resize(str(start), best), nominal=best, realised=seen[best], target=target, reason="" if near else reason
     )
+
+
+def _ends(target: float, files: Sequence[SourceFile]) -> tuple[float, int]:
+    """The mean and the size at which a search upwards ends: no chunk is larger than its file."""
+    whole = [nws for file in files if (nws := count_nws(file.text))]
+    largest = max((len(file.text.encode("utf-8", "surrogatepass")) for file in files), default=0)
+    return min(target, sum(whole) / len(whole) if whole else 0.0), largest
 
 
 def size_option(spec: Spec) -> str | None:

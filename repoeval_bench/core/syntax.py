@@ -206,10 +206,8 @@ class Parsed:
         first node that is built otherwise.
         """
         yield node, None
-        if self._starts:  # rows are not lines
-            return
         roles, lists = self._grammar.roles, self._grammar.lists
-        while (count := node.child_count) > 1 and node.kind_id not in lists:
+        while not self._starts and (count := node.child_count) > 1 and node.kind_id not in lists:
             children = node.children if count < 8 else (node.child(0), node.child(1), node.child(count - 1))
             head, follower, last = children[0], children[1], children[-1]
             (begin, _), (end, column) = head.start_point, head.end_point
