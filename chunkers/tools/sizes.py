@@ -69,6 +69,7 @@ def _mean(sizes: Sequence[Sequence[int]]) -> float:
     return sum(map(sum, sizes)) / n_chunks if n_chunks else 0.0
 
 
+# Longer than 60 lines: the bounds of a search, the search, and what it found are read together.
 def match_size(
     spec: str,
     target: float,
