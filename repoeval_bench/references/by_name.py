@@ -7,39 +7,34 @@ What a name is looked up in is led to by light types: `ScriptPlaces` knows those
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import KINDS, Definition, Kind
-from repoeval_bench.references.python_names import Found
+from repoeval_bench.core.uses import KINDS, Definition
+from repoeval_bench.references.found import Found
+from repoeval_bench.references.language_rules import NOWHERE
 from repoeval_bench.references.script_places import ScriptPlaces
-from repoeval_bench.references.static_nodes import OWN, called_with
+from repoeval_bench.references.static_nodes import called_with
 from repoeval_bench.references.steps import DEEPEST, Steps, TooManyStepsError
 from repoeval_bench.references.tree_names import IDENTIFIERS, is_bound, is_macro, receiver_of, text_of
-from repoeval_bench.references.visible_names import STANDARD, VisibleNames
+from repoeval_bench.references.visible_names import VisibleNames
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition as Parsed
     from repoeval_bench.core.languages import Language
-    from repoeval_bench.references.python_modules import Reason
+    from repoeval_bench.references.found import Reason
+    from repoeval_bench.references.language_rules import LanguageRules
     from repoeval_bench.references.static_types import Members
 
 _TYPED = 2_000
 """Characters of a line up to which its names are looked at by type: a longer one can be nested as deeply as it is long,
 and each step up a tree begins at its root."""
-_ABOVE = frozenset({"super", "base"})
-_CAN_BE: Mapping[tuple[str, bool], frozenset[Kind]] = {
-    ("javascript", True): frozenset({"method", "attribute", "function"}),  # a function can be one of a module
-    ("javascript", False): frozenset({"function", "class", "variable"}),
-    ("java", False): frozenset({"class", "attribute"}),  # an enumerator has no object in a `case`
-}
-"""(family, whether a name is looked up in something) -> the kinds that it can be of by its name alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +126,7 @@ class ByName(VisibleNames):
 
     def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int], *, typed: bool) -> _Use:
         receiver = text_of(receiver_of(node))
-        scripted = self.family(path) == "javascript"
+        scripted = self.rules(path).scripted
         types = self._typed(path, lines, node) if typed and scripted else ()
         inside, members = self._static.named(path, node) if typed and not scripted else (bool(receiver), ())
         binds = not receiver and is_bound(node)
@@ -147,17 +142,17 @@ class ByName(VisibleNames):
             inside=inside,
             members=members,
             kind=node.type,
-            elsewhere=not scripted and self._is_elsewhere(node, self.family(path) or ""),
+            elsewhere=not scripted and self._is_elsewhere(node, self.rules(path)),
             arguments=None if scripted else called_with(node),
         )
 
-    def _is_elsewhere(self, node: Node, family: str) -> bool:
-        """Whether a name is that of a type of C or C++, or called before a local has it: in Java no local is called."""
-        if family == "java" and called_with(node) is not None:
+    def _is_elsewhere(self, node: Node, rules: LanguageRules) -> bool:
+        """Whether a name is that of a type, or called before a local has it, or where no local is called."""
+        if rules.calls_no_local and called_with(node) is not None:
             return True
         called = node.parent is not None and node.parent.child_by_field_name("function") == node
         if not called:
-            return (family, node.type) == ("c", "type_identifier")
+            return node.type in rules.never_local
         return self._static.bindings.of(node, text_of(node)) is None
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
@@ -175,11 +170,11 @@ class ByName(VisibleNames):
         return found if len(found) == 1 else () if found or not places else None
 
     def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> Found:
-        family = self.family(path) or ""
+        rules = self.rules(path)
         found: Sequence[tuple[str, Parsed]] = ()
         reason: Reason | None = None
         if use.macro:  # a crate's macros are seen in all of it, and only where one is called
-            found = [each for each in self._named.get((family, use.name), ()) if each[1].form == "macro"]
+            found = [each for each in self.of_name(path, use.name) if each[1].form == "macro"]
             found, reason = (found, None) if len(found) == 1 else ((), "unresolved" if found else "builtin")
         elif use.inside or use.receiver:
             found, reason = self._looked_up(path, lines, use, local)
@@ -187,17 +182,17 @@ class ByName(VisibleNames):
             return Found(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
         else:
             found, reason = self.bare(path, lines, use.name)
-            found = [each for each in found if family != "rust" or each[1].form != "macro"]
-            found = self.fitting(found, use.arguments) if family in ("java", "csharp") else found
+            found = [each for each in found if each[1].form not in rules.only_called]
+            found = self.fitting(found, use.arguments) if rules.overloads else found
         kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
         if not kept and reason in ("dynamic", "unresolved"):
             kept = use.typed or ()
-            # What a class of JavaScript does not declare is set on `this`, and is not a member of another class.
-            known = use.typed is None or (use.receiver == "this" and family == "javascript")
+            # What no class declares is set on `this`, and is not a member of another class.
+            known = use.typed is None or use.receiver in rules.open_objects
             reason = None if known else reason
         if use.kind == "namespace_identifier" and not (kept and kept[0].kind == "class"):
             return Found(name=use.name, line=use.line, column=use.column)
-        kinds = _CAN_BE.get((family, bool(use.receiver)), KINDS)
+        kinds = rules.kinds.get(bool(use.receiver), KINDS)
         return Found(
             name=use.name,
             line=use.line,
@@ -211,40 +206,36 @@ class ByName(VisibleNames):
         self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]
     ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
         """What a name is of what it is looked up in."""
-        family = self.family(path) or ""
+        rules = self.rules(path)
         if use.inside and (use.members or use.members is None):
             return use.members or (), None if use.members else "third party"
-        if use.receiver in OWN[family]:
-            above = use.receiver in _ABOVE and family != "rust"
+        if use.receiver in rules.own:
+            above = use.receiver in rules.above
             found = () if use.typed and above else self._own(path, lines, use.name, above=above)
             return found, None if found else "unresolved"
         plain = use.receiver.replace("::", ".").split(".")
-        if plain[0] in STANDARD.get(family, ()):
+        if plain[0] in rules.standard:
             return (), "builtin"
-        if family == "c" and self._namespaces.issuperset(plain):
-            return self._of_type(path, family, plain[-1], use.name) or self.bare(path, lines, use.name)[0], None
+        if self.of_namespaces(path, plain):
+            return self.of_type(path, plain[-1], use.name) or self.bare(path, lines, use.name)[0], None
         head = re.split(r"\W+", use.receiver)[0]
         if head in local or not all(map(str.isidentifier, plain)):
             return (), "dynamic"
-        return self._of_receiver(path, family, plain, use.name)
+        return self._of_receiver(path, plain, use.name)
 
     def _of_receiver(
-        self, path: str, family: str, steps: Sequence[str], name: str
+        self, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
-        for each in self._imports.of(path, family):
+        for each in self.imports.of(path):
             if each.name == steps[0] and len(steps) == 1:
                 if not each.files:
                     return (), "third party"
                 if each.original is None:
-                    found = self._in_files(each.files, name, name, family, 0)
+                    found = self.in_files(path, each.files, name)
                     return found, None if found else "unresolved"
-        if family == "rust" and steps[1:]:
-            classes, reason = self.types(path, steps)
-            members = self._of_classes(classes, family, name)
-            return members, None if members else reason or "dynamic"
-        if family == "java" and (named := self.of_module(path, steps, name)[0]):
-            return named, None
-        if members := self._of_type(path, family, steps[-1], name):
+        if (told := self.rules(path).looked_up(self, path, steps, name)) is not None:
+            return told
+        if members := self.of_type(path, steps[-1], name):
             return members, None
-        _, reason = self.bare(path, LineSpan(0, 0), steps[-1])
+        _, reason = self.bare(path, NOWHERE, steps[-1])
         return (), reason if reason == "third party" else "dynamic"

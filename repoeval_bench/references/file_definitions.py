@@ -15,9 +15,10 @@ from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import LIMIT, Definition
+from repoeval_bench.references.language_rules import LanguageRules
+from repoeval_bench.references.languages import RULES
 
-IMPLICIT = frozenset({"java", "csharp", "c"})
-"""Families in which members are named without their object."""
+_NO_RULES = LanguageRules()
 
 
 class NamedIn(NamedTuple):
@@ -35,15 +36,23 @@ class FileDefinitions:
         self._language: dict[str, Language] = {}
         for file in files:
             language = language_of(file.path, file.text)
-            if language is not None and language.name != "python":
+            if language is not None and not RULES[language.family].apart:
                 self._files[file.path], self._language[file.path] = file, language
         self._defined: dict[str, tuple[Parsed, ...]] = {}
         self._names: dict[str, NamedIn] = {}
 
-    def family(self, path: str) -> str | None:
-        """The family of a file; None where it has none."""
+    def knows(self, path: str) -> bool:
+        """Say whether a file is in one of the languages."""
+        return path in self._files
+
+    def rules(self, path: str) -> LanguageRules:
+        """Return the rules of a file's language; those of most languages where it is not one of these files."""
         language = self._language.get(path)
-        return language.family if language else None
+        return RULES[language.family] if language else _NO_RULES
+
+    def text(self, path: str) -> str:
+        """Return the text of a file."""
+        return self._files[path].text
 
     def defined(self, path: str) -> tuple[Parsed, ...]:
         """The definitions of a file; none where its grammar is not installed."""
@@ -80,28 +89,33 @@ class FileDefinitions:
             if each.header.start <= lines.start < each.lines.end and each.lines.end >= lines.end
         )
 
-    def named(self, name: str, family: str) -> Sequence[Definition]:
-        """All definitions of a family whose own name this is, declarations only where nothing else defines it.
+    def named(self, path: str, name: str) -> Sequence[Definition]:
+        """Return all definitions in the family of a file whose own name this is, declarations only without another.
 
         None of them where some may be any of several.
         """
-        found = self._named.get((family, name), ())
+        found = self.of_name(path, name)
         known = {(path, each.qualified) for path, each in found if each.kind == "method"}
         best = self._best(found)
-        return () if len(known) > len(best) and family == "rust" else best
+        return () if len(known) > len(best) and self.rules(path).one_definition else best
+
+    def of_name(self, path: str, name: str) -> Sequence[tuple[str, Parsed]]:
+        """Return (file, definition) of all definitions of a name in the family of a file."""
+        return self._named.get((self.rules(path), name), ())
 
     @cached_property
-    def _named(self) -> Mapping[tuple[str, str], Sequence[tuple[str, Parsed]]]:
-        found: dict[tuple[str, str], list[tuple[str, Parsed]]] = defaultdict(list)
+    def _named(self) -> Mapping[tuple[LanguageRules, str], Sequence[tuple[str, Parsed]]]:
+        found: dict[tuple[LanguageRules, str], list[tuple[str, Parsed]]] = defaultdict(list)
         for path in self._files:
             for each in self.defined(path):
-                found[self._language[path].family, each.name].append((path, each))
+                found[self.rules(path), each.name].append((path, each))
         return found
 
-    def at(self, path: str, line: int, name: str) -> Definition | None:
-        """The definition of this name whose header is on a line (0-based)."""
+    def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
+        """Return the definition of this name whose header is on a line (0-based); none that is in the hole."""
         parsed = self._parsed_at(path, line, name)
-        return self.definition(path, parsed) if parsed else None
+        found = self.definition(path, parsed) if parsed else None
+        return None if found and hole and hole.contains(found.lines) else found
 
     def _parsed_at(self, path: str, line: int, name: str) -> Parsed | None:
         defined = self.defined(path) if path in self._files else ()
@@ -115,15 +129,12 @@ class FileDefinitions:
         by_name: dict[tuple[str, str], list[tuple[str, Parsed]]] = defaultdict(list)
         for path, parsed in real:
             by_name[path, parsed.qualified].append((path, parsed))
-        best = (self._one_of(each) if path.endswith(".rs") else each[0] for (path, _), each in by_name.items())
+        best = (self.rules(path).best(each, self._of_traits(each)) for (path, _), each in by_name.items())
         return tuple(self.definition(*each) for each in best if each)
 
-    def _one_of(self, found: Sequence[tuple[str, Parsed]]) -> tuple[str, Parsed] | None:
-        """Of methods of Rust with one name that of the type's own `impl`; None where it may be any of several."""
-        own = [each for each in found if not self._is_of_trait(*each)]
-        if len(own or found) > 1 and found[0][1].kind == "method":
-            return None
-        return (own or found)[0]
+    def _of_traits(self, found: Sequence[tuple[str, Parsed]]) -> frozenset[int]:
+        """Return the indexes of those that are of an `impl` of a trait."""
+        return frozenset(index for index, each in enumerate(found) if self._is_of_trait(*each))
 
     def _is_of_trait(self, path: str, parsed: Parsed) -> bool:
         around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
@@ -132,22 +143,22 @@ class FileDefinitions:
     def _named_in(self, path: str) -> NamedIn:
         if path not in self._names:
             found = NamedIn(defaultdict(list), defaultdict(list))
-            defined = self.defined(path)
+            defined, rules = self.defined(path), self.rules(path)
             for each in defined:
                 found.whole[each.qualified].append(each)
-                if self.family(path) == "c" and each.parent is not None and defined[each.parent].form == "enum":
+                if rules.hoists_enumerators and each.parent is not None and defined[each.parent].form == "enum":
                     # What an enumeration lists is named without it, too.
                     outer = defined[each.parent].qualified.rpartition(".")[0]
                     held = found.whole[f"{outer}.{each.name}"] if outer else found.top[each.name]
                     held.append(each)
-                if self._is_top(path, each, self.family(path) or ""):
+                if self._is_top(path, each):
                     found.top[each.name].append(each)
             self._names[path] = found
         return self._names[path]
 
-    def _is_top(self, path: str, parsed: Parsed, family: str) -> bool:
+    def _is_top(self, path: str, parsed: Parsed) -> bool:
         """Whether a definition is named without an object: not in a class, but a class in a class in Java and C#."""
         if parsed.parent is None:
             return parsed.kind != "method" and "." not in parsed.qualified
         around = self.defined(path)[parsed.parent]
-        return parsed.kind == "class" and around.kind == "class" and family in IMPLICIT
+        return parsed.kind == "class" and around.kind == "class" and self.rules(path).implicit_members

@@ -10,18 +10,16 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.references.python_bindings import read_module
 from repoeval_bench.references.python_exports import Exports, exports
 
 if TYPE_CHECKING:
+    from repoeval_bench.references.found import Reason
     from repoeval_bench.references.python_scopes import Imported, Module, Scope
     from repoeval_bench.references.steps import Steps
-
-Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
-"""Why a name leads to no definition: Python's own, another package's, known at run time alone, or not found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,42 +3,82 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import KINDS, Definition, Kind
-from repoeval_bench.references.python_modules import Modules, Name, Outside, Reason
+from repoeval_bench.core.uses import Definition
+from repoeval_bench.references.found import Found, Reason
+from repoeval_bench.references.languages import RULES
+from repoeval_bench.references.python_modules import Modules, Name, Outside, is_python
 from repoeval_bench.references.python_scopes import Function, Module, Scope, parts_of
 from repoeval_bench.references.python_types import Types
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A name at a place (0-based line, column in characters): its definitions, or the reason why there are none.
-
-    A local, a parameter or a module has neither. `kinds` are what it can be at its place.
-    """
-
-    name: str
-    line: int
-    column: int
-    definitions: tuple[Definition, ...] = ()
-    reason: Reason | None = None
-    kinds: frozenset[Kind] = KINDS
+if TYPE_CHECKING:
+    from repoeval_bench.references.language_rules import LanguageRules
+    from repoeval_bench.references.steps import Steps
 
 
-def names_in(modules: Modules, path: str, lines: LineSpan) -> list[Found] | None:
-    """Every name on these lines in order; None where it is not valid Python 3, or nested too deeply."""
-    module = modules.of_file(path)
-    if module is None:
-        return None
-    types = Types(modules, (path, lines))
-    try:
-        found = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
-    except RecursionError:
-        return None
-    return sorted(found, key=lambda each: (each.line, each.column))
+class PythonNames:
+    """Reads the names and the definitions of the Python files of a repository."""
+
+    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
+        self._modules = Modules(files, steps)
+        self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
+
+    def knows(self, path: str) -> bool:
+        """Say whether a file is Python, by its name."""
+        return is_python(path)
+
+    def rules(self, path: str) -> LanguageRules:  # noqa: ARG002 - the interface
+        """Return the rules of Python."""
+        return RULES["python"]
+
+    def names_in(self, path: str, lines: LineSpan) -> Sequence[Found] | None:
+        """Return every name on these lines in order; None where it is not valid Python 3, or nested too deeply."""
+        module = self._modules.of_file(path)
+        if module is None:
+            return None
+        types = Types(self._modules, (path, lines))
+        try:
+            found = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
+        except RecursionError:
+            return None
+        return sorted(found, key=lambda each: (each.line, each.column))
+
+    def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
+        """Return the definition that has a site of this name on a line (0-based); sites in the hole do not count."""
+        module = self._modules.of_file(path)
+        if module is None:
+            return None
+        if path not in self._sites:
+            sites: dict[tuple[int, str], list[Scope]] = defaultdict(list)
+            for scope, bound, own_line in module.sites():
+                sites[own_line - 1, bound].append(scope)
+            self._sites[path] = sites
+        found = (module.definition(scope, name, hole) for scope in self._sites[path].get((line, name), ()))
+        return next(filter(None, found), None)
+
+    def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
+        """Return the functions and methods that these lines are in, inner ones of the lines apart."""
+        module = self._modules.of_file(path)
+        return frozenset(module.around(lines)) if module else frozenset()
+
+    def named(self, path: str, name: str) -> Sequence[Definition]:  # noqa: ARG002 - the interface
+        """Return all definitions whose own name this is."""
+        return self._named.get(name, ())
+
+    @cached_property
+    def _named(self) -> Mapping[str, Sequence[Definition]]:
+        found: dict[str, dict[Definition, None]] = defaultdict(dict)
+        for module in self._modules.all_modules():
+            for scope, name, _ in module.sites():
+                if definition := module.definition(scope, name):
+                    found[name][definition] = None
+        return {name: tuple(each) for name, each in found.items()}
 
 
 def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:

@@ -11,18 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, Definition, Tier, UsedDefinition
 from repoeval_bench.references.by_name import ByName
-from repoeval_bench.references.common_names import COMMON
-from repoeval_bench.references.definitions import Definitions
-from repoeval_bench.references.python_modules import Modules, is_python
-from repoeval_bench.references.python_names import Found, names_in
+from repoeval_bench.references.definitions import Definitions, Reader
+from repoeval_bench.references.python_names import PythonNames
 from repoeval_bench.references.scip import ScipNames
 from repoeval_bench.references.steps import Steps, TooManyStepsError
+
+if TYPE_CHECKING:
+    from repoeval_bench.references.found import Found
 
 _SHORTEST = 6
 _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
@@ -66,9 +67,7 @@ class Resolver(ExitStack):
         super().__init__()
         kept = tuple(files)
         self.steps = Steps()
-        self._modules = Modules(kept, self.steps)
-        self._others = ByName(kept, self.steps)
-        self.definitions = Definitions(self._modules, self._others)
+        self.definitions = Definitions(PythonNames(kept, self.steps), ByName(kept, self.steps))
         self.analyses: list[Analysis] = [ScipNames(scip, kept, self.definitions)] if scip else []
 
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
@@ -83,18 +82,16 @@ class Resolver(ExitStack):
             return None
 
     def _uses(self, path: str, lines: LineSpan) -> Resolution | None:
-        if is_python(path):
-            names = names_in(self._modules, path, lines)
-        else:
-            names = self._others.names_in(path, lines) if self._others.family(path) else None
-        if names is None:
+        reader = self.definitions.reader(path)
+        names = reader.names_in(path, lines) if reader else None
+        if reader is None or names is None:
             return None
-        around = self.definitions.around(path, lines)
+        around = reader.around(path, lines)
         tiers: dict[Definition, Tier] = {}
         resolved: Counter[Tier] = Counter()
         without: Counter[str] = Counter()
         for name in names:
-            found = [(each, tier) for each, tier in self._ask(path, name, lines) if each not in around]
+            found = [(each, tier) for each, tier in self._ask(reader, path, name, lines) if each not in around]
             for definition, tier in found:
                 tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
             if found:
@@ -104,19 +101,17 @@ class Resolver(ExitStack):
         used = tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
         return Resolution(used=used, names=len(names), resolved=resolved, without=without)
 
-    def _ask(self, path: str, name: Found, hole: LineSpan) -> Iterator[tuple[Definition, Tier]]:
+    def _ask(self, reader: Reader, path: str, name: Found, hole: LineSpan) -> Iterator[tuple[Definition, Tier]]:
         for analysis in self.analyses:
             if found := analysis.resolve(path, name.line, name.column, hole):
                 yield from ((each, "resolved") for each in found)
                 return
         yield from ((each, "imported") for each in name.definitions)
         if name.reason in ("dynamic", "unresolved"):
-            only = [each for each in self.definitions.named(name.name, path) if not self._inside(each, path, hole)]
-            if len(only) == 1 and only[0].kind in name.kinds:
-                common = name.name in COMMON.get(self._others.family(path) or "python", ())
-                # What a declaration file tells the users of a script is often another thing of that name.
-                told = only[0].file.endswith(".d.ts") and not path.endswith((".ts", ".tsx"))
-                if is_compound(name.name) and not common and not told:
+            only = [each for each in reader.named(path, name.name) if not self._inside(each, path, hole)]
+            if len(only) == 1 and only[0].kind in name.kinds and is_compound(name.name):
+                rules = reader.rules(path)
+                if name.name not in rules.common and rules.is_told(path, only[0].file):
                     yield only[0], "distinctive"
 
     @staticmethod

@@ -143,7 +143,7 @@ class Trees:
                 yield child(node, "name"), node
 
     def _imported(self, path: str, name: str) -> list[tuple[str, Node]]:
-        for each in self._imports.of(path, "javascript"):
+        for each in self._imports.of(path):
             if each.name == name and not each.exported:
                 if each.original is None:
                     return [(file, self.of(file).root) for file in each.files]
@@ -182,7 +182,7 @@ class Trees:
     def _given_on(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
         """What a module gives under a name that it has from others."""
         found: list[tuple[str, Node]] = []
-        for each in self._imports.of(path, "javascript"):
+        for each in self._imports.of(path):
             if not each.exported or each.name not in (name, EVERY):
                 continue
             if each.original is None:

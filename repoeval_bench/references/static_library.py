@@ -1,12 +1,5 @@
 """Types and methods of standard libraries that lead from one value to another."""
 
-POINTERS = {
-    "rust": frozenset(
-        {"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "Pin", "MutexGuard", "RwLockReadGuard", "RwLockWriteGuard"}
-    ),
-    "c": frozenset({"unique_ptr", "shared_ptr", "weak_ptr", "observer_ptr", "reference_wrapper"}),
-}
-"""What has the members of what is inside."""
 INSIDE = frozenset({"Option", "Result", "Optional", "optional", "Mutex", "RwLock", "RefCell", "Cell", "Task"})
 OPENS = frozenset({"unwrap", "expect", "unwrap_or_default", "unwrap_or_else", "unwrap_or", "lock", "borrow", "read"})
 OPENS |= {"borrow_mut", "write", "value", "get", "orElseThrow", "orElse"}

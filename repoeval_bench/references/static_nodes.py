@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.references.script_trees import child
@@ -21,15 +20,6 @@ DOTTED = frozenset(
 )
 """What looks a name up in something."""
 CALLS = frozenset({"call_expression", "invocation_expression", "method_invocation"})
-OWN: Mapping[str, frozenset[str]] = defaultdict(
-    frozenset,
-    javascript=frozenset({"this", "self", "super"}),
-    java=frozenset({"this", "super"}),
-    csharp=frozenset({"this", "base"}),
-    rust=frozenset({"self", "Self", "super"}),
-    c=frozenset({"this"}),
-)
-"""Family -> what an object and its class are called from inside."""
 MADE = frozenset({"composite_literal", "object_creation_expression", "struct_expression", "new_expression"})
 CAST = frozenset(
     {
@@ -145,11 +135,3 @@ def parameters_of(signature: str) -> Sequence[str]:
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
         text = shorter
     return [each.strip() for each in text.split(",")] if text and text != "void" else []
-
-
-def may_take(signature: str, arguments: int) -> bool:
-    """Whether a method of C# can be called with so many arguments: parameters may have a default, or be `params`."""
-    parameters = parameters_of(signature)
-    open_ended = any(each.startswith("params ") for each in parameters)
-    needed = sum(1 for each in parameters if "=" not in each) - open_ended
-    return needed <= arguments and (open_ended or arguments <= len(parameters))

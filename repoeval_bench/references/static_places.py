@@ -62,7 +62,7 @@ class StaticPlaces(StaticTypes):
             made = holder.parent
             if made is not None and made.type == "struct_expression":
                 return self.typed(path, child(made, "name"))
-            return self.around(path, node) if self._names.family(path) == "c" else None
+            return self.around(path, node) if self._names.rules(path).initializes_own else None
         if parent.type == "field_pattern" and node == child(parent, "name"):
             return self.typed(path, child(holder, "type"))
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":

@@ -17,7 +17,7 @@ from repoeval_bench.core.definitions import defining_nodes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.script_trees import Trees, child
 from repoeval_bench.references.static_bindings import Bindings, Step
-from repoeval_bench.references.static_library import INSIDE, KEEPS, ONE, OPENS, POINTERS
+from repoeval_bench.references.static_library import INSIDE, KEEPS, ONE, OPENS
 from repoeval_bench.references.static_nodes import (
     CALLS,
     CAST,
@@ -28,7 +28,6 @@ from repoeval_bench.references.static_nodes import (
     ITEMS,
     LITERALS,
     MADE,
-    OWN,
     SAME,
     arguments_of,
     bare_type,
@@ -107,7 +106,7 @@ class StaticTypes(ABC):
 
     def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
         kind = node.type
-        if text_of(node) in OWN[self._names.family(path) or ""]:
+        if text_of(node) in self._names.rules(path).own:
             return self.around(path, node)
         if kind in ("bracketed_type", *GENERIC):
             named = child(node, "name")
@@ -219,7 +218,7 @@ class StaticTypes(ABC):
             return None
         arguments = child(node, "arguments")
         name = text_of(function)
-        if name in ("new", "make", "append") and path.endswith(".go") and arguments is not None:
+        if name in self._names.rules(path).makers and arguments is not None:
             first = next(iter(arguments.named_children), None)
             return self.of(path, first) if name == "append" else self.typed(path, first)
         template = next((each for each in (function, child(function, "name")) if each and each.type in GENERIC), None)
@@ -281,7 +280,7 @@ class StaticTypes(ABC):
             written = child(spec, "type") if spec is not None and spec.type in ("type_spec", "type_item") else None
             if written is not None and written.type in HELD:
                 return self.step(Value(path, written), "item")
-        if self._names.family(of.path) == "c":  # what a pointer leads to
+        if self._names.rules(of.path).pointer_items:
             return of
         return None
 
@@ -308,7 +307,7 @@ class StaticTypes(ABC):
         node = bare_type(of.node) if of.node is not None else None
         if node is None:
             return None
-        while head_of(node) in POINTERS.get(self._names.family(of.path) or "", ()) and (given := arguments_of(node)):
+        while head_of(node) in self._names.rules(of.path).pointers and (given := arguments_of(node)):
             node = bare_type(given[0])
         if node.type in HELD or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
@@ -332,11 +331,13 @@ class StaticTypes(ABC):
                     return meant
         if self._names.members(of.path, classes, "operator->") and (given := arguments_of(node)):  # another's pointer
             return self._members(Value(of.path, given[0]), name, tried)
-        return None if reason == "third party" or (not classes and of.path.endswith(".go")) else ()
+        return (
+            None if reason == "third party" or (not classes and self._names.rules(of.path).outside_unless_found) else ()
+        )
 
     def _embedded_as(self, of: Value | None, name: str) -> Value | None:
         """What a struct of Go embeds: it is a field that is called as its type."""
-        for path, parsed in self._classes(of) if of is not None and of.path.endswith(".go") else ():
+        for path, parsed in self._classes(of) if of is not None and self._names.rules(of.path).embeds else ():
             for steps in self.embedded(path, parsed):
                 if steps and steps[-1] == name and (found := self._names.types(path, steps)[0]):
                     return self.of_definition(*found[0])

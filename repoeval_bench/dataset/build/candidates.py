@@ -20,7 +20,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, segments
 from repoeval_bench.dataset.build.sampling import Candidate
-from repoeval_bench.references.common_names import COMMON
+from repoeval_bench.references.languages import RULES
 
 if TYPE_CHECKING:
     from repoeval_bench.core.languages import Language
@@ -246,7 +246,7 @@ class Calls(ExitStack):
             return ""
         if not is_function and name not in known["method"]:
             return "not defined here"
-        is_common = name in COMMON.get(family, ()) or not _COMPOUND.fullmatch(name)
+        is_common = name in RULES[family].common or not _COMPOUND.fullmatch(name)
         return "common name" if is_common else ""
 
 

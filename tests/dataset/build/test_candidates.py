@@ -9,7 +9,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, part_of, take_turns
-from repoeval_bench.references.common_names import COMMON
+from repoeval_bench.references.languages import RULES
 
 
 def look(path, text):
@@ -180,7 +180,7 @@ def test_a_call_within_another_is_one_task():
 def test_common_names_are_compounds():
     from repoeval_bench.dataset.build.candidates import _COMPOUND
 
-    assert [name for names in COMMON.values() for name in names if not _COMPOUND.fullmatch(name)] == []
+    assert [name for rules in RULES.values() for name in rules.common if not _COMPOUND.fullmatch(name)] == []
 
 
 def test_every_reason_is_explained():

@@ -1,0 +1,28 @@
+"""The languages, one file each, by the family that `core.languages` names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from repoeval_bench.references.languages.c import C
+from repoeval_bench.references.languages.csharp import CSharp
+from repoeval_bench.references.languages.go import Go
+from repoeval_bench.references.languages.java import Java
+from repoeval_bench.references.languages.javascript import JavaScript
+from repoeval_bench.references.languages.python import Python
+from repoeval_bench.references.languages.rust import Rust
+
+if TYPE_CHECKING:
+    from repoeval_bench.references.language_rules import LanguageRules
+
+RULES: Mapping[str, LanguageRules] = {
+    "python": Python(),
+    "javascript": JavaScript(),
+    "java": Java(),
+    "csharp": CSharp(),
+    "go": Go(),
+    "rust": Rust(),
+    "c": C(),
+}
+"""Family of languages -> its rules."""

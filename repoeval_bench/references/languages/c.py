@@ -1,0 +1,76 @@
+"""C and C++: includes, namespaces, what a header declares and a source defines."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.references.imports import EVERY, Import, Imports
+from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names
+
+if TYPE_CHECKING:
+    from repoeval_bench.references.found import Reason
+
+_C = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
+
+_COMMON = """
+at_exit compare_exchange_strong compare_exchange_weak emplace_back emplace_front find_first_not_of find_first_of
+find_if find_last_not_of find_last_of for_each get_allocator has_value lower_bound make_pair make_shared make_tuple
+make_unique max_size notify_all notify_one pop_back pop_front push_back push_front shrink_to_fit sort_heap
+static_pointer_cast to_string upper_bound use_count value_or
+"""
+
+
+class C(LanguageRules):
+    """C and C++."""
+
+    common: ClassVar = frozenset(_COMMON.split())
+    own: ClassVar = frozenset({"this"})
+    standard: ClassVar = ("std",)
+    pointers: ClassVar = frozenset({"unique_ptr", "shared_ptr", "weak_ptr", "observer_ptr", "reference_wrapper"})
+    never_local: ClassVar = frozenset({"type_identifier"})
+    implicit_members = True
+    namespaces = True
+    include_depth = 4
+    gives_on = False  # what an include includes is seen, only farther away
+    pointer_items = True
+    initializes_own = True
+    hoists_enumerators = True
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read what is included, each header with the source of its name."""
+        for found in _C.finditer(text):
+            included = found["path"]
+            near = posixpath.normpath(posixpath.join(posixpath.dirname(path), included))
+            name = posixpath.basename(included)
+            paths = [near] if near in files.files else []
+            paths = paths or [each for each in files.tails[name] if f"/{each}".endswith(f"/{included}")][:1]
+            # What a header declares is defined in the source of its name.
+            stems = {each.rpartition(".")[0] for each in paths}
+            ends = (".c", ".cc", ".cpp", ".cxx")
+            sources = [each for stem in stems for end in ends for each in _source(files, stem, end)]
+            if paths:
+                yield Import(EVERY, EVERY, (*paths, *sources))
+
+    def of_module(
+        self, names: Names, path: str, steps: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return what a name of a namespace means, which is what it means alone."""
+        return names.bare(path, NOWHERE, name) if names.of_namespaces(path, steps) else None
+
+    def members(self, names: Names, path: str, qualified: str, found: list[Located]) -> list[Located]:
+        """Return the members with their definitions elsewhere, where a header only declares them."""
+        if not found or not all(each.declaration for _, each in found):
+            return found
+        named = names.of_name(path, qualified.rpartition(".")[2])
+        return found + [each for each in named if each[1].qualified == qualified and each[1].kind != "variable"]
+
+
+def _source(files: Imports, stem: str, end: str) -> Sequence[str]:
+    """Return the source of a header: beside it, or the first of its name."""
+    beside = stem + end
+    if beside in files.files:
+        return [beside]
+    return files.tails[posixpath.basename(beside)][:1]

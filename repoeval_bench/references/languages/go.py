@@ -1,0 +1,65 @@
+"""Go: packages are folders; a type has the members of what it embeds."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from repoeval_bench.references.imports import Import, Imports
+from repoeval_bench.references.language_rules import LanguageRules, Names
+
+_GO = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
+_GO_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
+_GO_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
+
+_COMMON = """
+EqualFold HasPrefix HasSuffix IndexByte LastIndex LoadOrStore MarshalJSON MustCompile ParseBool ParseFloat ParseInt
+ReadAll ReadByte ReadBytes ReadDir ReadFile ReadFull ReadRune ReadString ReplaceAll SplitN StringVar TempDir ToLower
+ToUpper TrimLeft TrimPrefix TrimRight TrimSpace TrimSuffix UnmarshalJSON WriteByte WriteFile WriteRune WriteString
+"""
+
+
+class Go(LanguageRules):
+    """Go."""
+
+    common: ClassVar = frozenset(_COMMON.split())
+    makers: ClassVar = frozenset({"new", "make", "append"})
+    outside_unless_found = True
+    embeds = True
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read the packages that are imported, each a folder."""
+        for block in _GO_BLOCK.finditer(text):
+            for found in _GO.finditer(block["many"] or block["one"]):
+                steps = found["module"].split("/")
+                folders = ("/".join(steps[at:]) for at in range(len(steps)))
+                folder = next((each for each in folders if each in files.folders), None)
+                own = re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
+                own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3
+                # A package does not import itself: from the outermost folder its name is that of another.
+                beside = "/" not in path and not path.endswith("_test.go")
+                if folder is None and "." in steps[0] and own == _outermost(files) and not beside:
+                    folder = ""
+                package = tuple(each for each in files.folders.get(folder or "", ()) if not each.endswith("_test.go"))
+                yield Import((found["alias"] or "").strip() or own, None, package if folder is not None else ())
+
+    def beside(self, files: Imports, path: str) -> Sequence[str]:
+        """Return the files of the package, which are those of the folder."""
+        return files.folders[posixpath.dirname(path)]
+
+    def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
+        """Say no: a package of the repository has been imported, and is found so."""
+        return False
+
+
+def _outermost(files: Imports) -> str:
+    """Return the package in the outermost folder, which others import by the name of the whole."""
+
+    def read() -> str:
+        paths = (each for each in files.folders.get("", ()) if each.endswith(".go") and not each.endswith("_test.go"))
+        found = (_GO_PACKAGE.search(files.files[each].text) for each in paths)
+        return next((each[1] for each in found if each), "")
+
+    return files.once("go: package of the outermost folder", read)

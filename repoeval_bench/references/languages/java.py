@@ -1,0 +1,107 @@
+"""Java: packages are folders, imports name classes; a class has overloads and inner classes."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.references.imports import EVERY, Import, Imports
+from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names
+
+if TYPE_CHECKING:
+    from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.references.found import Reason
+
+_JAVA = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
+_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+
+_COMMON = """
+addAll charAt compareTo compareToIgnoreCase computeIfAbsent computeIfPresent containsAll containsKey containsValue
+copyOf copyOfRange endsWith ensureCapacity entrySet equalsIgnoreCase forEach getBytes getCause getClass
+getDeclaredMethods getFirst getInstance getKey getLast getLength getMessage getMethod getName getOrDefault getProperty
+getSimpleName getStackTrace getType getValue hasMoreElements hasNext hashCode identityHashCode ifPresent indexOf
+intValue isAssignableFrom isBlank isEmpty isInstance isPresent keySet lastIndexOf listIterator longValue mapToInt
+mapToObj newInstance nextInt notifyAll orElse orElseGet orElseThrow parseInt printStackTrace putAll putIfAbsent
+readLine removeAll removeFirst removeIf removeLast replaceAll replaceFirst retainAll setLength startsWith subList
+subSequence toArray toCharArray toList toLowerCase toString toUpperCase valueOf
+"""
+
+
+class Java(LanguageRules):
+    """Java."""
+
+    common: ClassVar = frozenset(_COMMON.split())
+    own: ClassVar = frozenset({"this", "super"})
+    above: ClassVar = frozenset({"super"})
+    # An enumerator has no object in a `case`.
+    kinds: ClassVar = {False: frozenset({"class", "attribute"})}
+    implicit_members = True
+    calls_no_local = True
+    overloads = True
+    inner_types = True
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read imports of classes, of members and of whole packages."""
+        for found in _JAVA.finditer(text):
+            steps = found["path"].split(".")
+            if found["every"]:
+                tail = "/".join(steps)
+                inside = [
+                    each for folder, held in files.folders.items() if f"/{folder}".endswith(f"/{tail}") for each in held
+                ]
+                yield Import(EVERY, EVERY, tuple(inside))
+                continue
+            # `a.b.C`, or a member or inner class `a.b.C.d`, which has its name in the file's class.
+            at, paths = len(steps), tuple[str, ...]()
+            for at in range(len(steps), max(0, len(steps) - 3), -1):
+                if paths := _class(files, steps[:at]):
+                    break
+            yield Import(steps[-1], ".".join(steps[at - 1 :]) if paths else steps[-1], paths)
+
+    def beside(self, files: Imports, path: str) -> Sequence[str]:
+        """Return the files of the package, which has a folder in each tree of sources."""
+        folder = posixpath.dirname(path)
+        package = _PACKAGE.search(files.files[path].text)
+        inside = package[1].replace(".", "/") if package else ""
+        if not inside or not f"/{folder}".endswith(f"/{inside}"):
+            return files.folders[folder]
+        others = (each for each in files.folders if each != folder and f"/{each}".endswith(f"/{inside}"))
+        return [file for each in (folder, *others) for file in files.folders[each]]
+
+    def given(self, names: Names, imported: Import) -> list[Located] | None:
+        """Return the member or inner class that an import names in its class."""
+        held, dot, own = (imported.original or "").rpartition(".")
+        if not dot:
+            return None
+        return next(filter(None, (names.members_of(path, held, own) for path in imported.files)), [])
+
+    def of_module(
+        self, names: Names, path: str, steps: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the class whose packages are named."""
+        files = _class(names.imports, [*steps, name])
+        return (names.in_files(path, files, name), None) if files else None
+
+    def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
+        """Say whether the class around a type, or a package of it, is of these files."""
+        outer = names.bare(path, NOWHERE, steps[-2])[0]
+        return bool(outer) or any(_class(names.imports, steps[:at]) for at in range(2, len(steps) + 1))
+
+    def looked_up(
+        self, names: Names, path: str, steps: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return the class of a package that is named."""
+        named = names.of_module(path, steps, name)[0]
+        return (named, None) if named else None
+
+    def is_fit(self, parsed: Parsed, arguments: int | None) -> bool:
+        """Say whether a definition is called as it is here: a field may have the name of a method."""
+        return (parsed.kind == "method") == (arguments is not None)
+
+
+def _class(files: Imports, steps: Sequence[str]) -> tuple[str, ...]:
+    """Return the files of a class whose packages are named, as in `a.b.C`."""
+    tail = f"/{'/'.join(steps)}.java"
+    return tuple(each for each in files.tails.get(f"{steps[-1]}.java", ()) if f"/{each}".endswith(tail))

@@ -1,0 +1,87 @@
+"""JavaScript and TypeScript: modules of both kinds; types are read by what a place expects."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from repoeval_bench.references.imports import EVERY, Import, Imports
+from repoeval_bench.references.language_rules import LanguageRules
+
+_JS_FROM = re.compile(
+    r"\b(?P<word>import|export)\s+(?:type\s+)?(?P<what>[\w$*\s{},]+?)\s*from\s*[\"'](?P<module>[^\"']+)[\"']"
+)
+_JS_REQUIRE = re.compile(
+    r"\b(?:const|let|var)\s+(?P<what>\{[^}]*\}|[\w$]+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*"
+    r"[\"'](?P<module>[^\"']+)[\"']\s*\)(?:\s*\.\s*(?P<member>[\w$]+)\b)?"
+)
+_JS_GIVEN = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
+"""A module that gives one thing, and no object of names."""
+_JS_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
+"""What a declaration file beside a script says is defined in the script."""
+
+_COMMON = """
+addEventListener appendChild charAt charCodeAt codePointAt createElement defineProperty dispatchEvent endsWith
+findIndex findLast findLastIndex flatMap forEach fromCharCode fromEntries getAttribute getDate getDay getElementById
+getFullYear getHours getMinutes getMonth getOwnPropertyDescriptor getOwnPropertyNames getPrototypeOf getSeconds
+getTime hasOwn hasOwnProperty indexOf insertBefore isArray isFinite isInteger isPrototypeOf lastIndexOf localeCompare
+matchAll padEnd padStart parseFloat parseInt preventDefault querySelector querySelectorAll reduceRight removeAttribute
+removeChild removeEventListener replaceAll setAttribute setInterval setPrototypeOf setTimeout startsWith
+stopPropagation toFixed toISOString toJSON toLocaleLowerCase toLocaleString toLocaleUpperCase toLowerCase toPrecision
+toReversed toSorted toSpliced toString toUpperCase trimEnd trimStart valueOf
+"""
+
+
+class JavaScript(LanguageRules):
+    """JavaScript, TypeScript and TSX."""
+
+    common: ClassVar = frozenset(_COMMON.split())
+    own: ClassVar = frozenset({"this", "self", "super"})
+    above: ClassVar = frozenset({"super"})
+    open_objects: ClassVar = frozenset({"this"})
+    # What is looked up in a module can be a function.
+    kinds: ClassVar = {
+        True: frozenset({"method", "attribute", "function"}),
+        False: frozenset({"function", "class", "variable"}),
+    }
+    scripted = True
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read `import`, `export … from` and `require`."""
+        for found in (*_JS_FROM.finditer(text), *_JS_REQUIRE.finditer(text)):
+            modules = _module(files, path, found["module"])
+            exported = found.groupdict().get("word") == "export"
+            what = found["what"].strip()
+            braces = re.search(r"\{([^}]*)\}", what)
+            for each in braces[1].split(",") if braces else ():
+                words = re.findall(r"[\w$]+", re.sub(r"^\s*type\s+", "", each))
+                if words:
+                    yield Import(words[-1], words[0], modules, exported)
+            rest = re.sub(r"\{[^}]*\}", "", what)
+            for each in filter(None, (part.strip() for part in rest.split(","))):
+                if each.startswith("*"):
+                    name = each.rpartition(" ")[2]
+                    yield Import(name, EVERY if name == "*" else None, modules, exported)
+                elif "word" in found.groupdict():
+                    yield Import(each, "default", modules, exported)
+                else:
+                    # A required module is an object of its names, or the one thing that it gives.
+                    one = any(_JS_GIVEN.search(files.files[file].text) for file in modules)
+                    yield Import(each, found["member"] or ("default" if one else None), modules)
+
+    def is_told(self, name_in: str, defined_in: str) -> bool:
+        """Say whether a name alone tells: what a declaration file has for users of a script is often another thing."""
+        return not defined_in.endswith(".d.ts") or name_in.endswith((".ts", ".tsx"))
+
+
+def _module(files: Imports, path: str, module: str) -> tuple[str, ...]:
+    if not module.startswith(".") and "/" not in module:
+        return ()
+    # Without dots it may be a path from the outermost folder, as a tsconfig.json with `baseUrl` has it.
+    stem = posixpath.normpath(posixpath.join(posixpath.dirname(path) if module.startswith(".") else "", module))
+    bare = re.sub(r"\.[cm]?jsx?$", "", stem)
+    tries = [stem, *(each + end for each in (stem, bare) for end in _JS_ENDINGS)]
+    tries += [f"{stem}/index{end}" for end in _JS_ENDINGS]
+    return next(((each,) for each in tries if each in files.files), ())

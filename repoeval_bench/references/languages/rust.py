@@ -1,0 +1,157 @@
+"""Rust: `use` and module paths, `impl` in any file, macros; smart pointers have what is inside."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.references.imports import EVERY, Import, Imports
+from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names
+
+if TYPE_CHECKING:
+    from repoeval_bench.references.found import Reason
+
+_RUST = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
+
+_COMMON = """
+and_then as_bytes as_deref as_mut as_mut_ptr as_mut_slice as_ptr as_ref as_slice as_str as_string borrow_mut
+checked_add checked_sub chunks_exact clone_from contains_key copy_from_slice copy_within drain_filter ends_with
+extend_from_slice filter_map find_map flat_map for_each from_be_bytes from_bytes from_iter from_le_bytes from_str
+from_utf8 get_mut get_or_insert_with get_unchecked get_unchecked_mut into_boxed_slice into_inner into_iter into_string
+is_alphabetic is_ascii is_char_boundary is_digit is_empty is_err is_none is_null is_some is_whitespace iter_mut
+last_mut leading_zeros make_ascii_lowercase map_err map_or map_or_else max_value min_value next_back ok_or_else
+or_default or_else or_insert or_insert_with partial_cmp pop_back pop_front push_back push_front push_str retain_mut
+saturating_add saturating_sub size_hint size_of skip_while sort_by sort_by_key sort_unstable split_at split_at_mut
+split_first split_last starts_with strip_prefix strip_suffix swap_remove take_while to_ascii_lowercase to_be_bytes
+to_le_bytes to_lowercase to_owned to_string to_uppercase to_vec trailing_zeros trim_end trim_start try_from try_into
+type_name unwrap_err unwrap_or unwrap_or_default unwrap_or_else with_capacity wrapping_add wrapping_mul wrapping_sub
+write_all write_fmt write_str
+"""
+
+
+class Rust(LanguageRules):
+    """Rust."""
+
+    common: ClassVar = frozenset(_COMMON.split())
+    own: ClassVar = frozenset({"self", "Self", "super"})
+    standard: ClassVar = ("std", "core", "alloc")
+    pointers: ClassVar = frozenset(
+        {"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "Pin", "MutexGuard", "RwLockReadGuard", "RwLockWriteGuard"}
+    )
+    only_called: ClassVar = frozenset({"macro"})
+    one_definition = True
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read `use`, into other crates of the source too."""
+        for found in _RUST.finditer(text):
+            exported = found[0].lstrip().startswith("pub")
+            for steps, name in _use_tree(re.sub(r"\s+", " ", found["tree"]).strip(), ()):
+                if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(steps[0])}\b", text):  # of this file
+                    steps = ("self", *steps)  # noqa: PLW2901
+                of, original = _module(files, path, steps[:-1]), steps[-1]
+                if original == "self":
+                    yield Import(
+                        name if name != "self" else steps[-2], None, _module(files, path, steps[:-1]), exported
+                    )
+                elif original == EVERY:
+                    yield Import(EVERY, EVERY, of, exported)
+                else:
+                    module = _module(files, path, steps)
+                    yield Import(name, None if module and module != of else original, module or of, exported)
+
+    def given_last(self, names: Names, imported: Import) -> list[Located]:
+        """Return the variant that is imported, as in `use Shape::Round`."""
+        every = ((path, each) for path in imported.files for each in names.defined(path))
+        return [each for each in every if (each[1].form, each[1].name) == ("enumerator", imported.original or "")]
+
+    def in_path(self, names: Names, path: str, steps: Sequence[str]) -> Sequence[Located]:
+        """Return the type that a path through modules names."""
+        return names.in_files(path, _module(names.imports, path, tuple(steps[:-1])), steps[-1])
+
+    def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
+        """Say whether a path begins in these files: `serde_json::Error` does not."""
+        outer = names.bare(path, NOWHERE, steps[-2])[0]
+        known = {"crate", "self", "super", *(each.name for each in names.imports.of(path) if each.files)}
+        module = rf"\bmod\s+{re.escape(steps[0])}\b"
+        # A crate's name is written small; what is written large may be a type parameter.
+        here = outer or steps[0] in known or not steps[0].islower() or _module(names.imports, path, (steps[0],))
+        return bool(here or re.search(module, names.text(path)))
+
+    def looked_up(
+        self, names: Names, path: str, steps: Sequence[str], name: str
+    ) -> tuple[Sequence[Located], Reason | None] | None:
+        """Return what a type has whose path is named."""
+        if not steps[1:]:
+            return None
+        classes, reason = names.types(path, steps)
+        members = names.members(path, classes, name)
+        return members, None if members else reason or "dynamic"
+
+    def members(self, names: Names, path: str, qualified: str, found: list[Located]) -> list[Located]:
+        """Return the members that are seen, else those of an `impl`, which may be in any file."""
+        if found:
+            return found
+        every = [each for each in names.of_name(path, qualified.rpartition(".")[2]) if each[1].qualified == qualified]
+        return every if len({at for at, _ in every}) == 1 else []
+
+    def best(self, found: Sequence[Located], of_trait: Collection[int]) -> Located | None:
+        """Return the method of the type's own `impl`; None where it may be any of several."""
+        own = [each for at, each in enumerate(found) if at not in of_trait]
+        if len(own or found) > 1 and found[0][1].kind == "method":
+            return None
+        return (own or found)[0]
+
+
+def _module(files: Imports, path: str, steps: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the file of a module path, or of the nearest module around what it names."""
+    folder = posixpath.dirname(path)
+    own = path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
+    root = path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else folder
+    first = steps[0] if steps else ""
+    if any(f"{own}/{first}{end}" in files.files for end in (".rs", "/mod.rs")):  # a module of this file
+        steps, first = ("self", *steps), "self"
+    here = {"crate": root, "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
+    if here is None:
+        return ()
+    rest = list(steps[1:])
+    while rest and rest[0] == "super":
+        here, rest = posixpath.dirname(here), rest[1:]
+    for end in range(len(rest), -1, -1):
+        stem = "/".join([*filter(None, [here]), *rest[:end]])
+        tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
+        if found := tuple(each for each in tries if each in files.files):
+            return found[:1]
+    return ()
+
+
+def _crates(files: Imports) -> Mapping[str, str]:
+    """Return crate -> its folder, whose name it has with underscores."""
+
+    def read() -> Mapping[str, str]:
+        roots = [posixpath.dirname(path) for path in files.tails["lib.rs"] if path.count("/") > 1]
+        return {posixpath.basename(posixpath.dirname(each)).replace("-", "_"): each for each in roots}
+
+    return files.once("rust: crates", read)
+
+
+def _use_tree(text: str, before: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield (path, name) of each name that a Rust use tree binds."""
+    text = text.strip()
+    if "{" in text:
+        head, _, inside = text.partition("{")
+        steps = (*before, *filter(None, (step.strip() for step in head.split("::"))))
+        depth, start = 0, 0
+        inside = inside.rpartition("}")[0] + ","
+        for at, char in enumerate(inside):
+            depth += (char == "{") - (char == "}")
+            if char == "," and not depth:
+                if inside[start:at].strip():
+                    yield from _use_tree(inside[start:at], steps)
+                start = at + 1
+        return
+    path, _, alias = text.partition(" as ")
+    steps = (*before, *filter(None, (step.strip() for step in path.split("::"))))
+    if steps:
+        yield steps, alias.strip() or steps[-1]
