@@ -34,10 +34,12 @@ class FileDefinitions:
     def __init__(self, files: Iterable[SourceFile]) -> None:
         self._files: dict[str, SourceFile] = {}
         self._language: dict[str, Language] = {}
+        self._rules: dict[str, LanguageRules] = {}
         for file in files:
             language = language_of(file.path, file.text)
             if language is not None and not RULES[language.family].apart:
                 self._files[file.path], self._language[file.path] = file, language
+                self._rules[file.path] = RULES[language.family]
         self._defined: dict[str, tuple[Parsed, ...]] = {}
         self._names: dict[str, NamedIn] = {}
 
@@ -47,8 +49,7 @@ class FileDefinitions:
 
     def rules(self, path: str) -> LanguageRules:
         """Return the rules of a file's language; those of most languages where it is not one of these files."""
-        language = self._language.get(path)
-        return RULES[language.family] if language else _NO_RULES
+        return self._rules.get(path, _NO_RULES)
 
     def text(self, path: str) -> str:
         """Return the text of a file."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.uses import Kind
     from repoeval_bench.references.found import Reason
     from repoeval_bench.references.imports import Import, Imports
+    from repoeval_bench.references.steps import Steps
 
 Located = tuple[str, "Parsed"]
 """A definition with the path of its file."""
@@ -25,9 +26,16 @@ NOWHERE = LineSpan(0, 0)
 
 
 class Names(Protocol):
-    """What a language may ask of the repository's files."""
+    """What languages and types ask of a repository's files; `visible_names` answers."""
 
     imports: Imports
+    steps: Steps
+
+    def rules(self, path: str) -> LanguageRules:
+        """Return the rules of a file's language."""
+
+    def fitting(self, found: Sequence[Located], arguments: int | None) -> Sequence[Located]:
+        """Return what a call with so many arguments can be for; all of them where that leaves none."""
 
     def text(self, path: str) -> str:
         """Return the text of a file."""

@@ -13,7 +13,7 @@ from repoeval_bench.references.tree_names import receiver_of, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.references.name_lookup import NameLookup
+    from repoeval_bench.references.language_rules import Names
 
 _NOTHING = Value(" ", None)
 
@@ -21,7 +21,7 @@ _NOTHING = Value(" ", None)
 class StaticPlaces(StaticTypes):
     """What names mean by their places."""
 
-    def __init__(self, trees: Trees, names: NameLookup) -> None:
+    def __init__(self, trees: Trees, names: Names) -> None:
         super().__init__(trees, names)
         self._literals: dict[tuple[str, int], Value | None] = {}
 
@@ -48,7 +48,7 @@ class StaticPlaces(StaticTypes):
         """
         receiver, parent = receiver_of(node), node.parent
         if receiver is not None:
-            # Of what is above a class `NameLookup` knows.
+            # Of what is above a class `Names` knows.
             return None if text_of(receiver) in ("super", "base") else self.of(path, receiver)
         holder = parent.parent if parent is not None else None
         if parent is None or holder is None:

@@ -1,7 +1,7 @@
 """Light types of Go, Rust, Java, C, C++ and C#: what is declared, and what follows from it in a few steps.
 
 A value is where its type is written. Type parameters are not bound, and overloads are told by the number of arguments
-alone. What a name means without an object is for `NameLookup` to say.
+alone. What a name means without an object is for `Names` to say.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from repoeval_bench.references.tree_names import receiver_of, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.references.name_lookup import NameLookup
+    from repoeval_bench.references.language_rules import Names
 
 _KEPT = 200
 """Files whose definitions are kept with their trees."""
@@ -69,7 +69,7 @@ Members = Sequence[tuple[str, Parsed]] | None
 class StaticTypes(ABC):
     """The types of the files of one repository, worked out when they are asked for."""
 
-    def __init__(self, trees: Trees, names: NameLookup) -> None:
+    def __init__(self, trees: Trees, names: Names) -> None:
         self._trees, self._names = trees, names
         self.bindings = Bindings(trees)
         self._known: dict[tuple[str, int, int, int], Value | None] = {}

@@ -1,0 +1,60 @@
+"""A language is one file behind one interface: the rest of the room names none."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+from repoeval_bench.core.languages import LANGUAGES, language_of
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.references import languages
+from repoeval_bench.references.imports import Imports
+from repoeval_bench.references.language_rules import LanguageRules
+from repoeval_bench.references.languages import RULES
+
+ROOM = Path(inspect.getfile(LanguageRules)).parent
+NAMES = {*LANGUAGES, *(language.family for language in LANGUAGES.values())}
+
+
+def test_each_family_has_rules_in_a_file_of_its_own():
+    assert set(RULES) == {language.family for language in LANGUAGES.values()}
+    folder = Path(inspect.getfile(languages)).parent
+    files = {Path(inspect.getfile(type(rules))) for rules in RULES.values()}
+    assert files == {path for path in folder.glob("*.py") if path.name != "__init__.py"}
+
+
+def test_no_branch_asks_for_a_language_by_its_name():
+    """Neither by the name of a family nor by the ending of a path, outside of the languages' own files."""
+    endings = {ending for name, language in LANGUAGES.items() if name != "python" for ending in language.endings}
+    named = [
+        f"{path.name}:{node.lineno} {node.value}"
+        for path in ROOM.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and node.value in (NAMES | endings)
+    ]
+    # What reads Python says whose rules it has.
+    assert [each.partition(":")[0] for each in named] == ["python_names.py"], named
+
+
+@pytest.mark.parametrize("family", sorted(RULES))
+def test_a_language_reads_no_import_of_an_empty_file(family):
+    files = Imports({}, lambda path: RULES[family].imports)
+    assert [*RULES[family].imports(files, "a", "")] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name", "files"),
+    [
+        ("src/a.ts", 'import { f as g } from "./b"\n', "g", ("src/b.ts",)),
+        ("src/a.js", 'const b = require("./b")\n', "b", ("src/b.js",)),
+        ("x/A.java", "import y.B;\n", "B", ("y/B.java",)),
+        ("main.go", 'import "m/pkg"\n', "pkg", ("pkg/p.go",)),
+        ("src/main.rs", "use crate::b::f;\n", "f", ("src/b.rs",)),
+        ("a.c", '#include "b.h"\n', "*", ("b.h", "b.c")),
+    ],
+)
+def test_what_a_file_imports_is_led_to_files(path, text, name, files):
+    held = {each: SourceFile("r", each, "") for each in files} | {path: SourceFile("r", path, text)}
+    imports = Imports(held, lambda each: RULES[language_of(each).family].imports)
+    assert [(each.name, each.files) for each in imports.of(path)] == [(name, files)]
