@@ -78,16 +78,21 @@ def described(arm: Arm) -> str:
     return f"{arm.name} with chunks of up to {value:,} {unit}{blanks}".rstrip(",")
 
 
-def setup_lines(found: Recommendation) -> list[str]:
-    """Return for each framework a line on what its candidate is expected to lose, and below it the Python to paste."""
-    lines = []
+def setups_to_paste(found: Recommendation) -> list[tuple[str, tuple[str, ...]]]:
+    """Return for each framework what its candidate is expected to lose, and the lines of Python that make it."""
+    setups: list[tuple[str, tuple[str, ...]]] = []
     for each in found.setups:
         unmeasured = "" if each.measured else "; not tried here, so judged by other repositories alone"
         chosen = found.decision is not None and each.label == found.decision.choice.name
         loss = "the choice" if chosen else f"{each.label}, loses about {_points(each.expected_loss)}"
-        lines += [f"{each.snippet.framework}: {loss}{unmeasured}"]
-        lines += [f"    {each.snippet.imports}", f"    chunker = {each.snippet.code}"]
-    return lines
+        lines = (each.snippet.imports, f"chunker = {each.snippet.code}")
+        setups.append((f"{each.snippet.framework}: {loss}{unmeasured}", lines))
+    return setups
+
+
+def setup_lines(found: Recommendation) -> list[str]:
+    """Return the same as lines of text, the Python indented."""
+    return [line for title, code in setups_to_paste(found) for line in (title, *(f"    {each}" for each in code))]
 
 
 def recommendation_table(found: Recommendation, *, details: bool = False) -> Table:

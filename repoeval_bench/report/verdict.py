@@ -43,6 +43,9 @@ NAMED = 3
 _INTERVALS = 2
 """Leads that the verdict gives with their intervals; of more runs only the nearest."""
 
+_SIZES = 6
+"""Runs whose sizes a note gives one by one; of more it has the range."""
+
 _LONGEST = 28
 """Characters of a run's name in the verdict: with longer ones it would pass four lines."""
 
@@ -255,6 +258,8 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
     sizes = [each.chunk_nws.mean for each in metrics if each.chunk_nws]
     if len(sizes) == len(runs) > 1 and max(sizes) > 1.05 * min(sizes):
         named = ", ".join(f"{name} {size:.0f}" for name, size in zip(short, sizes, strict=True))
+        if len(sizes) > _SIZES:
+            named = f"{min(sizes):.0f} to {max(sizes):.0f}"
         remedy = _size_remedy({each.chunker for each in metrics})
         lines.append(f"mean chunk: {named} characters; size alone moves scores; {remedy}")
         lines.append(CHARACTERS_NOTE)

@@ -29,9 +29,9 @@ from repoeval_bench.report.html.segments import segments
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.ranking import Ranking, candidates_ranked, ranking
-from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
+from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
 from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, full_outcome_name, heading, probability
-from repoeval_bench.report.verdict import WordedVerdict, advice, verdict
+from repoeval_bench.report.verdict import WordedVerdict, advice, verdict, verdict_text
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
@@ -95,9 +95,10 @@ def report_page(
             over=f"{metrics.headline} mean over {_over(runs[0])}",
             runs=runs,
             verdict=found,
+            verdict_text=verdict_text(found.record, by_id) if answer else found.text,
             advice=answer_lines(answer)[0] if answer else advice(found.record, by_id),
             evidence=answer_lines(answer)[1:] if answer else (),
-            setups=setup_lines(answer) if answer else (),
+            setups=setups_to_paste(answer) if answer else (),
             questions=[evidence_name(each) for each in answer.evidence] if answer else (),
             ranking=shown_ranks,
             more_rows=ranks.rows[MOST_ROWS:],

@@ -69,6 +69,7 @@ def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple
         axes.set_yticks(range(len(lines)), [line.label for line in lines])
         axes.set_ylim(len(lines) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
+        axes.locator_params(axis="x", nbins=5)  # more labels would overlap
         axes.set_xlabel(f"difference in {heading(measure)}, 95 % CI")
 
     words = "; ".join(f"{line.name}: {with_interval(line.difference, line.ci, '+.4f')}" for line in lines)
@@ -100,6 +101,7 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
         axes.set_ylim(len(ranks.rows) - 0.4, -0.6)
         axes.tick_params(axis="y", labelcolor=INK, labelsize=9)
         axes.grid(visible=False, axis="y")
+        axes.locator_params(axis="x", nbins=6)
         axes.set_xlabel(f"difference in {ranks.measure}, 95 % CI")
 
     words = "; ".join(f"{row.name}: {with_interval(row.difference or 0.0, row.ci, '+.4f')}" for row in others)
