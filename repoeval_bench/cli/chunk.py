@@ -15,7 +15,16 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, request_options, say
-from repoeval_bench.core.errors import OR_SKIP, DatasetError, NoDataError, UsageError, of_each, os_errors_as
+from repoeval_bench.core.errors import (
+    OR_SKIP,
+    ChunkError,
+    DatasetError,
+    NoDataError,
+    ResultError,
+    UsageError,
+    of_each,
+    os_errors_as,
+)
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count
@@ -76,7 +85,10 @@ def stats_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given."""
+    """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given.
+
+    A chunker that fails is named at the end, and the exit code is 1; the others are shown.
+    """
     from repoeval_bench.chunkers.tools.statistics import chunk_stats
 
     if paths:
@@ -90,12 +102,21 @@ def stats_command(
 
         benchmark = load_benchmark(**options, notify=say)
         files = [file for repo_files in benchmark.files.values() for file in repo_files]
-    found = [chunk_stats(chunker.spec, _chunked(chunker, files, skip_errors=skip_errors)) for chunker in made]
+    found, failed = [], []
+    for chunker in made:
+        try:
+            found.append(chunk_stats(chunker.spec, _chunked(chunker, files, skip_errors=skip_errors)))
+        except ChunkError as error:
+            if len(made) == 1:
+                raise
+            failed.append(f"{chunker.spec}: {error}")
     if as_json:
         for stats in found:
             echo(json.dumps(asdict(stats), ensure_ascii=False))
-        return
-    _print_stats(found)
+    elif found:
+        _print_stats(found)
+    if failed:
+        raise ResultError("\n  ".join([f"{len(failed)} of {count(len(made), 'chunker')} failed:", *failed]))
 
 
 @click.command("check")

@@ -1,4 +1,4 @@
-"""What chunk-stats counts."""
+"""What `chunker stats` counts."""
 
 from __future__ import annotations
 
