@@ -36,7 +36,7 @@ RUNS    = $(or $(OUT),results)
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo '  Each option of a command is a variable in capitals; repoeval-bench eval --help lists them:'
+	@echo '  Each option of a command is a variable in capitals; repoeval-bench eval --help-all lists them:'
 	@echo '  CHUNKER="ast fixed"          one or more specs; ast:max_nws=800 sets an option'
 	@echo '  PROTOCOL=body RETRIEVER=bm25 EMBEDDER=st:NAME EXCLUSION=repocoder MATCH_SIZE=fixed LONG_TEXT=tail …'
 	@echo '  SOURCE=FOLDER                auto, github, pypi, or a folder or URL that mirrors the archives'

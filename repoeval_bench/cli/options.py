@@ -161,6 +161,7 @@ def _option(
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default
     made: dict[str, Any] = {"help": option.meaning, "metavar": option.metavar, "shell_complete": names_for(name)}
+    made["hidden"] = option.rare
     if option.variable:
         made |= {"envvar": option.variable, "show_envvar": True}
     if option.words:
@@ -262,7 +263,7 @@ def _variable(option: str) -> str:
     return option[2:].upper().replace("-", "_")
 
 
-_NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help"})
+_NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help", "help_all"})
 """HOME is the user's, and what is printed is asked for by hand."""
 
 

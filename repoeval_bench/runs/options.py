@@ -20,7 +20,7 @@ class Option:
     The option is `--` and the field's name unless `spelled` otherwise; `also` is another spelling. `key` is the field's
     key in a benchmark file, its name where empty. `combined`: a file may name several, and every combination is run.
     `words`: the values are given in one word, separated by blanks or commas. `variable` is an environment variable with
-    the value.
+    the value. `rare`: few people need it, so `--help-all` lists it and `--help` does not.
     """
 
     meaning: str
@@ -31,6 +31,7 @@ class Option:
     combined: bool = False
     words: bool = False
     variable: str | None = None
+    rare: bool = False
 
     def words_of(self, name: str, value: Any, *, short: bool = True) -> list[str]:
         """How the option of a field is given on the command line; `short`: in one letter where it has one."""

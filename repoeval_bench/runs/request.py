@@ -41,9 +41,9 @@ class DataRequest(Request):
     """Which tasks, and where they come from."""
 
     source: str = option("auto", _SOURCE, variable="REPOEVAL_SOURCE")
-    level: str = option(DEFAULT.level, "function, line or api.")
-    context: str = option(DEFAULT.context, "Length of the prompts in tokens.")
-    tokenizer: str = option(DEFAULT.tokenizer, "Whose tokens: codex or codegen.")
+    level: str = option(DEFAULT.level, "function, line or api.", rare=True)
+    context: str = option(DEFAULT.context, "Length of the prompts in tokens.", rare=True)
+    tokenizer: str = option(DEFAULT.tokenizer, "Whose tokens: codex or codegen.", rare=True)
     repos: tuple[str, ...] | None = option(
         None, "Only these repositories, separated by blanks or commas.", key="repositories", words=True
     )
@@ -78,20 +78,22 @@ class RunRequest(DataRequest):
         "none",
         "none, path or scope: what is put before every chunk's text, for every chunker; spans do not move.",
         "KIND",
+        rare=True,
     )
     protocol: str = option("context", "What is asked and what is gold; see `list protocols`.", "NAME", combined=True)
-    query: str | None = option(None, "Override the protocol's query: full or tail:LINES.", "POLICY")
-    gold: str | None = option(None, "Override the gold: prompt, context, body, uses or uses:TIER.", "SPAN")
-    relevance: str | None = option(None, _RELEVANCE, "RULE")
-    repositories: str | None = option(None, "Override the protocol's repositories: all or six.", "SET")
+    query: str | None = option(None, "Override the protocol's query: full or tail:LINES.", "POLICY", rare=True)
+    gold: str | None = option(None, "Override the gold: prompt, context, body, uses or uses:TIER.", "SPAN", rare=True)
+    relevance: str | None = option(None, _RELEVANCE, "RULE", rare=True)
+    repositories: str | None = option(None, "Override the protocol's repositories: all or six.", "SET", rare=True)
     exclusion: str | None = option(
         None,
         "What a query may not see of its own file: none, prompt, repocoder, body, free or hidden.",
         "POLICY",
         also="--exclude",
+        rare=True,
     )
     scope: str | None = option(
-        None, "Where a query searches: repository (its own), or pooled (all of them in one index).", "WHERE"
+        None, "Where a query searches: repository (its own), or pooled (all of them in one index).", "WHERE", rare=True
     )
     retriever: str = option(
         "dense",
@@ -101,13 +103,14 @@ class RunRequest(DataRequest):
         combined=True,
     )
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC", combined=True)
-    precision: str = option("auto", _PRECISION, "NAME")
-    device: str = option("cpu", _DEVICE, "NAME")
+    precision: str = option("auto", _PRECISION, "NAME", rare=True)
+    device: str = option("cpu", _DEVICE, "NAME", rare=True)
     long_text: str | None = option(
         None,
         "What is read of a text longer than the model reads: head, tail, mean or max; or apart, "
         "queries=tail,chunks=max.",
         "POLICY",
+        rare=True,
     )
     expand: str = option(
         NOTHING,
@@ -115,6 +118,7 @@ class RunRequest(DataRequest):
         "definition around it.",
         "RULE",
         combined=True,
+        rare=True,
     )
     k: int = option(DEPTH, "Depth that is ranked and stored.")
     measures: tuple[str, ...] = option(
@@ -124,15 +128,20 @@ class RunRequest(DataRequest):
         also="-m",
         spelled="--measure",
     )
-    skip_errors: bool = option(default=False, meaning="Leave out files the chunker fails on, and count them.")
+    skip_errors: bool = option(
+        default=False, meaning="Leave out files the chunker fails on, and count them.", rare=True
+    )
     few_gold: bool = option(
-        default=False, meaning="Run even if fewer than half of the queries have a relevant chunk; else that is refused."
+        default=False,
+        meaning="Run even if fewer than half of the queries have a relevant chunk; else that is refused.",
+        rare=True,
     )
     pack: str = option(
         PACK,
         "A shipped pack as the data, such as pypi-40; else NAME@VERSION of the benchmark's definition. Runs of two "
         "packs are not compared.",
         "NAME",
+        rare=True,
     )
 
     @model_validator(mode="before")
@@ -219,8 +228,8 @@ class GridRequest(DataRequest):
     placebo: int = 10
     """Line offsets at which the fixed baseline is started for the placebo band; 0 for none. Python alone sets it."""
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
-    precision: str = option("auto", _PRECISION, "NAME")
-    device: str = option("cpu", _DEVICE, "NAME")
+    precision: str = option("auto", _PRECISION, "NAME", rare=True)
+    device: str = option("cpu", _DEVICE, "NAME", rare=True)
 
     def requests(self) -> list[RunRequest]:
         """A request for each retriever, with what the grid says of embedder and measures."""
@@ -279,8 +288,8 @@ class RecommendRequest(DataRequest):
         spelled="--protocol",
     )
     embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
-    precision: str = option("auto", _PRECISION, "NAME")
-    device: str = option("cpu", _DEVICE, "NAME")
+    precision: str = option("auto", _PRECISION, "NAME", rare=True)
+    device: str = option("cpu", _DEVICE, "NAME", rare=True)
     tasks: int = option(
         1500, "Ask at most N tasks by a protocol, spread over the files; how many were left out is printed.", "N", ge=1
     )
@@ -314,7 +323,10 @@ class ExecutionRequest(Request):
         "WHERE",
     )
     job_page: str | None = option(
-        None, "With an executor: write an HTML page there on what ran where, how long, what failed and why.", "FILE"
+        None,
+        "With an executor: write an HTML page there on what ran where, how long, what failed and why.",
+        "FILE",
+        rare=True,
     )
 
 
