@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from repoeval_bench.report.plots import plot
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.executors import InProcess, ProcessPool
-    from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
     from repoeval_bench.runs.naming import find_run
     from repoeval_bench.runs.parts import make_embedder
     from repoeval_bench.runs.replay import benchmark_of
     from repoeval_bench.runs.request import RunRequest
+    from repoeval_bench.runs.runner import evaluate, evaluate_all, plan_run
 
 _PUBLIC = {
     "Benchmark": "core.benchmark:Benchmark",
@@ -66,15 +66,15 @@ _PUBLIC = {
     "compare": "analysis.comparison:compare",
     "compare_segments": "analysis.segments:compare_segments",
     "diff": "analysis.diff:diff",
-    "evaluate": "runs.experiment:evaluate",
-    "evaluate_all": "runs.experiment:evaluate_all",
+    "evaluate": "runs.runner:evaluate",
+    "evaluate_all": "runs.runner:evaluate_all",
     "export_beir": "runs.beir:export_beir",
     "find_run": "runs.naming:find_run",
     "gate": "analysis.gates:gate",
     "load_benchmark": "dataset.loader:load_benchmark",
     "make_chunker": "chunkers.registry:make_chunker",
     "make_embedder": "runs.parts:make_embedder",
-    "plan_run": "runs.experiment:plan_run",
+    "plan_run": "runs.runner:plan_run",
     "plot": "report.plots:plot",
     "read_gates": "analysis.gates:read_gates",
     "recommend": "analysis.recommendation:recommend",

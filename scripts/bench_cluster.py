@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Any
 from _bench import Row, memory, print_rows
 
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.experiment import Experiment
-from repoeval_bench.runs.job import Finished, peak_bytes
-from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.jobs import Finished, JobLog, peak_bytes
 from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,15 +148,15 @@ def real_rows(source: str) -> list[Row]:
         for way in ("first", "together", "jobs"):
             out = Path(name) / way
             started = time.perf_counter()
-            made: Any = RunJobs(asked, JobLog(IN_PROCESS), out=out, home=home)
+            made: Any = Runner(asked, log=JobLog(IN_PROCESS), out=out, home=home)
             if way != "jobs":
-                made = Experiment(asked, out=out, home=home)
+                made = Runner(asked, out=out, home=home)
             for setting in made.settings:
                 made.run(setting)
             seconds[way] = time.perf_counter() - started
             shutil.rmtree(out)
         with ProcessPool(2) as pool:
-            jobs = RunJobs(asked, JobLog(pool), out=Path(name) / "pool", home=home)
+            jobs = Runner(asked, log=JobLog(pool), out=Path(name) / "pool", home=home)
             for setting in jobs.settings:
                 jobs.run(setting)
         jobs.check()

@@ -18,8 +18,8 @@ from _bench import Row, print_rows
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
-from repoeval_bench.runs.experiment import evaluate_all, plan_run
 from repoeval_bench.runs.parts import make_embedder
+from repoeval_bench.runs.runner import evaluate_all, plan_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.runs.experiment import plan_run
+from repoeval_bench.runs.runner import plan_run
 
 CHUNKERS = ("fixed", "ast", "chonkie")
 

@@ -28,10 +28,10 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.encoder import find_model
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.job import peak_bytes
-from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.jobs import JobLog, peak_bytes
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import FOLDER, put_run
+from repoeval_bench.runs.runner import Runner
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -115,7 +115,7 @@ def _runs(source: str, folder: Path, home: Path) -> tuple[float, float]:
     seconds = 0.0
     for _ in range(2):  # the second time vectors are cached and the data is read
         shutil.rmtree(folder / "out", ignore_errors=True)
-        jobs = RunJobs(asked, JobLog(IN_PROCESS), out=folder / "out", home=home)
+        jobs = Runner(asked, log=JobLog(IN_PROCESS), out=folder / "out", home=home)
         started = time.process_time()
         runs = [run for setting in jobs.settings for run in jobs.run(setting)]
         seconds = time.process_time() - started

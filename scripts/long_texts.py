@@ -14,7 +14,7 @@ from pathlib import Path
 
 from repoeval_bench import load_benchmark
 from repoeval_bench.embedding.long_text import OPTIONS, POLICIES
-from repoeval_bench.runs.experiment import evaluate_all
+from repoeval_bench.runs.runner import evaluate_all
 
 CHUNKERS = ("ast", "fixed")
 MEASURES = {"context": ("line_recall_auc", "ndcg@10"), "body": ("line_rprec", "ndcg@10")}

@@ -20,7 +20,7 @@ from repoeval_bench.runs.request import shell_line
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Choice, Comparison
-    from repoeval_bench.runs.asked import Asked
+    from repoeval_bench.runs.runner import Runner
     from repoeval_bench.runs.view import RunView
 
 
@@ -66,12 +66,12 @@ def print_answer(
     echo(f"for every measure, test and note add --details; for a page: {report}")
 
 
-def unmade_rows(experiment: Asked) -> list[dict[str, str]]:
+def unmade_rows(runner: Runner) -> list[dict[str, str]]:
     """A row for each chunker that was left out, and for each run that failed, behind the rows of runs in JSON."""
-    left_out = [{"chunker": name, "left_out": reason} for name, reason in experiment.left_out.items()]
+    left_out = [{"chunker": name, "left_out": reason} for name, reason in runner.left_out.items()]
     return left_out + [
         {"chunker": name, "protocol": setting.resolved_protocol().name, "left_out": reason}
-        for setting, of_setting in experiment.failed.items()
+        for setting, of_setting in runner.failed.items()
         for name, reason in of_setting.items()
     ]
 

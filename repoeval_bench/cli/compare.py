@@ -66,7 +66,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.cli.answer import answer_to, print_answer, print_comparison
     from repoeval_bench.cli.console import print_lines
     from repoeval_bench.report.answer import answer_markdown, left_out_notes
-    from repoeval_bench.runs.execution import experiment_on
+    from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember
     from repoeval_bench.runs.run_store import Results
 
@@ -86,17 +86,17 @@ def compare_command(  # longer than 60 lines: each option has its line
     with ExitStack() as stack:
         left_out, failed = dict[str, str](), dict[str, str]()
         if chunker:
-            where: dict[str, Any] = {"out": out, "home": home, "notify": say, "told": page_of(execution)}
-            experiment = stack.enter_context(experiment_on(execution, requests_of(chunker, asked), **where))
+            where: dict[str, Any] = {"out": out, "home": home, "notify": say, "write_page": page_of(execution)}
+            runner = stack.enter_context(runner_on(execution, requests_of(chunker, asked), **where))
             import scipy.special  # noqa: F401 - what `compare` needs, while nothing but the server is at work
 
-            (setting,) = experiment.settings
-            stored += [run for run in experiment.run(setting, reuse=True) if run]
-            left_out, failed = experiment.left_out_of(setting), experiment.failed_of(setting)
+            (setting,) = runner.settings
+            stored += [run for run in runner.run(setting, reuse=True) if run]
+            left_out, failed = runner.left_out_of(setting), runner.failed_of(setting)
         base = baseline_of(stored, baseline, out, left_out | failed)
         if len(stored) < 2:
             if chunker:
-                experiment.check()  # what was not made is the reason
+                runner.check()  # what was not made is the reason
             raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
         comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
         remember(stored, out, say)

@@ -19,8 +19,8 @@ from repoeval_bench.metrics import inputs_of
 from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.experiment import Experiment, plan_run
 from repoeval_bench.runs.parts import choose_measures, choose_retriever
+from repoeval_bench.runs.runner import Runner, plan_run
 from repoeval_bench.runs.stages import texts_of
 
 if TYPE_CHECKING:
@@ -59,25 +59,25 @@ def evaluate_command(
     if dry_run:
         refuse_unread({"details"}, "with --dry-run, which makes no run")
     with ProcessPool() as pool:
-        experiment = Experiment(requests, out=out, home=home, notify=say, executor=pool)
+        runner = Runner(requests, out=out, home=home, notify=say, executor=pool)
         if dry_run:
-            _dry_run(experiment, experiment.settings[0], as_json=as_json)
+            _dry_run(runner, runner.settings[0], as_json=as_json)
             return
-        found = [[run for run in experiment.run(setting) if run] for setting in experiment.settings]
+        found = [[run for run in runner.run(setting, reuse=False) if run] for setting in runner.settings]
     if as_json:
-        contents = [run.metrics.as_json() for runs in found for run in runs] + unmade_rows(experiment)
+        contents = [run.metrics.as_json() for runs in found for run in runs] + unmade_rows(runner)
         print_json(contents[0] if len(contents) == 1 else contents)
     else:
-        _print(experiment, found, out, details=details)
-    experiment.check()
+        _print(runner, found, out, details=details)
+    runner.check()
 
 
-def _print(experiment: Experiment, found: Sequence[Sequence[RunView]], out: Path, *, details: bool) -> None:
+def _print(runner: Runner, found: Sequence[Sequence[RunView]], out: Path, *, details: bool) -> None:
     """The runs of each setting, under its protocol where there are several."""
-    for number, (setting, runs) in enumerate(zip(experiment.settings, found, strict=True)):
+    for number, (setting, runs) in enumerate(zip(runner.settings, found, strict=True)):
         if len(found) > 1:
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
-        left_out, failed = experiment.left_out_of(setting), len(experiment.failed_of(setting))
+        left_out, failed = runner.left_out_of(setting), len(runner.failed_of(setting))
         if details:
             print_scores(runs)
             print_lines(left_out_notes(left_out))
@@ -92,8 +92,8 @@ def _protocols(asked: Mapping[str, Any]) -> tuple[str, ...]:
     return (asked["protocol"],) if chosen or not shipped else PROTOCOLS
 
 
-def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> None:
-    embedder = experiment.embedder(setting)
+def _dry_run(runner: Runner, setting: RunRequest, *, as_json: bool) -> None:
+    embedder = runner.embedder(setting)
     if embedder is None:
         raise UsageError(f"retriever {setting.retriever} embeds nothing; leave out --dry-run")
     needs = {
@@ -101,8 +101,8 @@ def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> N
         "measured": "vectors" in inputs_of(choose_measures(setting.measures, setting.k)),
     }
     plans = [
-        plan_run(experiment.benchmark, chunker, protocol=setting.resolved_protocol(), skip_errors=setting.skip_errors)
-        for chunker in experiment.chunkers(setting)
+        plan_run(runner.benchmark, chunker, protocol=setting.resolved_protocol(), skip_errors=setting.skip_errors)
+        for chunker in runner.chunkers(setting)
     ]
     rows: list[dict[str, str | int]] = []
     if needs["ranked"]:
@@ -114,7 +114,7 @@ def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> N
         rows.append({"chunker": planned.chunker, "texts": "chunks", **_would_embed(cut, "document", embedder)})
     total = _cost(embedder.pending(texts_of(plans, **needs)), embedder)
     if as_json:
-        found = {"dataset": experiment.benchmark.label, "texts": rows, "total": total}
+        found = {"dataset": runner.benchmark.label, "texts": rows, "total": total}
         print_json(found)
         return
     _, _, *counts = rows[0]
@@ -124,7 +124,7 @@ def _dry_run(experiment: Experiment, setting: RunRequest, *, as_json: bool) -> N
     ]
     rows.append({"texts": "in one pass", **total})
     cells = [[row.get(column) for column in rows[0]] for row in rows]
-    print_table(make_table(columns, cells, title=f"would embed · {experiment.benchmark.label}"))
+    print_table(make_table(columns, cells, title=f"would embed · {runner.benchmark.label}"))
 
 
 def _would_embed(texts: Sequence[str], role: Role, embedder: Embedder) -> dict[str, int]:

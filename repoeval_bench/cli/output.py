@@ -127,12 +127,10 @@ def title_of(run: RunView) -> str:
     return f"{name}: {metrics.dataset.label}"
 
 
-def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None]:
-    """What writes the page of --job-page when a command ends, also when it fails; nothing where none is asked for."""
-    from repoeval_bench.runs.execution import untold
-
+def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None] | None:
+    """Return what writes the page of --job-page when a command ends, also when it fails; None where none is wanted."""
     if execution.job_page is None:
-        return untold
+        return None
     output = OUTPUT_HTML.convert(execution.job_page, click.Option(["--job-page"]), None)
     require("--job-page", "jinja2")
 

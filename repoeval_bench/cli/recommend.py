@@ -36,7 +36,7 @@ from repoeval_bench.report.recommendation import (
     recommendation_table,
     setup_lines,
 )
-from repoeval_bench.runs.execution import check_execution, runs_on
+from repoeval_bench.runs.execution import check_execution, job_log
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
@@ -96,15 +96,15 @@ def recommend_command(
     if files and all(map(is_test, files)):
         say(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
-    jobs: dict[str, Any] = {"out": out, "sample": request.tasks}
-    with runs_on(execution, home=home, notify=say, told=page_of(execution), **jobs) as as_jobs:
-        elsewhere = as_jobs and (lambda runs: as_jobs([each.model_copy(update=data) for each in runs]))
+    places: dict[str, Any] = {"out": out, "home": home, "notify": say}
+    with job_log(execution, **places, write_page=page_of(execution)) as log:
         with ProcessPool() as pool:
-            places: dict[str, Any] = {"out": out, "home": home, "executor": pool, "elsewhere": elsewhere}
-            found = recommend(benchmark, **fields, **places, notify=say)
+            found = recommend(benchmark, **fields, **places, executor=pool, log=log, data=DataRequest(**data))
         if found.runs:
             shown = request.model_copy(update={"source": source})
             _show(found, shown, report, out, details=details, as_json=as_json)
+    if log is not None:
+        log.check()
     say(f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs")
     # Where jobs failed, that has been told by now.
     if found.n_failed:

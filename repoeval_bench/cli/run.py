@@ -29,12 +29,12 @@ from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, read_benchmark, shipped
-from repoeval_bench.runs.execution import experiment_on
-from repoeval_bench.runs.jobs import stands_alone
+from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.materials import left_out
 from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.parts import make_parts, shown_results
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line
+from repoeval_bench.runs.runner import stands_alone
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
@@ -79,7 +79,7 @@ def run_command(  # longer than 60 lines: each option has its line
         refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
     path = Path(file) if Path(file).is_file() else shipped(file) or Path(file)
     asked = read_benchmark(path, {"source": source} if source else {}, home)
-    told = page_of(execution)
+    write_page = page_of(execution)
     if dry_run:
         if commands:
             _list_commands(asked.requests, out, home, as_json=as_json)
@@ -87,17 +87,17 @@ def run_command(  # longer than 60 lines: each option has its line
             _list(asked.requests, as_json=as_json)
         return
     results: list[dict[str, Any]] = []
-    where: dict[str, Any] = {"out": out, "home": home, "notify": say, "told": told}
-    with experiment_on(execution, asked.requests, **where) as experiment:
-        for setting in experiment.settings:
-            found = experiment.run(setting, reuse=True)
+    where: dict[str, Any] = {"out": out, "home": home, "notify": say, "write_page": write_page}
+    with runner_on(execution, asked.requests, **where) as runner:
+        for setting in runner.settings:
+            found = runner.run(setting, reuse=True)
             runs = [run for run in found if run]
-            first = setting == experiment.settings[0]
+            first = setting == runner.settings[0]
             if first and asked.compares:
                 # The first combination in the file is its subject, so `report` shows it.
                 remember(runs, out, say)
             comparisons = _comparisons(asked, setting, found) if asked.compares else []
-            unknowing, failed = experiment.left_out_of(setting), experiment.failed_of(setting)
+            unknowing, failed = runner.left_out_of(setting), runner.failed_of(setting)
             if as_json:
                 record = _record(setting, runs, comparisons, with_baseline=asked.baseline is not None)
                 results.append(record | {"left_out": unknowing | failed})
@@ -116,7 +116,7 @@ def run_command(  # longer than 60 lines: each option has its line
         if as_json:
             print_json(results)
         elif not asked.compares:
-            unmade = sum(len(experiment.left_out_of(each) | experiment.failed_of(each)) for each in experiment.settings)
+            unmade = sum(len(runner.left_out_of(each) | runner.failed_of(each)) for each in runner.settings)
             told_unmade = f" ({unmade} left out)" if unmade else ""
             print_lines([f"{count(len(asked.requests), 'run')}{told_unmade}, in {shown_results(out)}"])
 

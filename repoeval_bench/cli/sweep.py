@@ -21,7 +21,7 @@ from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.table import figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import heading
-from repoeval_bench.runs.execution import experiment_on
+from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.problems import Problems, at_sizes
 
 if TYPE_CHECKING:
@@ -94,12 +94,12 @@ def sweep_command(
         ]
         print_commands(requests, last, out=out, home=home, problems=problems)
         return
-    with experiment_on(
-        execution, requests, out=out, home=home, notify=say, problems=problems, told=page_of(execution)
-    ) as experiment:
-        (setting,) = experiment.settings
-        runs = [run for run in experiment.run(setting, reuse=True) if run]
-        _print(runs, experiment.left_out_of(setting), unmade_rows(experiment), as_json=as_json)
+    with runner_on(
+        execution, requests, out=out, home=home, notify=say, problems=problems, write_page=page_of(execution)
+    ) as runner:
+        (setting,) = runner.settings
+        runs = [run for run in runner.run(setting, reuse=True) if run]
+        _print(runs, runner.left_out_of(setting), unmade_rows(runner), as_json=as_json)
 
 
 def _print(runs: Sequence[RunView], left_out: Iterable[str], unmade: list[dict[str, str]], *, as_json: bool) -> None:

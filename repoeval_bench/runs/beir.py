@@ -26,7 +26,7 @@ from repoeval_bench.core.files import write_named
 from repoeval_bench.core.words import count
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.runs.experiment import plan_run
+from repoeval_bench.runs.runner import plan_run
 from repoeval_bench.runs.store import jsonl
 from repoeval_bench.runs.trec import as_field, format_qrels
 

@@ -1,4 +1,4 @@
-"""Where the runs of an experiment are made: as they always were, or each as a job of an executor that was named."""
+"""Choose the executor that runs requests: this process and its pool, a number of processes, or one of a plug-in."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from repoeval_bench.core.extension_points import entry_points, extension
 from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.experiment import Experiment
-from repoeval_bench.runs.job import failed
-from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.jobs import JobLog, failed
 from repoeval_bench.runs.parts import store_url
+from repoeval_bench.runs.runner import Runner
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from repoeval_bench.runs.job import JobExecutor
+    from repoeval_bench.runs.jobs import JobExecutor
     from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 
 LOCAL = "local"
@@ -29,38 +28,35 @@ EXECUTORS = "repoeval_bench.executors"
 """The group of entry points that name executors of plug-ins."""
 
 
-def untold(_: JobLog) -> None:
-    """Nobody is told how the jobs ended."""
-
-
 @contextmanager
-def log_on(
+def job_log(
     execution: ExecutionRequest,
     *,
     out: Path,
     home: Path | None,
     notify: Callable[[str], None],
-    unit: str,
-    told: Callable[[JobLog], None] = untold,
+    unit: str = "runs",
+    write_page: Callable[[JobLog], None] | None = None,
 ) -> Iterator[JobLog | None]:
-    """What hands jobs to the executor that `execution` names; None where it names none.
+    """Yield what hands jobs to the executor that `execution` names; None where it names none.
 
-    At the end, also after an error, `told` is called with the log of the jobs.
+    At the end, also after an error, `write_page` is called with it.
     """
     check_execution(execution)
     if execution.executor is None:
         yield None
         return
-    with choose_executor(execution, home, store_url(out)) as chosen:
-        log = JobLog(chosen, notify, unit=unit)
+    with choose_executor(execution, home, store_url(out)) as executor:
+        log = JobLog(executor, notify, unit=unit)
         try:
             yield log
         finally:
-            told(log)
+            if write_page is not None:
+                write_page(log)
 
 
 def check_execution(execution: ExecutionRequest) -> None:
-    """A UsageError for what is not possible, and for options that no executor reads; nothing is started."""
+    """Raise a UsageError for what is not possible, and for options that no executor reads; nothing is started."""
     if execution.executor is not None:
         choose_executor(execution)
         return
@@ -69,45 +65,25 @@ def check_execution(execution: ExecutionRequest) -> None:
 
 
 @contextmanager
-def runs_on(
+def runner_on(
     execution: ExecutionRequest,
+    requests: Sequence[RunRequest],
     *,
     out: Path,
     home: Path | None,
     notify: Callable[[str], None],
-    told: Callable[[JobLog], None] = untold,
+    write_page: Callable[[JobLog], None] | None = None,
     **options: Any,
-) -> Iterator[Callable[[Sequence[RunRequest]], RunJobs] | None]:
-    """What makes the runs of requests as jobs of the executor that is named; None where none is.
+) -> Iterator[Runner]:
+    """Yield the runner of these requests on the executor that `execution` names; `options` are those of `Runner`.
 
-    `options` are those of `RunJobs`. At the end of the context, the runs that could not be made are one ResultError.
-    """
-    with log_on(execution, out=out, home=home, notify=notify, unit="runs", told=told) as log:
-        if log is None:
-            yield None
-            return
-        yield lambda requests: RunJobs(requests, log, out=out, home=home, **options)
-    log.check()
-
-
-@contextmanager
-def experiment_on(
-    execution: ExecutionRequest, requests: Sequence[RunRequest], **options: Any
-) -> Iterator[Experiment | RunJobs]:
-    """The experiment of these requests, made where `execution` says; `options` are those of `runs_on`.
-
-    Without an executor, runs are made together: chunked side by side and embedded in one pass. With one, each is a job.
     At the end of the context, the runs that could not be made are one ResultError.
     """
-    with runs_on(execution, **options) as as_jobs:
-        if as_jobs is not None:
-            yield as_jobs(requests)
-            return
-        options.pop("told", None)
-        with ProcessPool() as pool:
-            experiment = Experiment(requests, executor=pool, **options)
-            yield experiment
-        experiment.check()
+    places: dict[str, Any] = {"out": out, "home": home, "notify": notify}
+    with job_log(execution, **places, write_page=write_page) as log, ProcessPool() as pool:
+        runner = Runner(requests, **places, **options, executor=pool, log=log)
+        yield runner
+    runner.check()
 
 
 def choose_executor(

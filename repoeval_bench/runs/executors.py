@@ -48,7 +48,7 @@ _PRELOADED = [
     *(
         f"repoeval_bench.{name}"
         for name in (
-            "runs.experiment",
+            "runs.runner",
             "chunkers.ast",
             "chunkers.chonkie",
             "chunkers.fixed",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import ChunkError
+from repoeval_bench.core.errors import ChunkError, anew
 from repoeval_bench.core.registry import is_outside
 from repoeval_bench.core.spec import slug
 from repoeval_bench.metrics import Measure, score_run
@@ -26,7 +26,7 @@ from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.parts import CELLS, Parts, make_retriever, silent
-from repoeval_bench.runs.planning import Plan, select, tried
+from repoeval_bench.runs.planning import Plan, select
 from repoeval_bench.runs.stages import map_lines
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Grid:
         """Each chunker in every cell, or why it failed, in their order; all that is missing is embedded in one pass."""
         if chunkers and any(setting.protocol.documents == "baseline" for setting in self._settings):
             _ = self._baseline_documents
-        made = list(executor.map([partial(tried, partial(self._chunk, each)) for each in chunkers]))
+        made = list(executor.map([partial(self._try_to_chunk, each) for each in chunkers]))
         cut = [
             (chunker, corpora)
             for chunker, corpora in zip(chunkers, made, strict=True)
@@ -155,6 +155,12 @@ class Grid:
     def kept(self, chunker: Chunker) -> bool:
         """Whether every cell of this chunker is on disk, so that `score` computes none."""
         return next(self._lacking(chunker), None) is None
+
+    def _try_to_chunk(self, chunker: Chunker) -> _Corpora | ChunkError:
+        try:
+            return self._chunk(chunker)
+        except ChunkError as error:  # it ends the cells of this chunker alone
+            return anew(error)
 
     def _chunk(self, chunker: Chunker) -> _Corpora:
         """What a chunker makes under each exclusion of the grid."""

@@ -13,8 +13,7 @@ from repoeval_bench.core.errors import ChunkError, anew
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.grid import Grid, make_grid
-from repoeval_bench.runs.job import DataJob, Shared
-from repoeval_bench.runs.jobs import JobLog, Named, check_countable
+from repoeval_bench.runs.jobs import DataJob, JobLog, NamedJob, Shared, check_countable
 from repoeval_bench.runs.run_store import Results
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class GridJobs:
             )
             for chunker in chunkers
         ]
-        for each in self.log.map([Named((chunker,)) for chunker in chunkers], jobs):
+        for each in self.log.map([NamedJob((chunker,)) for chunker in chunkers], jobs):
             yield ChunkError(str(each.error)) if each.made is None else each.made
 
 

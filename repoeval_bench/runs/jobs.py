@@ -1,41 +1,234 @@
-"""Runs as jobs of an executor: handed out, gathered in their order, and a log of how each ended.
+"""Jobs: what is sent to a worker, what comes back, and a log of how each ended.
 
-A job's error ends it alone. It is listed with its reason and with what tries it again.
+Neither data nor plans travel, so the caller's memory does not grow with the data. A worker keeps the data of the jobs
+that it sees. What a job writes is what one process writes. A job's error ends it alone: it is listed with its reason
+and with what tries it again.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from repoeval_bench.core.errors import LanguageError, ResultError, UsageError, all_mistakes
+from repoeval_bench.core.errors import (
+    BenchError,
+    GrammarError,
+    LanguageError,
+    ResultError,
+    UsageError,
+    all_mistakes,
+    ending_with,
+)
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.embedding.choice import has_model
-from repoeval_bench.runs.asked import Asked
-from repoeval_bench.runs.experiment import make_run
-from repoeval_bench.runs.job import DataJob, Finished, Job, JobExecutor, Shared
-from repoeval_bench.runs.materials import Materials, left_out, tell_unread
-from repoeval_bench.runs.parts import RESULTS, left_out_line, shown_place, silent
-from repoeval_bench.runs.problems import Problems, check_requests
-from repoeval_bench.runs.request import RunRequest, eval_line
-from repoeval_bench.runs.run_store import Results
-from repoeval_bench.runs.store import check_writable
+from repoeval_bench.runs.materials import Materials
+from repoeval_bench.runs.parts import silent
+from repoeval_bench.runs.provenance import adopt, code_digest, code_state, versions
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.view import RunView
+    from repoeval_bench.core.object_store import ObjectStore
+    from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.runs.records import CodeState
+    from repoeval_bench.runs.request import DataRequest
+
+    Placed = Callable[[TextEncoder], TextEncoder]
 
 Made = TypeVar("Made")
+Made_co = TypeVar("Made_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """Which code and which packages make a run, and in which process of which machine a command was given.
+
+    They are the same in every worker, or runs of two kinds would be mixed. What counts of the code is its text, by its
+    `digest`: a commit that leaves it as it is changes nothing.
+    """
+
+    state: CodeState
+    versions: Mapping[str, str | None]
+    digest: str
+    node: str
+    process: int
+
+    @classmethod
+    def here(cls) -> Code:
+        """That of this process, as it is on disk now."""
+        return cls(
+            state=code_state(), versions=versions(), digest=code_digest(), node=platform.node(), process=os.getpid()
+        )
+
+    def take_over(self) -> None:
+        """State this code in what this process makes; a BenchError that names what differs from it here."""
+        if (platform.node(), os.getpid()) == (self.node, self.process):
+            return
+        here = Code.here()
+        other = [
+            f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
+            for name in sorted(self.versions.keys() | here.versions.keys())
+            if here.versions.get(name) != self.versions.get(name)
+        ]
+        if here.digest != self.digest and here.node == self.node:
+            raise BenchError(
+                "the files of repoeval_bench were changed after the command began, so this run would be of other code; "
+                "run the same command again (what was stored so far is kept)"
+            )
+        if here.digest != self.digest:
+            other.append(f"other code (commit {here.state} instead of {self.state})")
+        if other:
+            raise BenchError(f"{here.node} has {', '.join(other)}; install the same there")
+        if here.state != self.state:
+            adopt(self.state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished(Generic[Made_co]):
+    """What a job says of its work: what it made, None where an `error` stopped it, and what that took.
+
+    `left_out`: the error is that its chunker does not know a language of the data, which is not a failure.
+    `notes` are the notices of making it. `begun` is the time by the worker's clock, in seconds since 1970. `node` is
+    the name of its machine, `process` the id of its process there, whose highest memory use was `peak_bytes`.
+    `texts` were embedded for it; 0 where their vectors were there.
+    """
+
+    made: Made_co | None
+    error: str | None = None
+    left_out: bool = False
+    notes: tuple[str, ...] = ()
+    begun: float = 0.0
+    seconds: float = 0.0
+    node: str = ""
+    process: int = 0
+    peak_bytes: int = 0
+    texts: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether something went wrong."""
+        return self.error is not None and not self.left_out
+
+
+def failed(reason: str) -> Finished[Any]:
+    """The result of a job that nobody could do."""
+    return Finished(made=None, error=reason)
+
+
+class Job(Protocol[Made_co]):
+    """Work that can be sent to a worker."""
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether it embeds with a model that can be loaded elsewhere."""
+
+    def __call__(self, placed: Placed | None = None) -> Finished[Made_co]:
+        """Do it; an error is part of what comes back. `placed` says where encoders compute, see `make_embedder`."""
+
+
+class JobExecutor(Protocol):
+    """Where jobs are done."""
+
+    def map(self, jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
+        """What each job returns, in their order."""
+
+
+def attempt(
+    code: Code, materials: Callable[[], Materials], work: Callable[[Materials, Callable[[str], None]], Made]
+) -> Finished[Made]:
+    """Work in this process, or the error of it: an error of one job never ends the others.
+
+    `work` is given the materials, and where to put notices. What it embedded is shared at its end.
+    """
+    begun, started = time.time(), time.perf_counter()
+    notes: list[str] = []
+    made, error, left_out, texts = None, None, False, 0
+    try:
+        code.take_over()
+        held = materials()
+        before = held.texts_embedded
+        with ending_with(held.share):
+            try:
+                made = work(held, notes.append)
+            finally:
+                texts = held.texts_embedded - before
+    except BenchError as found:
+        error = str(found)
+        left_out = isinstance(found, LanguageError) and not isinstance(found, GrammarError)
+    except Exception as found:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
+        error = f"{type(found).__name__}: {found}"
+    return Finished(
+        made=made if error is None else None,
+        error=error,
+        left_out=left_out,
+        notes=tuple(notes),
+        begun=begun,
+        seconds=time.perf_counter() - started,
+        node=platform.node(),
+        process=os.getpid(),
+        peak_bytes=peak_bytes(),
+        texts=texts,
+    )
+
+
+def peak_bytes() -> int:
+    """The highest memory use of this process, by Linux's count; 0 on other systems.
+
+    What `getrusage` gives may be that of the process which started this one.
+    """
+    status = Path("/proc/self/status")
+    if not status.is_file():
+        return 0
+    peak = next((line for line in status.read_text("ascii", "replace").splitlines() if line.startswith("VmHWM:")), None)
+    return int(peak.split()[1]) * 1024 if peak else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What the jobs of one command share: the data without some repositories, where things are, and the code."""
+
+    data: DataRequest
+    without: frozenset[str]
+    home: Path | None
+    store: ObjectStore | None
+    code: Code = field(hash=False)  # it holds a dict
+
+    @classmethod
+    def here(
+        cls, data: DataRequest, *, without: frozenset[str], home: Path | None, store: ObjectStore | None
+    ) -> Shared:
+        """That of this process; a worker may be in another folder."""
+        return cls(data=data, without=without, home=home.resolve() if home else None, store=store, code=Code.here())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataJob(Generic[Made_co]):
+    """Work over data that a worker loads once and keeps; `work` can be pickled, and is given materials and notices."""
+
+    shared: Shared
+    needs_model: bool
+    work: Callable[[Materials, Callable[[str], None]], Made_co]
+
+    def __call__(self, placed: Placed | None = None) -> Finished[Made_co]:
+        """Do it, in a worker; `placed` is hashable."""
+        return attempt(self.shared.code, lambda: kept_materials(self.shared, placed), self.work)
+
+
+@lru_cache(maxsize=1)
+def kept_materials(shared: Shared, placed: Placed | None) -> Materials:
+    """What the jobs of one worker share."""
+    return Materials(shared.data, without=shared.without, home=shared.home, placed=placed, store=shared.store)
+
 
 AGAIN = "run the same command again"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedJob:
     """A job as people know it: the parts of its name, and the shell line that does it alone."""
 
     parts: tuple[str, ...]
@@ -51,7 +244,7 @@ class Named:
 class Done:
     """A job that came back; one that failed has an error."""
 
-    job: Named
+    job: NamedJob
     finished: Finished[Any]
 
 
@@ -75,7 +268,7 @@ class JobLog:
         """The jobs in which something went wrong."""
         return [each for each in self.done if each.finished.failed]
 
-    def map(self, named: Sequence[Named], jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
+    def map(self, named: Sequence[NamedJob], jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
         """What each job says, in their order; on a terminal a bar counts jobs, texts and errors, with the time left."""
         if not self.total:
             self.begun = time.time()
@@ -114,105 +307,6 @@ class JobLog:
         raise ResultError("\n  ".join(lines))
 
 
-class RunJobs(Asked):
-    """Requests whose runs are made as jobs, handed out by a `log`; used like an `Experiment`.
-
-    Everything that is wrong with the requests, and `problems` that were found before, is one UsageError before the
-    first job. Where `out` is the cache of a store, every run and every vector is put there and looked for there too. Of
-    more tasks than `sample` so many are asked.
-
-    Chunkers that do not know a language of the data are `left_out`, once a worker has said so.
-    """
-
-    def __init__(
-        self,
-        requests: Sequence[RunRequest],
-        log: JobLog,
-        *,
-        out: Path = RESULTS,
-        home: Path | None = None,
-        problems: Problems | None = None,
-        sample: int | None = None,
-    ) -> None:
-        problems = problems or Problems()
-        check_requests(requests, home, problems)
-        for request in requests:
-            with problems.about("embedder", request.embedder):
-                check_countable(request.embedder)
-        problems.check()
-        check_writable(out)
-        tell_unread(requests, log.notify)
-        super().__init__([each.on_this_device(log.notify) for each in requests])
-        self.log, self._sample = log, sample
-        self._results = Results.at(out)
-        self._out, self._home = out, home
-        self._without = left_out(requests)
-        self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None
-
-    def run(self, setting: RunRequest, *, reuse: bool = True) -> list[RunView | None]:
-        """The runs of a setting, made (or with `reuse` found), in the order of their chunkers; None for one not made.
-
-        Settings are asked for in their order. The jobs of all are handed over with the first.
-        """
-        return list(self.each(setting, reuse=reuse))
-
-    def each(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
-        """The runs of a setting, each when it and those before it are there."""
-        if self._coming is None:
-            self._coming = self._made(reuse=reuse)
-        for request in self._members[setting]:
-            made, finished = next(self._coming)
-            assert made is request, "settings are asked for in their order"
-            if finished.left_out and request.chunker not in self.left_out:
-                self.left_out[str(request.chunker)] = str(finished.error)
-                self.log.notify(left_out_line(str(request.chunker), str(finished.error)))
-            if finished.failed:
-                self._fail(request, str(finished.error))
-            if finished.made is None:
-                yield None
-                continue
-            run = self._results.open(finished.made)
-            self.log.notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
-            yield run
-
-    def check(self) -> None:
-        """A ResultError that lists the runs that were not made; see `JobLog.check`."""
-        self.log.check()
-
-    def _made(self, *, reuse: bool) -> Iterator[tuple[RunRequest, Finished[str]]]:
-        requests = [request for members in self._members.values() for request in members]
-        results = replace(self._results, out=self._out.resolve())
-        shared = Shared.here(requests[0].data(), without=self._without, home=self._home, store=results.store)
-        jobs = [
-            DataJob(
-                shared=shared,
-                needs_model=request.needs_vectors and has_model(request.embedder),
-                work=partial(_make, request, results, reuse=reuse, sample=self._sample),
-            )
-            for request in requests
-        ]
-        return zip(requests, self.log.map([self._named(each) for each in requests], jobs), strict=True)
-
-    def _named(self, request: RunRequest) -> Named:
-        parts = (request.chunker or "no chunker", *request.combination().values())
-        if self._sample is not None or not stands_alone(request, self._without):
-            return Named(parts)
-        return Named(parts, eval_line(request, out=self._out, home=self._home))
-
-
-def _make(
-    request: RunRequest,
-    results: Results,
-    materials: Materials,
-    notify: Callable[[str], None],
-    *,
-    reuse: bool,
-    sample: int | None,
-) -> str:
-    """The id of the run of a checked request, made or found."""
-    return make_run(request, materials, results, reuse=reuse, notify=notify, sample=sample).run_id
-
-
 def check_countable(embedder: str) -> None:
     """A UsageError where the cost of an embedder is limited: each worker would count its own."""
     if "cost_limit" in Spec.parse(embedder).params:
@@ -220,8 +314,3 @@ def check_countable(embedder: str) -> None:
             f"embedder {embedder}: cost_limit is counted in one process, and jobs are done in several; leave out "
             "--executor, or cost_limit"
         )
-
-
-def stands_alone(request: RunRequest, without: frozenset[str]) -> bool:
-    """Whether an `eval` of the request alone is over the tasks that it is over among others."""
-    return request.limit is None or left_out([request]) == without

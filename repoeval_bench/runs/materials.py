@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.runs.planning import Corpora
 
 
 class Materials:
     """The data of requests, without some repositories, and what runs over it share.
 
-    `corpora` keeps what was chunked. Data is fetched when it is first asked for. `placed` says where encoders compute,
+    Data is fetched when it is first asked for. `placed` says where encoders compute,
     see `make_embedder`. Vectors that are missing are taken from the `store`, and new ones put there by `share`.
     """
 
@@ -36,16 +35,19 @@ class Materials:
         notify: Callable[[str], None] = silent,
         placed: Callable[[TextEncoder], TextEncoder] | None = None,
         store: ObjectStore | None = None,
+        benchmark: Benchmark | None = None,
     ) -> None:
         self._data, self._without, self._notify, self._placed = data, without, notify, placed
         self.home = home
         self._shared = shared_vectors(store, home, notify)
-        self.corpora: Corpora = {}
+        self._benchmark = benchmark
         self._embedders: dict[str, CachedEmbedder] = {}
 
     @cached_property
     def benchmark(self) -> Benchmark:
-        """The tasks and files."""
+        """Return the tasks and files."""
+        if self._benchmark is not None:
+            return self._benchmark
         asked = {name: getattr(self._data, name) for name in DataRequest.model_fields}
         return load_benchmark(**asked, without=self._without, home=self.home, notify=self._notify)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import chain
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import ChunkError, DatasetError, anew
+from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.assembly import published_subset
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
@@ -23,7 +21,7 @@ from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked, merge_identical
-from repoeval_bench.runs.executors import IN_PROCESS, LARGE, Executor
+from repoeval_bench.runs.executors import LARGE
 from repoeval_bench.runs.inspection import pack_sources
 from repoeval_bench.runs.judgements import count_lines
 
@@ -31,15 +29,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Query
     from repoeval_bench.core.parts import Chunker, Role
     from repoeval_bench.core.run import Fact
-    from repoeval_bench.core.source import SourceFile
-
-    Corpora = dict[tuple[str, bool, frozenset[SourceFile]], Corpus]
-    """(chunker's spec, whether errors are skipped, files) -> what it made of them."""
-
-Made = TypeVar("Made")
-
-KEPT = 200_000_000
-"""Characters of chunks that are kept for further protocols; where there are more, files are chunked again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +59,19 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """The files of a run, cut: what the chunker gave (`plain`), what is ranked, what is judged, and the seconds.
+
+    `plain` does not depend on the protocol; see `Plan` for the others.
+    """
+
+    plain: Corpus
+    corpus: Corpus
+    documents: Corpus
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
     """The tasks that a protocol selects, their files, the queries made of them, and what is known of each task.
 
@@ -89,16 +91,6 @@ class Inputs:
     sources: bytes
 
 
-def make_inputs(asked: Sequence[tuple[Benchmark, Protocol]], executor: Executor = IN_PROCESS) -> list[Inputs]:
-    """What is the same for all chunkers, for each (tasks that `select` gave, protocol)."""
-    queries = [make_queries(selected.tasks, protocol.query) for selected, protocol in asked]
-    jobs = [partial(_known, *each, of_each) for each, of_each in zip(asked, queries, strict=True)]
-    return [
-        Inputs(benchmark=selected, protocol=protocol, queries=of_each, **known)
-        for (selected, protocol), of_each, known in zip(asked, queries, executor.map(jobs), strict=True)
-    ]
-
-
 def plan(
     benchmark: Benchmark,
     chunker: Chunker,
@@ -112,152 +104,71 @@ def plan(
     `baseline` makes the documents where the protocol judges every chunker on one chunker's chunks.
     """
     selected = select(benchmark, protocol)
-    queries = make_queries(selected.tasks, protocol.query)
-    chunked = _chunk(selected, protocol, (chunker, baseline), skip_errors=skip_errors)
-    return _plan(selected, protocol, queries, chunker, chunked)
+    cut = cut_files(selected, protocol, (chunker, baseline), skip_errors=skip_errors)
+    return plan_of(selected, protocol, make_queries(selected.tasks, protocol.query), chunker.spec, cut)
 
 
-def plan_all(
-    benchmark: Benchmark,
-    parts: Sequence[tuple[Chunker, Chunker | None]],
-    protocol: Protocol,
-    *,
-    skip_errors: bool = False,
-    executor: Executor = IN_PROCESS,
-    corpora: Corpora | None = None,
-) -> tuple[Inputs, list[Plan]]:
-    """What is the same for all of them, and the plan of every (chunker, baseline), as `plan` makes it.
-
-    A chunker that fails is a ChunkError. See `plan_each`.
-    """
-    inputs, planned = plan_each(benchmark, parts, protocol, skip_errors=skip_errors, executor=executor, corpora=corpora)
-    for each in planned:
-        if isinstance(each, ChunkError):
-            raise anew(each)
-    return inputs, [each for each in planned if isinstance(each, Plan)]
-
-
-def plan_each(
-    benchmark: Benchmark,
-    parts: Sequence[tuple[Chunker, Chunker | None]],
-    protocol: Protocol,
-    *,
-    skip_errors: bool,
-    executor: Executor,
-    corpora: Corpora | None,
-) -> tuple[Inputs, list[Plan | ChunkError]]:
-    """What is the same for all of them, and for every (chunker, baseline) its plan, or why its chunker failed.
-
-    Chunkers work at once where the executor has several processes. What a chunker made of the same files before is
-    taken from `corpora`, and added to it.
-    """
-    selected = select(benchmark, protocol)
-    queries = make_queries(selected.tasks, protocol.query)
-    # A protocol may blank lines in the files: what was chunked before counts for these very texts only.
-    files = frozenset(chain.from_iterable(selected.files.values()))
-    keys = [(cutter.spec, skip_errors, files) for cutter, _ in parts]
-    made = corpora or {}
-    jobs: list[Callable[[], Any]] = [
-        *(
-            partial(tried, partial(_chunk, selected, protocol, each, skip_errors=skip_errors, made=made.get(key)))
-            for each, key in zip(parts, keys, strict=True)
-        ),
-        partial(_known, selected, protocol, queries),
-    ]
-    *chunked, known = executor.map(jobs)
-    room = KEPT // max(1, sum(len(file.text) for file in files))
-    if corpora is not None and protocol.documents == "chunks" and len({*corpora, *keys}) <= room:
-        found = zip(keys, chunked, strict=True)
-        corpora |= {key: replace(each[0], own={}) for key, each in found if not isinstance(each, ChunkError)}
-    inputs = Inputs(benchmark=selected, protocol=protocol, queries=queries, **known)
-    return inputs, [
-        each if isinstance(each, ChunkError) else _plan(selected, protocol, queries, cutter, each)
-        for (cutter, _), each in zip(parts, chunked, strict=True)
-    ]
-
-
-def tried(chunk: Callable[[], Made]) -> Made | ChunkError:
-    """What a chunker makes, or why it failed: that ends its own run alone."""
-    try:
-        return chunk()
-    except ChunkError as error:
-        return anew(error)
-
-
-def plan_one(
-    inputs: Inputs,
-    parts: tuple[Chunker, Chunker | None],
-    *,
-    skip_errors: bool = False,
-    made: Corpus | None = None,
-) -> Plan:
-    """The plan of one (chunker, baseline); `made` is what the chunker made of these files before."""
-    selected, protocol = inputs.benchmark, inputs.protocol
-    chunked = _chunk(selected, protocol, parts, skip_errors=skip_errors, made=made)
-    return _plan(selected, protocol, inputs.queries, parts[0], chunked)
-
-
-def _plan(
-    selected: Benchmark,
-    protocol: Protocol,
-    queries: tuple[Query, ...],
-    chunker: Chunker,
-    chunked: tuple[Corpus, Corpus, float],
-) -> Plan:
-    corpus, documents, seconds = chunked
+def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...], chunker: str, cut: Cut) -> Plan:
+    """Return the plan over files that are cut."""
     return Plan(
         benchmark=selected,
         protocol=protocol,
-        chunker=chunker.spec,
-        corpus=corpus,
-        documents=documents,
+        chunker=chunker,
+        corpus=cut.corpus,
+        documents=cut.documents,
         queries=queries,
-        seconds={"chunk": seconds},
+        seconds={"chunk": cut.seconds},
     )
 
 
-def _known(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...]) -> dict[str, Any]:
-    """The fields of `Inputs` that take time."""
+def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
+    """Return what is the same for all chunkers, of tasks that `select` gave."""
+    queries = make_queries(selected.tasks, protocol.query)
     facts = task_facts(selected)
     if protocol.of_definitions:
         for task in selected.tasks:
             facts[task.task_id] |= uses_facts(task)
     gold = {task.task_id: gold_of(task, protocol) for task in selected.tasks}
-    return {
-        "facts": facts,
-        "lines": Lines.of(count_lines(selected)),
-        "gold_in_query": gold_in_query(queries, selected.by_name, gold),
-        "sources": pack_sources(selected),
-    }
+    return Inputs(
+        benchmark=selected,
+        protocol=protocol,
+        queries=queries,
+        facts=facts,
+        lines=Lines.of(count_lines(selected)),
+        gold_in_query=gold_in_query(queries, selected.by_name, gold),
+        sources=pack_sources(selected),
+    )
 
 
-def _chunk(
+def cut_files(
     selected: Benchmark,
     protocol: Protocol,
     cutters: tuple[Chunker, Chunker | None],
     *,
-    skip_errors: bool,
-    made: Corpus | None = None,
-) -> tuple[Corpus, Corpus, float]:
-    """(what the chunker makes, the documents, seconds); `made` is what it made of these files before."""
+    skip_errors: bool = False,
+    corpus: Corpus | None = None,
+) -> Cut:
+    """Cut the files of tasks that `select` gave; `corpus` is what the chunker made of the same files before.
+
+    `cutters` make the chunks and, where the protocol judges all chunkers on one chunker's chunks, the documents.
+    """
     started = perf_counter()
     chunker, baseline = cutters
 
-    def chunk(cutter: Chunker, made: Corpus | None = None) -> Corpus:
-        corpus = made or build_corpus(selected.files, cutter, skip_errors=skip_errors)
-        if protocol.documents == "windows":
-            corpus = merge_identical(corpus)
+    def chunk(cutter: Chunker, plain: Corpus | None = None) -> tuple[Corpus, Corpus]:
+        plain = plain or build_corpus(selected.files, cutter, skip_errors=skip_errors)
+        chunks = merge_identical(plain) if protocol.documents == "windows" else plain
         if protocol.blanks:
-            corpus = chunk_blanked(corpus, selected.tasks, selected.files, cutter)
-        return corpus
+            chunks = chunk_blanked(chunks, selected.tasks, selected.files, cutter)
+        return plain, chunks
 
-    corpus = chunk(chunker, made)
-    documents = chunk(baseline) if baseline and protocol.documents == "baseline" else corpus
-    return corpus, documents, perf_counter() - started
+    plain, chunks = chunk(chunker, corpus)
+    documents = chunk(baseline)[1] if baseline and protocol.documents == "baseline" else chunks
+    return Cut(plain=plain, corpus=chunks, documents=documents, seconds=perf_counter() - started)
 
 
-def asked_of(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchmark:
-    """Of more tasks than `sample` so many, spread over the files; of questions that somebody wrote, all."""
+def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchmark:
+    """Return at most `sample` of the tasks, spread over the files; of questions that somebody wrote, all."""
     return selected if sample is None or protocol.tasks == "questions" else part_of(selected, sample)
 
 
@@ -281,5 +192,5 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
 
 def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:
-    """Whether further processes are worth their start."""
+    """Tell whether further processes are worth their start."""
     return n_chunkers * sum(len(file.text) for files in benchmark.files.values() for file in files) >= LARGE

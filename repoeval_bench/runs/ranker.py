@@ -18,7 +18,7 @@ from repoeval_bench.retrieval.ranking import DIGITS
 from repoeval_bench.runs.config import NO_EMBEDDER, PACK, make_config
 from repoeval_bench.runs.parts import choose_measures, choose_retriever, make_embedder, make_retriever
 from repoeval_bench.runs.problems import check_pack
-from repoeval_bench.runs.stages import embed
+from repoeval_bench.runs.stages import embed, texts_of
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -83,7 +83,8 @@ def make_ranker(
     if measured or (retriever.vectors and not reason):
         try:
             embedder = make_embedder(stored.embedder, home=home, notify=notify)
-            (planned,) = embed([planned], embedder, ranked=retriever.vectors and not reason, measured=measured)
+            texts = texts_of([planned], ranked=retriever.vectors and not reason, measured=measured)
+            (planned,) = embed([planned], embedder, texts)
         except BenchError as error:
             if measured:
                 raise

@@ -24,7 +24,7 @@ from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.scope import pooled, visible
 from repoeval_bench.runs import store
 from repoeval_bench.runs.parts import PACKS, make_parts, silent
-from repoeval_bench.runs.planning import Plan, plan_all, select
+from repoeval_bench.runs.planning import Plan, cut_files, make_inputs, plan_of, select
 from repoeval_bench.runs.ranker import HARMLESS, check_names, config_of, has_model, make_ranker, tolerance_of
 from repoeval_bench.runs.stages import execute
 from repoeval_bench.runs.view import RunView
@@ -182,8 +182,10 @@ def replay(
     stored = stored_config(run)
     protocol = Protocol.parse(stored.protocol.name)
     check_names(stored, protocol)
-    cutter = make_parts(protocol, None if protocol.documents == "windows" else stored.chunker)
-    inputs, (planned,) = plan_all(benchmark, [cutter], protocol, skip_errors=stored.skip_errors)
+    cutters = make_parts(protocol, None if protocol.documents == "windows" else stored.chunker)
+    inputs = make_inputs(select(benchmark, protocol), protocol)
+    cut = cut_files(inputs.benchmark, protocol, cutters, skip_errors=stored.skip_errors)
+    planned = plan_of(inputs.benchmark, protocol, inputs.queries, cutters[0].spec, cut)
     ranker = make_ranker(stored, planned, allowed, home=home, notify=notify)
     config = config_of(stored, ranker)
     # Whether most queries have gold was decided when it ran.

@@ -28,15 +28,13 @@ if TYPE_CHECKING:
 
 
 def embed(
-    plans: Sequence[Plan], embedder: Embedder, *, ranked: bool = True, measured: bool = False, few_gold: bool = True
+    plans: Sequence[Plan], embedder: Embedder, texts: Mapping[Role, Sequence[str]], *, few_gold: bool = True
 ) -> list[Plan]:
-    """Embed every distinct text of all plans in one pass; the plans, with what that took.
+    """Embed every distinct text of all plans in one pass, as `texts_of` gives them; the plans, with what that took.
 
-    `ranked`: a retriever compares queries with chunks by vectors. `measured`: a measure compares what is judged. What
-    `check_gold` refuses, with the same `few_gold`, is refused before the first text is embedded.
+    What `check_gold` refuses, with the same `few_gold`, is refused before the first text is embedded.
     """
     started = perf_counter()
-    texts = texts_of(plans, ranked=ranked, measured=measured)
     if any(embedder.pending(texts).values()):
         for planned in plans:
             judged = judge_corpus(planned.benchmark, planned.documents, planned.protocol, ())
@@ -47,7 +45,7 @@ def embed(
 
 
 def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = False) -> dict[Role, list[str]]:
-    """Role -> the texts of that role that `embed` has to have vectors of, with repeats."""
+    """Role -> the texts of that role that need vectors, with repeats."""
     texts: dict[Role, list[str]] = {"query": [], "document": []}
     for planned in plans:
         if ranked:
@@ -84,8 +82,8 @@ def execute(
 ) -> Outcome:
     """Judge, retrieve and score what was planned. `embedder` is None where nothing needs vectors.
 
-    Nothing is retrieved where a `ranking` of the documents by this retriever is given. `inputs` is what `plan_all` made
-    for all plans. `few_gold`: see `check_gold`.
+    Nothing is retrieved where a `ranking` of the documents by this retriever is given. `inputs` are the same for all
+    chunkers. `few_gold`: see `check_gold`.
     """
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)

@@ -10,7 +10,7 @@ from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
-from repoeval_bench.runs.experiment import evaluate, evaluate_all, plan_run
+from repoeval_bench.runs.runner import evaluate, evaluate_all, plan_run
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
 

@@ -12,10 +12,10 @@ from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.shared_cache import SharedVectorCache
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.executors import IN_PROCESS
-from repoeval_bench.runs.job import kept_materials
-from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.jobs import JobLog, kept_materials
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import Results
+from repoeval_bench.runs.runner import Runner
 from support.encoders import CountingEncoder
 from support.folders import content
 from support.minirepo import build_mirror
@@ -125,7 +125,7 @@ def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
     for name, store in (("a", url), ("b", url), ("alone", None)):
         kept_materials.cache_clear()
         out = Results.cache(tmp_path / name, store).out if store else tmp_path / name
-        jobs = RunJobs(asked, JobLog(IN_PROCESS), out=out, home=tmp_path / f"home-{name}")
+        jobs = Runner(asked, log=JobLog(IN_PROCESS), out=out, home=tmp_path / f"home-{name}")
         runs = [run for setting in jobs.settings for run in jobs.run(setting, reuse=False)]
         jobs.check()
         encoded[name] = sum(run.timings.step("embed").encoded for run in runs)

@@ -9,7 +9,7 @@ import yaml
 from repoeval_bench import load_benchmark
 from repoeval_bench.core.source import encode_id
 from repoeval_bench.runs.beir import export_beir
-from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence
 from support.runs import read_text
 

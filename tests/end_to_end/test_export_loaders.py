@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 
 from repoeval_bench.runs.beir import export_beir
-from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.runner import evaluate
 
 WHY = "mteb and beir are not installed: .ci/run installs them beside the environment"
 

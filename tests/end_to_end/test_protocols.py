@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.precision import choose_precision
-from repoeval_bench.runs.experiment import plan_run
+from repoeval_bench.runs.runner import plan_run
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
 from support.command import bench, one_sentence
 from support.runs import read_text

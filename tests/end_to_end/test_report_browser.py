@@ -6,8 +6,8 @@ import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.html.report import report_page
-from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.parts import make_embedder
+from repoeval_bench.runs.runner import evaluate
 from support import minirepo
 from support.browser import OVERFLOWING, axe, chromium, console, requested, unfold, visit
 

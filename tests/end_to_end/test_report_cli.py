@@ -10,9 +10,9 @@ import shutil
 import pytest
 
 from repoeval_bench.report.html.artefacts import COUNTS
-from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.records import RETRIEVED, SCHEMA
+from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence
 from support.runs import edit, write_run, write_text
 

@@ -4,7 +4,7 @@ import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.report.html.report import report_page
-from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.runner import evaluate
 from support.browser import OVERFLOWING, chromium, console, unfold, visit
 
 pytestmark = [pytest.mark.full_data, pytest.mark.slow]

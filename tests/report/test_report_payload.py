@@ -8,7 +8,7 @@ import pytest
 
 from repoeval_bench.report.html.payload import TOP, pack, payload
 from repoeval_bench.report.html.runs import bm25_beside, page_runs
-from repoeval_bench.runs.experiment import evaluate
+from repoeval_bench.runs.runner import evaluate
 
 AST = "ast:max_nws=400"
 

@@ -13,8 +13,8 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics.context import as_read
 from repoeval_bench.plugins.completion.fragments import fragments_of
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.runs.experiment import evaluate, plan_run
 from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.runner import evaluate, plan_run
 from support.command import bench
 
 MEASURES = ("ndcg@10", "line_recall@500", "line_recall@12000", "line_rprec")

@@ -13,9 +13,10 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.plugins.cluster.merge import merge_all
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.jobs import JobLog
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import Results, run_states
+from repoeval_bench.runs.runner import Runner
 from support.folders import content
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "window:lines=8,step=4")
@@ -48,7 +49,7 @@ def jobs_of(places, out, store=None, executor=IN_PROCESS, home=None, **asked):
         RunRequest(chunker=chunker, source=places["source"], **{"retriever": "bm25", **asked}) for chunker in CHUNKERS
     ]
     out = Results.cache(out, store).out if store else out
-    return RunJobs(requests, JobLog(executor), out=out, home=home or places["home"])
+    return Runner(requests, log=JobLog(executor), out=out, home=home or places["home"])
 
 
 def runs_of(jobs):

@@ -11,8 +11,8 @@ from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit
-from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
+from repoeval_bench.runs.runner import evaluate
 from repoeval_bench.runs.view import RunView
 
 

@@ -11,11 +11,10 @@ import pytest
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.runs.execution import choose_executor
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.experiment import Experiment
-from repoeval_bench.runs.job import Code, failed
-from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.jobs import Code, JobLog, failed
 from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest
+from repoeval_bench.runs.runner import Runner
 from support.command import bench
 from support.folders import content
 from support.killer import KILLS, Killer, children
@@ -34,7 +33,7 @@ def requests(places, chunkers=CHUNKERS, **given):
 
 def made(places, asked, out, executor=IN_PROCESS, **options):
     """(the jobs, the runs of each setting in turn)."""
-    jobs = RunJobs(asked, JobLog(executor), out=out, home=places["home"], **options)
+    jobs = Runner(asked, log=JobLog(executor), out=out, home=places["home"], **options)
     return jobs, [jobs.run(setting) for setting in jobs.settings]
 
 
@@ -45,7 +44,7 @@ def test_jobs_of_a_pool_write_what_one_process_writes(places, tmp_path, embedder
     with ProcessPool(2) as pool:
         jobs, shared = made(places, asked, tmp_path / "jobs", pool)
     jobs.check()
-    experiment = Experiment(asked, out=tmp_path / "alone", home=places["home"])
+    experiment = Runner(asked, out=tmp_path / "alone", home=places["home"])
     alone = [experiment.run(setting) for setting in experiment.settings]
     assert [[run.run_id for run in runs] for runs in shared] == [[run.run_id for run in runs] for runs in alone]
     assert content(tmp_path / "jobs") == content(tmp_path / "alone")
@@ -155,7 +154,7 @@ def test_code_that_is_changed_below_a_command_ends_its_jobs():
 def test_a_commit_while_workers_run_changes_nothing(places, tmp_path, monkeypatch):
     """They state the commit at which the command began, so that it finds their runs again."""
     state = CodeState(commit="c" * 40, dirty=False)
-    for module in ("job", "view"):
+    for module in ("jobs", "view"):
         monkeypatch.setattr(f"repoeval_bench.runs.{module}.code_state", lambda: state)
     with ProcessPool(2) as pool:
         jobs, found = made(places, requests(places), tmp_path, pool)
@@ -180,5 +179,5 @@ def test_mistakes_in_requests_are_told_before_the_first_job(places, tmp_path):
     """All at once, as an experiment does it."""
     asked = requests(places, ("asst", "fixed:max_nws=0"))
     with pytest.raises(UsageError, match=r"(?s)asst.*max_nws"):
-        RunJobs(asked, JobLog(IN_PROCESS), out=tmp_path)
+        Runner(asked, log=JobLog(IN_PROCESS), out=tmp_path)
     assert list(tmp_path.iterdir()) == []

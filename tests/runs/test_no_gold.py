@@ -8,7 +8,7 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.report.scores import footnotes
-from repoeval_bench.runs.experiment import evaluate, evaluate_all
+from repoeval_bench.runs.runner import evaluate, evaluate_all
 from support.encoders import CountingEncoder
 from support.runs import edit
 

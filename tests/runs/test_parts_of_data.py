@@ -13,9 +13,9 @@ from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.html.report import report_page
-from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import MANIFEST, METRICS
+from repoeval_bench.runs.runner import evaluate
 from repoeval_bench.runs.view import RunView
 from support.command import bench
 

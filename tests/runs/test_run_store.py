@@ -16,9 +16,10 @@ from repoeval_bench.embedding.blocks import block_names
 from repoeval_bench.plugins.cluster.merge import merge_all
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.jobs import JobLog
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import Results, fetch_run, put_run, run_states
+from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
 from support.folders import content
@@ -43,7 +44,7 @@ def make(places, out, store=None, executor=IN_PROCESS):
         for chunker in CHUNKERS
     ]
     out = Results.cache(out, store).out if store else out
-    jobs = RunJobs(asked, JobLog(executor), out=out, home=places["home"])
+    jobs = Runner(asked, log=JobLog(executor), out=out, home=places["home"])
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs

@@ -28,7 +28,7 @@ from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.shared_cache import SharedVectorCache
 from repoeval_bench.embedding.text_encoder import TextEncoder, Unchecked
-from repoeval_bench.runs.job import Finished, Job, Made, failed
+from repoeval_bench.runs.jobs import Finished, Job, Made, failed
 from repoeval_bench.runs.parts import make_embedder, vectors_folder
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.embedding.choice import choose_embedder
-from repoeval_bench.runs.experiment import evaluate, plan_run
 from repoeval_bench.runs.parts import make_embedder, silent
 from repoeval_bench.runs.request import RunRequest, shell_line
-from repoeval_bench.runs.stages import embed
+from repoeval_bench.runs.runner import evaluate, plan_run
+from repoeval_bench.runs.stages import embed, texts_of
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.planning import Plan
@@ -243,7 +243,7 @@ def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Pat
         if planned is not None and key not in planned:
             planned[key] = plan_run(benchmark, request.chunker, protocol=request.protocol)
     for embedder, each in plans.items():
-        embed([*each.values()], make_embedder(embedder, home=home))
+        embed([*each.values()], make_embedder(embedder, home=home), texts_of([*each.values()]))
 
 
 def _measured(run: RunView, row: Row, command: str, why_not: str) -> Row:

@@ -25,7 +25,6 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.experiment import fitting
 from repoeval_bench.runs.grid import Grid, make_grid
 from repoeval_bench.runs.grid_problems import check_grid
 from repoeval_bench.runs.parts import (
@@ -39,6 +38,7 @@ from repoeval_bench.runs.parts import (
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, GridRequest
 from repoeval_bench.runs.run_store import Results
+from repoeval_bench.runs.runner import suited
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.grid_store import Cell, Scores
@@ -219,7 +219,7 @@ def sensitivity(
     def score(missing: Mapping[str, Chunker]) -> Iterator[Made]:
         if elsewhere is not None:
             return elsewhere(request, list(missing))
-        return grid.score_all([*missing.values()], fitting(executor, benchmark, missing.values(), grid.parts))
+        return grid.score_all([*missing.values()], suited(executor, benchmark, missing.values(), [grid.parts]))
 
     scored, failed = _score(grid, every, notify, score)
     for spec, error in failed.items():

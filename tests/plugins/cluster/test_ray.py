@@ -15,10 +15,10 @@ import pytest
 
 from repoeval_bench.core.errors import BenchError, ResultError
 from repoeval_bench.plugins.cluster.ray_executor import RayCluster
-from repoeval_bench.runs.experiment import Experiment
-from repoeval_bench.runs.jobs import JobLog, RunJobs
+from repoeval_bench.runs.jobs import JobLog
 from repoeval_bench.runs.provenance import code_state
 from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.runner import Runner
 from support.folders import content
 from support.killer import KILLS, Killer, children, wait_until
 
@@ -68,7 +68,7 @@ def alone(places, tmp_path_factory):
     """What one process writes."""
     out = tmp_path_factory.mktemp("alone")
     made = requests(places)
-    experiment = Experiment(made, out=out, home=places["home"])
+    experiment = Runner(made, out=out, home=places["home"])
     for setting in experiment.settings:
         experiment.run(setting)
     assert len(list(out.iterdir())) == len(made) == 60
@@ -92,7 +92,7 @@ def make(asked, address, out, home):
 
 def made_on(chosen, asked, out, home):
     """The same on a cluster that is open."""
-    jobs = RunJobs(asked, JobLog(chosen), out=out, home=home)
+    jobs = Runner(asked, log=JobLog(chosen), out=out, home=home)
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs
@@ -188,7 +188,7 @@ def test_what_is_killed_loses_unfinished_jobs_only(drive, cluster, places, half,
 def test_the_model_is_in_an_actor_that_may_be_killed(cluster, places, tmp_path):
     """The real model, its vectors not cached: killed ten times while it loads and while it embeds, and begun again."""
     asked = requests(places, ("minilm",))[:1]
-    experiment = Experiment(asked, out=tmp_path / "alone", home=tmp_path / "home")
+    experiment = Runner(asked, out=tmp_path / "alone", home=tmp_path / "home")
     for setting in experiment.settings:
         experiment.run(setting)
     rng, begun = random.Random(5), []
@@ -223,7 +223,7 @@ def test_an_error_ends_its_run_alone(cluster, places, tmp_path):
         for chunker in ("exec:false", "fixed:max_nws=400")
     ]
     with RayCluster(cluster.address) as chosen:
-        jobs = RunJobs(asked, JobLog(chosen), out=tmp_path, home=places["home"])
+        jobs = Runner(asked, log=JobLog(chosen), out=tmp_path, home=places["home"])
         runs = jobs.run(jobs.settings[0])
     assert [run is None for run in runs] == [True, False]
     with pytest.raises(ResultError, match=r"(?s)1 of 2 runs failed.*try it again: repoeval-bench eval"):

@@ -12,9 +12,9 @@ from repoeval_bench import find_run, load_benchmark, plan_run
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.logs.import_formats import Stated, gold_rows
 from repoeval_bench.plugins.logs.import_log import import_run
-from repoeval_bench.runs.experiment import evaluate
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.records import QRELS, RETRIEVED, RUN
+from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence
 from support.runs import read_text
 

@@ -20,7 +20,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.runs.execution import log_on
+from repoeval_bench.runs.execution import job_log
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.grid_jobs import GridJobs
 from repoeval_bench.runs.grid_problems import answerable_protocols, check_grid, scoring_protocols
@@ -76,7 +76,7 @@ def sensitivity_command(
         say(left_out_line(spec, str(error)))
 
     with (
-        log_on(execution, out=out, home=home, notify=say, unit="chunkers", told=page_of(execution)) as log,
+        job_log(execution, out=out, home=home, notify=say, unit="chunkers", write_page=page_of(execution)) as log,
         ProcessPool() as pool,
     ):
         options: dict[str, Any] = {"out": out, "home": home, "notify": say, "executor": pool}

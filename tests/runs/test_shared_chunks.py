@@ -6,10 +6,8 @@ import pytest
 
 from repoeval_bench.runs import planning, store
 from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.experiment import evaluate_all
-from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.settings import Setting, evaluate_settings
+from repoeval_bench.runs.runner import Runner, evaluate_all
 from repoeval_bench.runs.view import RunView
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=300")
@@ -19,8 +17,14 @@ FILES = ("run.trec.gz", "qrels.trec", "metrics.json", "per_query.jsonl", "chunks
 
 @pytest.fixture(scope="module")
 def settings(benchmark):
-    requests = [RunRequest(protocol=name, retriever="bm25", few_gold=True) for name in NAMES]
-    return benchmark, [Setting(each, select(benchmark, each.resolved_protocol())) for each in requests]
+    return benchmark, [RunRequest(protocol=name, retriever="bm25", few_gold=True) for name in NAMES]
+
+
+def made(benchmark, settings, chunkers, out, **options):
+    """For each setting the runs of the chunkers."""
+    requests = [each.model_copy(update={"chunker": spec}) for each in settings for spec in chunkers]
+    runner = Runner(requests, benchmark=benchmark, out=out, **options)
+    return [runner.run(setting) for setting in runner.settings]
 
 
 def content(runs):
@@ -31,19 +35,19 @@ def content(runs):
 def test_runs_are_those_of_each_setting_alone(settings, tmp_path, monkeypatch, workers):
     """To the byte, whoever makes them: chunks that were cut for one setting are those of the next."""
     benchmark, asked = settings
-    monkeypatch.setattr("repoeval_bench.runs.experiment.is_large", lambda *_: True)
+    monkeypatch.setattr("repoeval_bench.runs.runner.is_large", lambda *_: True)
     with ProcessPool(workers) as pool:
-        made = list(evaluate_settings(asked, CHUNKERS, out=tmp_path / "together", executor=pool))
-    for position, name in enumerate(NAMES):
+        together = made(benchmark, asked, CHUNKERS, tmp_path / "together", executor=pool)
+    for name, runs in zip(NAMES, together, strict=True):
         alone = evaluate_all(
             benchmark, CHUNKERS, protocol=name, retriever="bm25", few_gold=True, out=tmp_path / "alone"
         )
-        assert content(runs[position] for runs in made) == content(alone)
+        assert content(runs) == content(alone)
 
 
 def test_a_file_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):
     """Only what a protocol blanks is cut again."""
-    _, asked = settings
+    benchmark, asked = settings
     cut = []
     build = planning.build_corpus
 
@@ -52,15 +56,15 @@ def test_a_file_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):
         return build(files, chunker, **options)
 
     monkeypatch.setattr(planning, "build_corpus", counted)
-    list(evaluate_settings(asked, CHUNKERS[1:], out=tmp_path))
+    made(benchmark, asked, CHUNKERS[1:], tmp_path)
     assert sum(spec.startswith("ast") for spec in cut) == 1
 
 
 def test_an_interrupted_evaluation_makes_what_is_missing(settings, tmp_path, monkeypatch):
     """Runs that are there are taken as they are, whichever chunker and setting they are of."""
-    _, asked = settings
-    first = list(evaluate_settings(asked, CHUNKERS[:1], out=tmp_path))
-    shutil.rmtree(first[0][1].folder)
+    benchmark, asked = settings
+    first = made(benchmark, asked, CHUNKERS[:1], tmp_path)
+    shutil.rmtree(first[1][0].folder)
     # Runs are taken from this very code only; a checkout that was changed has none.
     monkeypatch.setattr(
         "repoeval_bench.runs.run_store.current_run", lambda folder: RunView(folder) if folder.is_dir() else None
@@ -73,8 +77,8 @@ def test_an_interrupted_evaluation_makes_what_is_missing(settings, tmp_path, mon
         return save(outcome, *args, **options)
 
     monkeypatch.setattr(store, "save", counted)
-    runs = list(evaluate_settings(asked, CHUNKERS, out=tmp_path))
-    assert [run.run_id for run in runs[0]] == [run.run_id for run in first[0]]
+    runs = made(benchmark, asked, CHUNKERS, tmp_path)
+    assert [of_setting[0].run_id for of_setting in runs] == [of_setting[0].run_id for of_setting in first]
     (lost, *others) = stored
-    assert lost == (runs[0][1].metrics.chunker, NAMES[1])
-    assert others == [(runs[1][0].metrics.chunker, name) for name in NAMES]
+    assert lost == (runs[1][0].metrics.chunker, NAMES[1])
+    assert others == [(runs[0][1].metrics.chunker, name) for name in NAMES]

@@ -3,8 +3,8 @@
 import pytest
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.runs.experiment import Experiment, evaluate, evaluate_all
 from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.runner import Runner, evaluate, evaluate_all
 
 FIXED = "fixed:max_nws=400"
 
@@ -12,7 +12,7 @@ FIXED = "fixed:max_nws=400"
 def notes(places, **given):
     said = []
     request = RunRequest(chunker=FIXED, source=places["source"], **given)
-    Experiment([request], out=places["home"] / "results", home=places["home"], notify=said.append)
+    Runner([request], out=places["home"] / "results", home=places["home"], notify=said.append)
     return [line for line in said if "not read" in line]
 
 
@@ -50,7 +50,7 @@ def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_pa
         )
         for protocol in ("context", "body", "docstring")
     ]
-    experiment = Experiment(asked, out=tmp_path, home=places["home"], notify=said.append)
+    experiment = Runner(asked, out=tmp_path, home=places["home"], notify=said.append)
     first, second, _ = [experiment.run(setting)[0].metrics for setting in experiment.settings]
     assert first.chunker == second.chunker
     assert len([line for line in said if "chunks average" in line]) == 2

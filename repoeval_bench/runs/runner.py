@@ -1,0 +1,615 @@
+"""The runner: requests go in, run folders come out.
+
+It chunks side by side, embeds what is missing in one pass, and makes and stores the runs. Requests over the same files
+share what a chunker made of them. An executor decides where a job runs and nothing else: the bytes are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain, tee
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.chunkers.registry import BUILT_IN
+from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, all_mistakes, anew
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.words import count
+from repoeval_bench.embedding.choice import has_model
+from repoeval_bench.metrics import inputs_of
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs import store
+from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
+from repoeval_bench.runs.executors import IN_PROCESS, Executor
+from repoeval_bench.runs.jobs import DataJob, Finished, JobLog, NamedJob, Shared, check_countable
+from repoeval_bench.runs.materials import Materials, left_out, tell_unread
+from repoeval_bench.runs.parts import (
+    RESULTS,
+    Parts,
+    choose_measures,
+    left_out_for_language,
+    left_out_line,
+    make_chunkers,
+    make_embedder,
+    make_parts,
+    make_retriever,
+    shared_vectors,
+    shown_place,
+    silent,
+    unsized,
+)
+from repoeval_bench.runs.planning import (
+    Cut,
+    Inputs,
+    Plan,
+    cut_files,
+    draw,
+    is_large,
+    make_inputs,
+    plan,
+    plan_of,
+    select,
+)
+from repoeval_bench.runs.problems import Problems, check_requests, check_setting
+from repoeval_bench.runs.publish import staging
+from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, eval_line
+from repoeval_bench.runs.run_store import Results
+from repoeval_bench.runs.stages import embed, execute, texts_of
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Chunker, Embedder, Role
+    from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.retrieval.corpus import Corpus
+    from repoeval_bench.runs.records import RunConfig
+    from repoeval_bench.runs.view import RunView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A request without its chunker, the tasks that it scores, and its embedder; None where nothing needs vectors."""
+
+    request: RunRequest
+    selected: Benchmark
+    embedder: Embedder | None
+
+    @property
+    def protocol(self) -> Protocol:
+        """Return the protocol with the choices that override it."""
+        return self.request.resolved_protocol()
+
+    @property
+    def files(self) -> tuple[tuple[SourceFile, ...], ...]:
+        """Return what is chunked."""
+        return tuple(self.selected.files.values())
+
+    def is_cut_like(self, other: Setting) -> bool:
+        """Tell whether a chunker gives both the same, so that their runs can be made together."""
+        mine, its = self.request, other.request
+        return (
+            (mine.match_size, mine.header, mine.skip_errors) == (its.match_size, its.header, its.skip_errors)
+            and (self.protocol.documents == "windows") == (other.protocol.documents == "windows")
+            and self.embedder is other.embedder
+            and self.files == other.files
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """A run to be made: what cuts its chunks and, where they are another's, its documents; what ranks them."""
+
+    cutters: tuple[Chunker, Chunker | None]
+    protocol: Protocol
+    config: RunConfig
+    parts: Parts
+    few_gold: bool
+
+    @property
+    def run_id(self) -> str:
+        """Return the name of its folder."""
+        return id_of(self.config)
+
+    def texts(self, planned: Plan) -> dict[Role, list[str]]:
+        """Return the texts whose vectors it needs, by role."""
+        measured = "vectors" in inputs_of(self.config.measures)
+        return texts_of([planned], ranked=self.parts.retrievers[0].vectors, measured=measured)
+
+
+if TYPE_CHECKING:
+    Work = Sequence[tuple[PlannedRun, Inputs]]
+    """The runs of one chunker over the same files."""
+
+
+def make_runs(
+    settings: Sequence[Setting],
+    chunkers: Sequence[Chunker],
+    results: Results,
+    *,
+    reuse: bool,
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+    executor: Executor = IN_PROCESS,
+) -> Iterator[list[RunView | ChunkError]]:
+    """Yield for each chunker its run under each setting, or why the chunker failed there; each is stored when done.
+
+    With `reuse` stored runs that exactly this code made are taken as they are. The settings are cut alike, and have one
+    embedder. Where there is none, a chunker's runs are one job, and its chunks go nowhere; else all chunkers cut first,
+    and what is missing is embedded in one pass. Raises a BenchError in one sentence.
+    """
+    rows = list(zip(*(_planned_runs(each, chunkers, home, notify) for each in settings), strict=True))
+    stored = [[results.find(run.run_id) if reuse else None for run in row] for row in rows]
+    made: Iterator[list[str | ChunkError]] = iter(())
+    if not all(map(all, stored)):
+        store.check_writable(results.out)
+        executor = suited(executor, settings[0].selected, chunkers, [run.parts for run in rows[0]])
+        inputs = list(executor.map([partial(make_inputs, each.selected, each.protocol) for each in settings]))
+        missing = [
+            [(run, known) for run, known, there in zip(row, inputs, found, strict=True) if there is None]
+            for row, found in zip(rows, stored, strict=True)
+        ]
+        jobs = [work for work in missing if work]
+        if embedder := settings[0].embedder:
+            made = _make_in_one_pass(jobs, embedder, results, executor, notify)
+        else:
+            made = executor.map([partial(_make, work, results) for work in jobs])
+    for found in stored:
+        fresh = iter(() if all(found) else next(made))
+        runs = (run or next(fresh) for run in found)
+        yield [results.open(run) if isinstance(run, str) else run for run in runs]
+
+
+def _planned_runs(
+    setting: Setting, chunkers: Sequence[Chunker], home: Path | None, notify: Callable[[str], None]
+) -> list[PlannedRun]:
+    """Return the run of each chunker that a setting asks for."""
+    request, protocol, embedder = setting.request, setting.protocol, setting.embedder
+    retriever = make_retriever(request.retriever, protocol, home=home, notify=notify)
+    found = []
+    for chunker in chunkers:
+        cutters = make_parts(protocol, chunker)
+        config = make_config(
+            protocol,
+            dataset=setting.selected.name,
+            fingerprint=setting.selected.fingerprint,
+            chunker=cutters[0].spec,
+            embedder=embedder.spec if embedder else NO_EMBEDDER,
+            embedder_identity=embedder.identity if embedder else {},
+            retriever=retriever.spec,
+            k=request.k,
+            measures=choose_measures(request.measures, request.k, protocol.gold),
+            skip_errors=request.skip_errors,
+            pack=request.pack,
+            retriever_identity=retriever.scorer.identity if retriever.scorer else {},
+            expand=request.expand,
+        )
+        parts = Parts(embedder, (retriever,), home)
+        found.append(
+            PlannedRun(cutters=cutters, protocol=protocol, config=config, parts=parts, few_gold=request.few_gold)
+        )
+    return found
+
+
+def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], parts: Iterable[Parts]) -> Executor:
+    """Return the executor, or this process where others do not pay.
+
+    Other people's chunkers may have a process or a state of their own.
+    """
+    pays = (
+        is_large(benchmark, len(chunkers))
+        and all(Spec.parse(chunker.spec).name in BUILT_IN for chunker in chunkers)
+        and not any(each.scorer for of_run in parts for each in of_run.retrievers)  # a model has the cores to itself
+    )
+    return executor if pays else IN_PROCESS
+
+
+def _make(work: Work, results: Results) -> list[str | ChunkError]:
+    """Cut, rank, score and store the runs of one chunker; their ids, in the place of each the error of its chunker."""
+    return [_store(*each, cut, results) for each, cut in zip(work, _cut(work), strict=True)]
+
+
+def _cut(work: Work) -> Iterator[Cut | ChunkError]:
+    """Yield what the chunker makes for each of its runs; what it makes of a file it makes once."""
+    plain: Corpus | None = None
+    for run, inputs in work:
+        try:
+            cut = cut_files(
+                inputs.benchmark, run.protocol, run.cutters, skip_errors=run.config.skip_errors, corpus=plain
+            )
+        except ChunkError as error:
+            yield anew(error)
+        else:
+            plain = cut.plain
+            yield cut
+
+
+def _cut_all(work: Work) -> list[Cut | ChunkError]:
+    return list(_cut(work))
+
+
+def _plan(run: PlannedRun, inputs: Inputs, cut: Cut) -> Plan:
+    return plan_of(inputs.benchmark, run.protocol, inputs.queries, run.cutters[0].spec, cut)
+
+
+def _store(run: PlannedRun, inputs: Inputs, cut: Cut | Plan | ChunkError, results: Results) -> str | ChunkError:
+    """Judge, retrieve, score and store what was cut; the run's id. Nobody ever finds half of it."""
+    if isinstance(cut, ChunkError):
+        return cut
+    planned = cut if isinstance(cut, Plan) else _plan(run, inputs, cut)
+    (retriever,) = run.parts.retrievers
+    outcome = execute(planned, run.config, run.parts.embedder, retriever, inputs, few_gold=run.few_gold)
+    with staging(results.out, run.run_id) as beside:
+        folder = store.save(outcome, beside, created=datetime.now(UTC).isoformat(timespec="seconds"))
+        return results.keep(folder).run_id
+
+
+def _store_all(work: Work, plans: Sequence[Plan | ChunkError], results: Results) -> list[str | ChunkError]:
+    return [_store(*each, planned, results) for each, planned in zip(work, plans, strict=True)]
+
+
+def _make_in_one_pass(
+    jobs: Sequence[Work], embedder: Embedder, results: Results, executor: Executor, notify: Callable[[str], None]
+) -> Iterator[list[str | ChunkError]]:
+    """Do the same, with every text that has no vector embedded first, each distinct one once."""
+    cut = executor.map([partial(_cut_all, work) for work in jobs])
+    plans = [
+        [
+            each if isinstance(each, ChunkError) else _plan(*of_run, each)
+            for of_run, each in zip(work, of_work, strict=True)
+        ]
+        for work, of_work in zip(jobs, cut, strict=True)
+    ]
+    runs = [run for work, of_work in zip(jobs, plans, strict=True) for run in zip(work, of_work, strict=True)]
+    planned = [(run, each) for (run, _), each in runs if isinstance(each, Plan)]
+    texts: dict[Role, list[str]] = {"query": [], "document": []}
+    for run, each in planned:
+        for role, needed in run.texts(each).items():
+            texts[role] += needed
+    few_gold = all(run.few_gold for run, _ in planned)
+    embedded = iter(embed([each for _, each in planned], embedder, texts, few_gold=few_gold))
+    plans = [[next(embedded) if isinstance(each, Plan) else each for each in of_work] for of_work in plans]
+    ready = [each for of_work in plans for each in of_work if isinstance(each, Plan)]
+    if ready and ready[0].usage:
+        told = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in ready[0].usage.items())
+        notify(f"{count(ready[0].encoded, 'text')} embedded: {told}, as the server counts them")
+    # A model that has something to do is loaded once and has the cores to itself.
+    executor = IN_PROCESS if any(each.encoded for each in ready) else executor
+    return executor.map([partial(_store_all, *each, results) for each in zip(jobs, plans, strict=True)])
+
+
+class Runner:
+    """Make the runs of requests: the data is fetched, each model located, and each file cut once.
+
+    Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
+    is fetched. With a `log`, each run is a job of its executor, whose worker reads the data itself; else runs are made
+    together, by the processes of `executor`. `benchmark` is data that is loaded already; a worker reads what the
+    requests name. At most `sample` tasks are drawn from those that a protocol scores. `ahead` False makes one setting
+    after the other, and of its runs none before it is asked for. `notify` receives a line about what was taken, what
+    is missing and what changes nothing.
+
+    `left_out` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
+    LanguageError. `failed` is setting -> chunker -> the reason, where something went wrong: that ends its run alone.
+    """
+
+    def __init__(
+        self,
+        requests: Sequence[RunRequest],
+        *,
+        out: Path = RESULTS,
+        home: Path | None = None,
+        notify: Callable[[str], None] = silent,
+        problems: Problems | None = None,
+        executor: Executor = IN_PROCESS,
+        log: JobLog | None = None,
+        benchmark: Benchmark | None = None,
+        sample: int | None = None,
+        ahead: bool = True,
+    ) -> None:
+        problems = problems or Problems()
+        check_requests(requests, home, problems, loaded=benchmark is not None)
+        for request in requests if log is not None else ():
+            with problems.about("embedder", request.embedder):
+                check_countable(request.embedder)
+        problems.check()
+        store.check_writable(out)
+        tell_unread(requests, notify)
+        # Each machine would take `auto` for another device.
+        self._members = by_setting(requests if log is None else [each.on_this_device(notify) for each in requests])
+        self._without = left_out(requests)
+        self._results, self._home, self._notify = Results.at(out), home, notify
+        self._executor, self._log, self._sample, self._ahead = executor, log, sample, ahead
+        self._materials = Materials(
+            requests[0],
+            without=self._without,
+            home=home,
+            notify=notify,
+            store=self._results.store,
+            benchmark=benchmark,
+        )
+        self.left_out: dict[str, str] = {}
+        self.failed: dict[RunRequest, dict[str, str]] = {}
+        self._settings: dict[RunRequest, Setting] = {}
+        self._chunkers: list[tuple[Setting, list[str | None], list[Chunker]]] = []
+        self._errors: dict[RunRequest, list[ChunkError]] = {}
+        self._made: dict[RunRequest, Iterator[RunView | ChunkError]] = {}
+        self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None
+        self._bar: tqdm[Any] | None = None
+        if log is not None:
+            return
+        # What can fail before the data is fetched is made before.
+        for setting in self.settings:
+            if setting.needs_vectors:
+                self.embedder(setting)
+        self.left_out |= left_out_for_language(self.benchmark, unsized(requests))
+        for name, reason in self.left_out.items():
+            notify(left_out_line(name, reason))
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """Return the tasks and files, fetched where they are asked for first."""
+        return self._materials.benchmark
+
+    @property
+    def settings(self) -> list[RunRequest]:
+        """Return the requests without their chunkers, each once."""
+        return list(self._members)
+
+    def left_out_of(self, setting: RunRequest) -> dict[str, str]:
+        """Return those of the setting's chunkers that are left out, with the reason."""
+        named = [str(each.chunker) for each in self._members[setting]]
+        return {name: self.left_out[name] for name in named if name in self.left_out}
+
+    def failed_of(self, setting: RunRequest) -> dict[str, str]:
+        """Return those of the setting's chunkers that failed, with the reason."""
+        return dict(self.failed.get(setting, {}))
+
+    def embedder(self, setting: RunRequest) -> Embedder | None:
+        """Return the embedder of a setting, None where nothing needs vectors."""
+        return self._materials.embedder(setting)
+
+    def selected(self, setting: RunRequest) -> Benchmark:
+        """Return the tasks that a setting scores, and their files."""
+        return self._setting(setting).selected
+
+    def chunkers(self, setting: RunRequest) -> list[Chunker]:
+        """Return the chunkers of a setting, of their final size; sizes are matched, and that is said, once a file."""
+        wanted, specs = self._setting(setting), [each.chunker for each in self._known(setting)]
+        for other, named, cutters in self._chunkers:
+            if named == specs and replace(other, embedder=wanted.embedder).is_cut_like(wanted):
+                return cutters
+        cutters = make_chunkers(self.benchmark, specs, setting, self._notify)
+        self._chunkers.append((wanted, specs, cutters))
+        return cutters
+
+    def run(self, setting: RunRequest, *, reuse: bool = True) -> list[RunView | None]:
+        """Make (or with `reuse` find) the run of every chunker of a setting, in their order; None for one not made.
+
+        Settings are asked for in their order. Where all chunkers of one fail here, that is their error.
+        """
+        runs = []
+        for run in self.each(setting, reuse=reuse):
+            runs.append(run)
+            if run is not None:
+                self._notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
+        errors = self._errors.get(setting, [])
+        if errors and not any(runs) and self._log is None:
+            # A new error: one that a local names would keep this frame, and with it the vector cache, in a cycle.
+            raise (type(errors[0]) if len(errors) == 1 else ChunkError)(all_mistakes(map(str, errors)))
+        for name, reason in self.failed_of(setting).items():
+            self._notify(left_out_line(name, reason))
+        return runs
+
+    def each(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
+        """Yield the runs of a setting, each when it and those before it are there."""
+        here = self._log is None
+        runs = self._here(setting, reuse=reuse) if here else self._as_jobs(setting, reuse=reuse)
+        for request in self._members[setting]:
+            run = None if here and request.chunker in self.left_out else next(runs)
+            if isinstance(run, ChunkError):
+                self.failed.setdefault(setting, {})[str(request.chunker)] = str(run)
+                self._errors.setdefault(setting, []).append(run)
+                run = None
+            yield run
+        self._materials.share()
+
+    def check(self) -> None:
+        """Raise a ResultError that lists the runs that were not made, each with the reason; see `JobLog.check`."""
+        if self._log is not None:
+            self._log.check()
+            return
+        lines = [
+            f"{' · '.join([name, *setting.combination().values()])}: {reason}"
+            for setting, of_setting in self.failed.items()
+            for name, reason in of_setting.items()
+        ]
+        if lines:
+            total = sum(len(self._known(each)) for each in self._members)
+            raise ResultError("\n  ".join([f"{len(lines)} of {total} runs failed:", *lines]))
+
+    def _known(self, setting: RunRequest) -> list[RunRequest]:
+        """Return the requests of a setting whose chunkers know the languages of the data."""
+        return [each for each in self._members[setting] if each.chunker not in self.left_out]
+
+    def _setting(self, request: RunRequest) -> Setting:
+        if request not in self._settings:
+            protocol = request.resolved_protocol()
+            same = (each.selected for each in self._settings.values() if each.protocol == protocol)
+            selected = next(same, None) or draw(select(self.benchmark, protocol), protocol, self._sample)
+            self._settings[request] = Setting(
+                request=request, selected=selected, embedder=self._materials.embedder(request)
+            )
+        return self._settings[request]
+
+    def _together(self, setting: RunRequest) -> list[RunRequest]:
+        """Return the setting, and those of the later ones whose runs are made with its own."""
+        first, specs = self._setting(setting), [each.chunker for each in self._members[setting]]
+        later = self.settings[self.settings.index(setting) + 1 :] if self._ahead else []
+        return [setting] + [
+            each
+            for each in later
+            if each not in self._made
+            and [request.chunker for request in self._members[each]] == specs
+            and self._setting(each).is_cut_like(first)
+        ]
+
+    def _here(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
+        """Yield the runs of a setting, made in this process or in those of its pool."""
+        if setting not in self._made:
+            together, chunkers = self._together(setting), self.chunkers(setting)
+            # Where none is to be made before it is asked for, each is made by itself.
+            parts = [chunkers] if self._ahead else [[each] for each in chunkers]
+            rows = chain.from_iterable(
+                make_runs(
+                    [self._setting(each) for each in together],
+                    part,
+                    self._results,
+                    reuse=reuse,
+                    home=self._home,
+                    notify=self._notify,
+                    executor=self._executor,
+                )
+                for part in parts
+            )
+            for index, (each, copy) in enumerate(zip(together, tee(rows, len(together)), strict=True)):
+                self._made[each] = map(itemgetter(index), copy)
+        bar = self._bar = self._bar or progress(
+            desc="runs", unit="runs", total=sum(len(self._known(each)) for each in self._members)
+        )
+        for run in self._made[setting]:
+            bar.update()
+            bar.clear()  # a line is printed now
+            if bar.n == bar.total:
+                bar.close()
+            yield run
+            bar.refresh()
+
+    def _as_jobs(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError | None]:
+        """Yield the runs of a setting, each made by a worker; the jobs of all settings are handed over at once."""
+        assert self._log is not None
+        if self._coming is None:
+            self._coming = zip(self._requests_in_order(), self._log.map(*self._jobs(reuse=reuse)), strict=True)
+        for request in self._members[setting]:
+            made, finished = next(self._coming)
+            assert made is request, "settings are asked for in their order"
+            if finished.left_out and request.chunker not in self.left_out:
+                self.left_out[str(request.chunker)] = str(finished.error)
+                self._notify(left_out_line(str(request.chunker), str(finished.error)))
+            if finished.failed:
+                yield ChunkError(str(finished.error))
+            else:
+                yield None if finished.made is None else self._results.open(finished.made)
+
+    def _requests_in_order(self) -> list[RunRequest]:
+        return [request for members in self._members.values() for request in members]
+
+    def _jobs(self, *, reuse: bool) -> tuple[list[NamedJob], list[DataJob[str]]]:
+        requests, out = self._requests_in_order(), self._results.out
+        results = replace(self._results, out=out.resolve())
+        shared = Shared.here(requests[0].data(), without=self._without, home=self._home, store=results.store)
+        names, jobs = [], []
+        for request in requests:
+            parts = (request.chunker or "no chunker", *request.combination().values())
+            if self._sample is None and stands_alone(request, self._without):
+                names.append(NamedJob(parts, eval_line(request, out=out, home=self._home)))
+            else:
+                names.append(NamedJob(parts))
+            jobs.append(
+                DataJob(
+                    shared=shared,
+                    needs_model=request.needs_vectors and has_model(request.embedder),
+                    work=partial(_make_one, request, results, reuse=reuse, sample=self._sample),
+                )
+            )
+        return names, jobs
+
+
+def _make_one(
+    request: RunRequest,
+    results: Results,
+    materials: Materials,
+    notify: Callable[[str], None],
+    *,
+    reuse: bool,
+    sample: int | None,
+) -> str:
+    """Make the one run of a checked request, in a worker; its id."""
+    chunkers = make_chunkers(materials.benchmark, [request.chunker], request, notify)
+    protocol = request.resolved_protocol()
+    selected = draw(select(materials.benchmark, protocol), protocol, sample)
+    setting = Setting(request=request.setting, selected=selected, embedder=materials.embedder(request))
+    ((run,),) = make_runs([setting], chunkers, results, reuse=reuse, home=materials.home, notify=notify)
+    if isinstance(run, ChunkError):
+        raise anew(run)
+    return run.run_id
+
+
+def stands_alone(request: RunRequest, without: frozenset[str]) -> bool:
+    """Tell whether an `eval` of the request alone is over the tasks that it is over among others."""
+    return request.limit is None or left_out([request]) == without
+
+
+def plan_run(
+    benchmark: Benchmark,
+    chunker: str | Chunker | None,
+    *,
+    protocol: str | Protocol = "context",
+    skip_errors: bool = False,
+) -> Plan:
+    """Chunk the repositories and make the queries, and compute nothing else."""
+    resolved = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
+    cutter, baseline = make_parts(resolved, chunker)
+    return plan(benchmark, cutter, resolved, baseline=baseline, skip_errors=skip_errors)
+
+
+def evaluate(benchmark: Benchmark, chunker: str | Chunker | None, **options: Any) -> RunView:
+    """Chunk, embed, retrieve, score and store one run; returns what was stored. Options are those of `evaluate_all`."""
+    (run,) = evaluate_all(benchmark, [chunker], **options)
+    return run
+
+
+def evaluate_all(
+    benchmark: Benchmark,
+    chunkers: Sequence[str | Chunker | None],
+    *,
+    embedder: str | Embedder = EMBEDDER,
+    out: Path | str = RESULTS,
+    reuse: bool = False,
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+    executor: Executor = IN_PROCESS,
+    **fields: Any,
+) -> Iterator[RunView]:
+    """Yield the runs of several chunkers, in their order, each stored when it is done.
+
+    A chunker is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own.
+    `embedder` is a spec or an object. `fields` are further fields of `RunRequest`: protocol, retriever, k, measures,
+    match_size, header … What is missing of all runs is embedded in one pass, each distinct text once ever; with
+    `reuse` a stored run made by exactly this code is returned unchanged. `out` is a folder or, as a text, the URL of a
+    store (docs/cluster.md). `executor` runs chunkers side by side. `notify` receives a line where the cache cannot keep
+    anything, and one on the tokens that a server says it embedded. Raises a BenchError in one sentence.
+    """
+    given = fields if not isinstance(embedder, str) else fields | {"embedder": embedder}
+    if wrong := sorted(DataRequest.model_fields.keys() & given.keys()):
+        raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
+    request = RunRequest.of(given)
+    problems = Problems()
+    check_setting(request, problems)
+    problems.check()
+    results = Results.at(out, home)
+    cutters = make_chunkers(benchmark, chunkers, request, notify)
+    model = None if isinstance(embedder, str) or not request.needs_vectors else embedder
+    if request.needs_vectors and model is None:
+        cache = shared_vectors(results.store, home, notify)
+        model = make_embedder(request.resolved_embedder(), home=home, notify=notify, cache=cache)
+    setting = Setting(request=request, selected=select(benchmark, request.resolved_protocol()), embedder=model)
+    options: dict[str, Any] = {"reuse": reuse, "home": home, "notify": notify, "executor": executor}
+    for (run,) in make_runs([setting], cutters, results, **options):
+        if isinstance(run, ChunkError):
+            raise anew(run)
+        yield run
