@@ -12,7 +12,7 @@ FILES = [
     for path in sorted([*ROOMS.rglob("*.py"), *(ROOT / "chunkers").rglob("*.py")])
     if (ROOMS / "chunkers") not in path.parents
 ]
-MOST_LINES, MOST_LINES_OF_FUNCTION, MOST_POSITIONAL = 600, 60, 4
+MOST_LINES, MOST_LINES_OF_FUNCTION, MOST_POSITIONAL = 640, 60, 4
 
 
 @pytest.fixture(scope="module")

@@ -76,22 +76,11 @@ def recommend(
         raise UsageError("; ".join([reason, *left_out]))
     ratio = tokens_per_nws(sample_of(benchmark))
     named = data.model_dump() if data else {}
-    runner = Runner(
-        [
-            each.model_copy(update=named | {"chunker": arm.spec})
-            for each in settings
-            for arms in by_size
-            for arm in arms
-        ],
-        out=Results.at(out, home).out,
-        home=home,
-        notify=notify,
-        executor=executor,
-        log=log,
-        benchmark=benchmark,
-        sample=request.tasks,
-        ahead=deadline is None,
-    )
+    specs = [arm.spec for arms in by_size for arm in arms]
+    requests = [each.model_copy(update=named | {"chunker": spec}) for each in settings for spec in specs]
+    where: dict[str, Any] = {"out": Results.at(out, home).out, "home": home, "executor": executor, "log": log}
+    drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
+    runner = Runner(requests, **where, **drawn, notify=notify, ahead=deadline is None)
     skipped += _undrawn(runner)
     runs: dict[RunRequest, list[tuple[Arm, RunView]]] = {each: [] for each in runner.settings}
 
