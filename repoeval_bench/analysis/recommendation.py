@@ -137,8 +137,8 @@ def _undrawn(runner: Runner) -> list[str]:
     """Return a line on each protocol of which only a sample of the tasks is used."""
     drawn = {each.protocol: runner.selected(each).sample for each in runner.settings}
     return [
-        f"{protocol}: {sample.of - sample.most:,} of {sample.of:,} tasks; "
-        f"the mean is over these, spread over files; --tasks {sample.of} takes all"
+        f"{sample.of - sample.most:,} of {sample.of:,} tasks of {protocol}; the {sample.most:,} that are asked are "
+        f"spread over the files; --tasks {sample.of} asks all"
         for protocol, sample in drawn.items()
         if sample
     ]

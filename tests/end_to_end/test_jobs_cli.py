@@ -85,7 +85,7 @@ def test_recommend_names_the_chunkers_that_failed(mirror, tmp_path, wrong):
     words = ["recommend", mirror, "-c", "fixed", "-c", wrong, "--sizes", "200,400", "--retriever", "bm25"]
     done = bench(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
     assert "runs failed:" in one_sentence(done, 1)
-    assert f"{wrong}: it failed" in done.out
+    assert f"{wrong} failed with ValueError" in done.out
 
 
 def test_recommend_lists_what_failed_where_nothing_is_left_to_recommend(mirror, tmp_path, wrong):
