@@ -74,7 +74,7 @@ def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mir
 
 
 def test_folders_that_hold_no_run_are_refused_before_the_first_is_added(theirs, mirror, home, tmp_path):
-    """All are named at once; a misspelt command is not a folder."""
+    """All are named at once; a misspelt command is offered the nearest."""
     out, empty = tmp_path / "ours", tmp_path / "empty"
     empty.mkdir()
     words = ("lab", "add", theirs[0], tmp_path / "nothere", empty, theirs[0].parent)
@@ -83,9 +83,7 @@ def test_folders_that_hold_no_run_are_refused_before_the_first_is_added(theirs, 
     assert f"{empty} has no manifest.json" in said
     assert f"{theirs[0].parent} is a folder of runs; name the runs in it, such as {theirs[0]}" in said
     assert not out.exists()
-    assert "unknown command 'ad'; did you mean 'add'?" in one_sentence(bench("lab", "leaderboard", "ad", theirs[0]), 2)
-    told = one_sentence(bench("lab", "leaderboard", tmp_path), 2)
-    assert f"{tmp_path} is not a command; name the folder of runs with --out {tmp_path}" in told
+    assert "did you mean 'add'?" in one_sentence(bench("lab", "ad", theirs[0]), 2)
 
 
 def test_another_run_of_one_id_and_a_renamed_folder_are_refused(theirs, mirror, home, tmp_path):

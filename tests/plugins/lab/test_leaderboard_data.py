@@ -87,7 +87,7 @@ def test_what_the_findings_mark_as_shown_is_a_verdict():
 def test_every_interval_in_the_findings_is_in_the_data():
     """`+0.018 [-0.001, +0.039]` is a row of one of the tables, rounded."""
     known = set()
-    for name in ("lab", "leaderboard", "against", "sizes", "frontier", "updates"):
+    for name in ("leaderboard", "against", "sizes", "frontier", "updates"):
         for row in rows(f"{name}.csv"):
             for value, ci in (
                 ("score", "score"),
