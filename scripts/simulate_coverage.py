@@ -27,10 +27,10 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from repoeval_bench.analysis.new_repositories import one_more
+from repoeval_bench.analysis.pair_verdicts import ties_tell
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable, robust_error
 from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs
 from repoeval_bench.analysis.statistics import Sample
-from repoeval_bench.analysis.verdicts import ties_tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

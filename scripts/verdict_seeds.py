@@ -19,7 +19,7 @@ from repoeval_bench import choose, compare, find_run
 from repoeval_bench.runs.records import MANIFEST
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.verdicts import PairVerdict
+    from repoeval_bench.analysis.pair_verdicts import PairVerdict
 
 SEEDS = 16
 

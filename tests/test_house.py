@@ -1,8 +1,12 @@
 """The rules of the house that neither ruff nor import-linter knows (docs/architecture.md)."""
 
 import ast
+import re
+import tomllib
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,6 +56,36 @@ def test_a_record_of_many_fields_is_made_by_keywords(parsed):
 def test_the_root_has_few_names():
     names = {path.stem for path in (ROOT / "repoeval_bench").iterdir() if not path.name.startswith(("__", "."))}
     assert len(names) <= 15, names
+
+
+@pytest.mark.parametrize("typing", [False, True], ids=["run time", "with typing"])
+def test_no_modules_import_each_other_in_a_circle(typing):
+    graph = grimp.build_graph("repoeval_bench", exclude_type_checking_imports=not typing, cache_dir=None)
+    edges = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
+
+
+def test_no_room_names_a_room_above_it_in_a_string(parsed):
+    """An import by name is an import: what it names is held to the layers too.
+
+    Two tables are not: the package's public names, and the registry's, where each kind of part says who lists it.
+    """
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    height = {room.strip(): -at for at, layer in enumerate(layers) for room in layer.split("|")}
+    upward = []
+    tables = {Path("repoeval_bench/__init__.py"), Path("repoeval_bench/core/registry.py")}
+    for path, (_, nodes) in ((path, each) for path, each in parsed.items() if path not in tables):
+        room = path.parts[path.parts[0] == "repoeval_bench"].removesuffix(".py")
+        for node in nodes:
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            named = re.fullmatch(r"repoeval_bench\.(\w+)[\w.]*(:\w+)?", text)
+            if named and room in height and height.get(named[1], -99) > height[room]:
+                upward.append(f"{path}:{node.lineno} {text}")
+    assert upward == []
 
 
 def _is_positional(node):

@@ -13,9 +13,8 @@ import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
 from repoeval_bench.analysis.comparison import MEANS, leads
-from repoeval_bench.analysis.records import Candidate, Choice
 from repoeval_bench.analysis.statistics import SEED
-from repoeval_bench.analysis.verdicts import ScoredRun, Verdict, decide
+from repoeval_bench.analysis.verdicts import Candidate, Choice, ScoredRun, Verdict, decide
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
 from repoeval_bench.dataset.build.sampling import some_of

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
-from repoeval_bench.analysis.influence import influences
+from repoeval_bench.analysis.influence import carriers_of, influences
 from repoeval_bench.analysis.new_repositories import new_repositories
+from repoeval_bench.analysis.pair_verdicts import PairVerdict, enough_for_equality, judge
 from repoeval_bench.analysis.records import Comparison, Comparisons, Influence, MeanDifference, NewRepositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable
 from repoeval_bench.analysis.sign_flips import (
@@ -27,7 +28,6 @@ from repoeval_bench.analysis.sign_flips import (
     near_holm,
 )
 from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
-from repoeval_bench.analysis.verdicts import PairVerdict, carriers_of, enough_for_equality, judge
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING, lower_is_better

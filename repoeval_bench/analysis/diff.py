@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
-from repoeval_bench.analysis.verdicts import SAME
+from repoeval_bench.analysis.pair_verdicts import SAME
 from repoeval_bench.metrics import Measure
 from repoeval_bench.metrics.condensed import UNREGISTERED
 

@@ -14,9 +14,10 @@ from repoeval_bench.analysis.boards import load_boards
 from repoeval_bench.analysis.choosing import READ, verdict_on
 from repoeval_bench.analysis.comparable import headline_measure, run_names
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.shrinkage import Decision, Posterior, Prior, combine, decide, only, shrink, with_unmeasured
 from repoeval_bench.analysis.statistics import SEED, Sample
-from repoeval_bench.analysis.verdicts import Outcome, Verdict, pairs_with
+from repoeval_bench.analysis.verdicts import Verdict, pairs_with
 from repoeval_bench.chunkers.registry import FRAMEWORKS, of_size, snippet_of
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.spec import Spec

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from repoeval_bench.analysis.pair_verdicts import Carrier
 from repoeval_bench.analysis.records import Influence
 from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import Sample
@@ -127,3 +128,12 @@ def _p_without(sample: Sample, cluster: int, rng: np.random.Generator) -> float:
     _, groups = np.unique(sample.groups[kept], return_inverse=True)
     parts, weights = Sample(sample.sums[kept], sample.counts[kept], groups).parts()
     return float(flip_signs(parts, weights, rng).p[0])
+
+
+def carriers_of(influences: Sequence[tuple[str, Influence | None]]) -> list[Carrier]:
+    """The carriers among pairs of a kind of cluster and its influence, in this order."""
+    return [
+        Carrier(kind=kind, name=found.rests_on, p=found.p)
+        for kind, found in influences
+        if found is not None and found.rests_on is not None and found.p is not None
+    ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Literal, Self, SupportsIndex, overload
 
-from repoeval_bench.analysis.verdicts import PairVerdict, Result, Verdict
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.metrics import Measure, lower_is_better
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.pair_verdicts import PairVerdict
 
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
@@ -249,72 +251,3 @@ class Comparisons(list[Comparison]):
         return html_table(
             "paired differences, query by query", ("measure", "run", "minus", "difference", "95 % CI", "verdict"), rows
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """One of the runs to choose from.
-
-    `cost` is what a query that reads ten chunks reads, by the mean size of the run's chunks, in the choice's unit.
-    """
-
-    run: str
-    run_id: str
-    mean: float
-    cost: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Choice:
-    """What can be said of k runs by the protocol's headline, best first; runs of one mean are ordered by their cost.
-
-    `verdict` is what the test says of them, over all pairs. `cost_unit` is `tokens` where all runs count in one
-    tokenizer, else `characters`, non-whitespace ones; empty where neither is known.
-    """
-
-    verdict: Verdict
-    cost_unit: str
-    candidates: tuple[Candidate, ...]
-
-    def __repr__(self) -> str:
-        n, behind = len(self.candidates) - 1, len(self.verdict.behind)
-        if self.found_nothing:
-            return f"<Choice of {n + 1} by {self.measure}: no run found anything>"
-        return (
-            f"<Choice of {n + 1} by {self.measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
-            f"{behind} of {n}>"
-        )
-
-    def _repr_html_(self) -> str:
-        rows = [(self.best.run, f"{self.best.mean:.4f}", "best")]
-        rows += [
-            (each.run.name, f"{each.run.mean:.4f}", each.verdict.outcome.reversed()) for each in self.verdict.others
-        ]
-        return html_table(repr(self)[1:-1], ("run", self.measure, "against the best"), rows)
-
-    @property
-    def measure(self) -> str:
-        """The measure that decides."""
-        return self.verdict.measure
-
-    @property
-    def over(self) -> Literal["micro", "macro"]:
-        """The mean that decides."""
-        return self.verdict.over
-
-    @property
-    def best(self) -> Candidate:
-        """The run with the best mean."""
-        return self.candidates[0]
-
-    @property
-    def found_nothing(self) -> bool:
-        """Whether every run scores 0, so that none is the best."""
-        return self.verdict.result is Result.NOTHING_FOUND
-
-    @property
-    def close(self) -> tuple[Candidate, ...]:
-        """The best run and all that it is not significantly better than, the cheapest first."""
-        behind = {each.run.run_id for each in self.verdict.behind}
-        found = [each for each in self.candidates if each.run_id not in behind]
-        return tuple(sorted(found, key=lambda each: each.cost or 0.0))

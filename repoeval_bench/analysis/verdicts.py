@@ -6,125 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal
 
-from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS
+from repoeval_bench.analysis.pair_verdicts import SAME, Outcome, PairVerdict
+from repoeval_bench.core.notebook import html_table
 from repoeval_bench.metrics import lower_is_better
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison, Influence, Interval
+    from repoeval_bench.analysis.records import Comparison, Interval
     from repoeval_bench.runs.records import Headline
-
-BORDERLINE = (0.04, 0.0625)
-"""A p (Holm) in here is borderline: the last bits of another processor's scores can move it over 0.05."""
-
-SAME = 1e-12
-"""A difference below this is the rounding error of a sum: two such means are the same."""
-
-
-class Outcome(StrEnum):
-    """What the test says of a pair of runs.
-
-    `CARRIED`: the difference is significant, but not without one file or repository. `EQUAL`: not significant, and the
-    95 % interval lies within the margin that was given. `NOT_TESTED`: a ceiling, which is not a result of a run.
-    """
-
-    BETTER = "better"
-    WORSE = "worse"
-    CARRIED = "carried"
-    EQUAL = "equal"
-    NOT_SIGNIFICANT = "not_significant"
-    NOT_TESTED = "not_tested"
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether one run is better, and no single file or repository carries that."""
-        return self in (Outcome.BETTER, Outcome.WORSE)
-
-    def reversed(self) -> Outcome:
-        """The outcome for the other run of the pair."""
-        return {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}.get(self, self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carrier:
-    """The file or repository without which a difference is not significant.
-
-    `kind` is `file`, `repository` or the field that queries are grouped by; `p` is the test's p without it, adjusted as
-    the pair's own p is.
-    """
-
-    kind: str
-    name: str
-    p: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairVerdict:
-    """What the test says of one pair by one measure.
-
-    `borderline`: p (Holm) is so near to 0.05 that another processor may turn it. `within` is the margin, where the 95 %
-    interval lies inside it, whether or not the difference is significant. `carrier` is that of `CARRIED`.
-    """
-
-    outcome: Outcome
-    borderline: bool = False
-    within: float | None = None
-    carrier: Carrier | None = None
-
-    def reversed(self) -> Self:
-        """The verdict for the other run of the pair."""
-        return replace(self, outcome=self.outcome.reversed())
-
-
-def judge(
-    difference: float,
-    p: float | None,
-    *,
-    lower: bool,
-    within: float | None = None,
-    carriers: Sequence[Carrier] = (),
-) -> PairVerdict:
-    """Judge a mean difference, treatment minus baseline, by its adjusted `p`; None where nothing was tested.
-
-    `lower` says that less is better, `within` is the margin where the interval lies inside it. Of `carriers` the first
-    is named.
-    """
-    if p is None:
-        return PairVerdict(outcome=Outcome.NOT_TESTED)
-    borderline = BORDERLINE[0] < p < BORDERLINE[1] and within is None
-    if p >= ALPHA:
-        outcome = Outcome.NOT_SIGNIFICANT if within is None else Outcome.EQUAL
-        return PairVerdict(outcome=outcome, borderline=borderline, within=within)
-    if carriers:
-        return PairVerdict(outcome=Outcome.CARRIED, within=within, carrier=carriers[0])
-    outcome = Outcome.BETTER if (difference > 0) != lower else Outcome.WORSE
-    return PairVerdict(outcome=outcome, borderline=borderline, within=within)
-
-
-def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:
-    """Whether so many clusters can say that two means are equal; `ties`: both runs score the same in all of them."""
-    return n_clusters >= FEWEST_CLUSTERS and (not ties or ties_tell(n_clusters, margin))
-
-
-def ties_tell(n_clusters: int, margin: float | None) -> bool:
-    """Whether two runs that score the same in so many clusters are equal within the margin.
-
-    A difference of 1 in as many as the margin says would make the means differ by the margin, and all of these would
-    tie with a chance of (1 - margin)^n.
-    """
-    return margin is not None and (1 - margin) ** n_clusters < ALPHA
-
-
-def carriers_of(influences: Sequence[tuple[str, Influence | None]]) -> list[Carrier]:
-    """The carriers among pairs of a kind of cluster and its influence, in this order."""
-    return [
-        Carrier(kind=kind, name=found.rests_on, p=found.p)
-        for kind, found in influences
-        if found is not None and found.rests_on is not None and found.p is not None
-    ]
 
 
 class Result(StrEnum):
@@ -302,3 +194,72 @@ def _result(best: ScoredRun, reference: ScoredRun, others: Sequence[Rival], meas
     if outcomes == {Outcome.BETTER}:
         return Result.WINNER
     return Result.CARRIED if outcomes <= {Outcome.BETTER, Outcome.CARRIED} else Result.NOT_SIGNIFICANT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One of the runs to choose from.
+
+    `cost` is what a query that reads ten chunks reads, by the mean size of the run's chunks, in the choice's unit.
+    """
+
+    run: str
+    run_id: str
+    mean: float
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Choice:
+    """What can be said of k runs by the protocol's headline, best first; runs of one mean are ordered by their cost.
+
+    `verdict` is what the test says of them, over all pairs. `cost_unit` is `tokens` where all runs count in one
+    tokenizer, else `characters`, non-whitespace ones; empty where neither is known.
+    """
+
+    verdict: Verdict
+    cost_unit: str
+    candidates: tuple[Candidate, ...]
+
+    def __repr__(self) -> str:
+        n, behind = len(self.candidates) - 1, len(self.verdict.behind)
+        if self.found_nothing:
+            return f"<Choice of {n + 1} by {self.measure}: no run found anything>"
+        return (
+            f"<Choice of {n + 1} by {self.measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
+            f"{behind} of {n}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(self.best.run, f"{self.best.mean:.4f}", "best")]
+        rows += [
+            (each.run.name, f"{each.run.mean:.4f}", each.verdict.outcome.reversed()) for each in self.verdict.others
+        ]
+        return html_table(repr(self)[1:-1], ("run", self.measure, "against the best"), rows)
+
+    @property
+    def measure(self) -> str:
+        """The measure that decides."""
+        return self.verdict.measure
+
+    @property
+    def over(self) -> Literal["micro", "macro"]:
+        """The mean that decides."""
+        return self.verdict.over
+
+    @property
+    def best(self) -> Candidate:
+        """The run with the best mean."""
+        return self.candidates[0]
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether every run scores 0, so that none is the best."""
+        return self.verdict.result is Result.NOTHING_FOUND
+
+    @property
+    def close(self) -> tuple[Candidate, ...]:
+        """The best run and all that it is not significantly better than, the cheapest first."""
+        behind = {each.run.run_id for each in self.verdict.behind}
+        found = [each for each in self.candidates if each.run_id not in behind]
+        return tuple(sorted(found, key=lambda each: each.cost or 0.0))

@@ -19,7 +19,8 @@ from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import shell_line
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.runs.runner import Runner
     from repoeval_bench.runs.view import RunView
 

@@ -27,7 +27,8 @@ from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.request import ComparisonRequest, ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.runs.view import RunView
 
 

@@ -27,7 +27,8 @@ from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.records import QRELS, RUN
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.report.table import Table
     from repoeval_bench.runs.view import RunView
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.places import Gold
 from repoeval_bench.core.source import SourceFile
@@ -102,18 +98,6 @@ class Benchmark:
     repos: tuple[str, ...] = field(default=(), compare=False)
     limit: int | None = None
     sample: Sample | None = None
-
-    @classmethod
-    def from_folder(cls, folder: str | Path, **options: Any) -> Benchmark:
-        """The benchmark in a folder: a pack, code, or a mirror of the archives; options are `load_benchmark`'s.
-
-        A UsageError where there is no such folder.
-        """
-        if not Path(folder).is_dir():
-            raise UsageError(f"{folder} is not a folder; give one of code, a pack, or a mirror of the archives")
-        # By name, as the registry loads parts: core imports no room above it.
-        found: Benchmark = import_module("repoeval_bench.dataset.loader").load_benchmark(folder, **options)
-        return found
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.label}>"

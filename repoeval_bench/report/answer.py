@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names
-from repoeval_bench.analysis.verdicts import Outcome
+from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text

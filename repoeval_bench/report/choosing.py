@@ -12,7 +12,7 @@ from repoeval_bench.report.table import P_VALUE, Column, Table, figures, make_ta
 from repoeval_bench.report.text import found_nothing, heading, outcome_name, short_names
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Candidate, Choice
+    from repoeval_bench.analysis.verdicts import Candidate, Choice
 
 NAMED = 5
 """Runs that a sentence names one by one."""

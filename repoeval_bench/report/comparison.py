@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.verdicts import Outcome
+from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table, record_table, with_notes

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from repoeval_bench.analysis.verdicts import PairVerdict
+from repoeval_bench.analysis.pair_verdicts import PairVerdict
 from repoeval_bench.report.text import interval, outcome_name, probability
 
 if TYPE_CHECKING:

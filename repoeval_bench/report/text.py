@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.verdicts import Outcome
+from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
@@ -15,7 +15,7 @@ from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.intervals import HalfOpen
-    from repoeval_bench.analysis.verdicts import PairVerdict
+    from repoeval_bench.analysis.pair_verdicts import PairVerdict
     from repoeval_bench.runs.records import Completed
 
 BETWEEN = " · "

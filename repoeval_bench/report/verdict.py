@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.choosing import verdict_on
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, fewest_clusters
-from repoeval_bench.analysis.verdicts import Outcome, Result, Verdict
+from repoeval_bench.analysis.verdicts import Result, Verdict
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count

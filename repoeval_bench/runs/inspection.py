@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from pydantic import AfterValidator
 
@@ -31,8 +31,8 @@ from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.protocols.protocol import Protocol as QueryProtocol
     from repoeval_bench.retrieval.corpus import Corpus
-    from repoeval_bench.runs.planning import Plan
 
 SOURCES = "sources.jsonl.gz"
 CHUNKS = "chunks.jsonl.gz"
@@ -149,6 +149,22 @@ class Inspection:
     queries: Mapping[str, StoredQuery]
 
 
+class Planned(Protocol):
+    """What was planned, as far as it is kept."""
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The tasks that are asked."""
+
+    @property
+    def protocol(self) -> QueryProtocol:
+        """Says whether definitions are the gold."""
+
+    @property
+    def corpus(self) -> Corpus:
+        """The chunks."""
+
+
 def pack_sources(benchmark: Benchmark) -> bytes:
     """The content of sources.jsonl.gz, which no chunker changes."""
     return _packed(
@@ -159,7 +175,7 @@ def pack_sources(benchmark: Benchmark) -> bytes:
 
 
 def inspection_files(
-    sources: bytes, planned: Plan, gold: Mapping[str, Gold], read: Mapping[str, CharSpan]
+    sources: bytes, planned: Planned, gold: Mapping[str, Gold], read: Mapping[str, CharSpan]
 ) -> dict[str, bytes]:
     """The three files of what was planned, name -> content, `sources` as `pack_sources` made them.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -24,7 +25,30 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.retrieval.choice import ChosenRetriever
-    from repoeval_bench.runs.request import RunRequest
+
+
+class ChunkerRequest(typing.Protocol):
+    """What a request says of its chunker."""
+
+    @property
+    def chunker(self) -> str | None:
+        """The spec, where one was named."""
+
+    @property
+    def match_size(self) -> str | None:
+        """The chunker whose size the others are given."""
+
+    @property
+    def header(self) -> str:
+        """The header that each chunk is given."""
+
+    @property
+    def skip_errors(self) -> bool:
+        """Whether a file that fails is left out."""
+
+    def resolved_protocol(self) -> Protocol:
+        """Return the protocol with its options."""
+
 
 RESULTS = Path("results")
 """Where run folders are written unless asked otherwise."""
@@ -243,7 +267,10 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
 
 
 def make_chunkers(
-    benchmark: Benchmark, chunkers: Sequence[str | Chunker | None], request: RunRequest, notify: Callable[[str], None]
+    benchmark: Benchmark,
+    chunkers: Sequence[str | Chunker | None],
+    request: ChunkerRequest,
+    notify: Callable[[str], None],
 ) -> list[Chunker]:
     """What makes the chunks for each of these, its size matched and its header set as the request says."""
     protocol = request.resolved_protocol()
@@ -276,7 +303,7 @@ def left_out_for_language(
     return found
 
 
-def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
+def unsized(requests: Iterable[ChunkerRequest]) -> dict[str, Chunker]:
     """Name -> each chunker that no file may stop, with its header, of the size that it has by itself."""
     return {
         each.chunker: with_headers([make_parts(each.resolved_protocol(), each.chunker)[0]], each.header)[0]

@@ -8,8 +8,7 @@ import pytest
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.choosing import choice_of
-from repoeval_bench.analysis.records import Candidate
-from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.analysis.verdicts import Candidate, Result
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record, choice_table
 from support.runs import query_scores, write_run

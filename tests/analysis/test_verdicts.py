@@ -14,8 +14,9 @@ from repoeval_bench.analysis.arms import Arm
 from repoeval_bench.analysis.choosing import verdict_on
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import evidence_of
+from repoeval_bench.analysis.pair_verdicts import Carrier, Outcome, judge
 from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alpha, near_holm
-from repoeval_bench.analysis.verdicts import Carrier, Outcome, Result, judge
+from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.cli.answer import answer_to
 from repoeval_bench.plugins.lab.leaderboard import leaderboard
 from repoeval_bench.runs.naming import run_folders

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from repoeval_bench import Benchmark, Chunk, LineSpan, choose, compare, evaluate, plot
+from repoeval_bench import Chunk, LineSpan, choose, compare, evaluate, load_benchmark, plot
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.metrics import score_run
@@ -34,15 +34,13 @@ def made(benchmark, warm_home, tmp_path_factory):
 
 
 def test_a_folder_is_a_benchmark(mirror, benchmark, tmp_path):
-    """What `load_benchmark` makes of it, code without tasks too; a folder that is not there is one sentence."""
-    assert Benchmark.from_folder(mirror).fingerprint == benchmark.fingerprint
+    """What `load_benchmark` makes of it, code without tasks too."""
+    assert load_benchmark(mirror).fingerprint == benchmark.fingerprint
     (tmp_path / "mine.py").write_text("def add(a, b):\n    return a + b\n")
-    code = Benchmark.from_folder(tmp_path)
+    code = load_benchmark(tmp_path)
     assert [file.path for files in code.files.values() for file in files] == ["mine.py"]
     with pytest.raises(UsageError, match=f"^{tmp_path.name} is a folder of code without tasks"):
         evaluate(code, "ast", retriever="bm25", out=tmp_path / "out")
-    with pytest.raises(UsageError, match="nowhere is not a folder"):
-        Benchmark.from_folder(tmp_path / "nowhere")
 
 
 def test_a_function_is_a_chunker(made, benchmark):

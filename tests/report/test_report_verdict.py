@@ -8,7 +8,8 @@ import pytest
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.verdicts import Outcome, Result
+from repoeval_bench.analysis.pair_verdicts import Outcome
+from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table, standing
 from repoeval_bench.report.html import rests

@@ -21,8 +21,9 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.runs.naming import check_rankable
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Choice, Interval
-    from repoeval_bench.analysis.verdicts import PairVerdict
+    from repoeval_bench.analysis.pair_verdicts import PairVerdict
+    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 

@@ -20,9 +20,9 @@ import numpy as np
 from repoeval_bench.analysis.choosing import choice_of, kept_tokens_per_nws
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.analysis.comparison import compare, paired_differences
-from repoeval_bench.analysis.records import Candidate, Choice, Comparison, Interval
+from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.analysis.verdicts import Outcome
+from repoeval_bench.analysis.verdicts import Candidate, Choice
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.metrics import BUDGETS
@@ -31,6 +31,7 @@ from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import Comparison, Interval
     from repoeval_bench.plugins.lab.leaderboard import Board
     from repoeval_bench.runs.view import RunView
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.verdicts import Outcome
+from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.core.words import count
 from repoeval_bench.report.html.assets import PageCell
 from repoeval_bench.report.text import full_outcome_name, probability

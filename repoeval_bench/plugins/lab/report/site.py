@@ -49,8 +49,8 @@ from repoeval_bench.report.text import CHARACTERS_NOTE, heading, interval, print
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from repoeval_bench.analysis.pair_verdicts import PairVerdict
     from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.analysis.verdicts import PairVerdict
     from repoeval_bench.plugins.lab.leaderboard import Entry, Leaderboard
     from repoeval_bench.runs.view import RunView
 

@@ -13,7 +13,8 @@ from repoeval_bench.report.table import Column, Estimate, Table, figures, make_t
 from repoeval_bench.report.text import full_outcome_name, heading, outcome_name, with_interval
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Choice, Comparison
+    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.plugins.lab.stability import Updates
     from repoeval_bench.plugins.lab.standings import Agreement, SizeEffect, Standing
 
