@@ -23,10 +23,10 @@ from repoeval_bench.core.errors import ChunkError, UsageError, all_mistakes, ane
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
+from repoeval_bench.plugins.lab.grid import Grid, make_grid
+from repoeval_bench.plugins.lab.grid_problems import check_grid
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.grid import Grid, make_grid
-from repoeval_bench.runs.grid_problems import check_grid
 from repoeval_bench.runs.parts import (
     RESULTS,
     left_out_for_language,

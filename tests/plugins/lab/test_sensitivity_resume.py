@@ -3,8 +3,8 @@
 import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.plugins.lab import grid
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
-from repoeval_bench.runs import grid
 from repoeval_bench.runs.records import CodeState
 
 SETTINGS = {

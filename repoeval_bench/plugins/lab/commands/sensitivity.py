@@ -17,13 +17,13 @@ from repoeval_bench.core.errors import ChunkError, ResultError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.plugins.lab.grid_jobs import GridJobs
+from repoeval_bench.plugins.lab.grid_problems import answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.runs.execution import job_log
 from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.grid_jobs import GridJobs
-from repoeval_bench.runs.grid_problems import answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.parts import left_out_line
 from repoeval_bench.runs.problems import Problems

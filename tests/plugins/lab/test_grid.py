@@ -15,12 +15,12 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
+from repoeval_bench.plugins.lab.grid import _Arm, _Setting, make_protocols
+from repoeval_bench.plugins.lab.grid_problems import check_grid, grid_problems, scoring_protocols
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import PairedResult, flips, paired_results, placebo_bands
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
-from repoeval_bench.runs.grid import _Arm, _Setting, make_protocols
-from repoeval_bench.runs.grid_problems import check_grid, grid_problems, scoring_protocols
 from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.records import CodeState
@@ -142,7 +142,7 @@ def test_a_cell_says_everything_that_a_heat_map_groups_by():
         "mean_a": 0.75,
         "mean_b": 0.5,
     }
-    page = (Path(__file__).resolve().parents[2] / "docs" / "protocols.md").read_text()
+    page = (Path(__file__).resolve().parents[3] / "docs" / "protocols.md").read_text()
     assert [key for key in record if f"`{key}`" not in page] == []
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ChunkError, anew
 from repoeval_bench.embedding.choice import has_model
+from repoeval_bench.plugins.lab.grid import Grid, make_grid
 from repoeval_bench.runs.executors import IN_PROCESS
-from repoeval_bench.runs.grid import Grid, make_grid
 from repoeval_bench.runs.jobs import DataJob, JobLog, NamedJob, Shared, check_countable
 from repoeval_bench.runs.run_store import Results
 
