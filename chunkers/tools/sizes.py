@@ -15,12 +15,12 @@ from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ChunkError, SpecError, UsageError
 from repoeval_bench.core.parts import Chunker
-from repoeval_bench.core.registry import rows
+from repoeval_bench.core.registry import known_or_none
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
 
 SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_chars", "lines")
-"""The options that set a size, by name; a plug-in that has one of them can be matched too."""
+"""The options that set a size, of any chunker; the `sizes` of a chunker's row come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def match_size(
 ) -> SizeMatch:
     """Set a chunker's size so that its mean nws on the files is within `tolerance` (a share) of the target.
 
-    `window` keeps the ratio of step to lines. A chunker without a size option, or one whose sizes do not
+    A chunker without a size option, or one whose sizes do not
     reach the target, comes back at its nearest with the reason. Raises what building and, unless `skip_errors`,
     chunking raise; with it, the files that the chunker fails on at its own size are left out. `means` are those of
     sizes that were tried for another target on the same files; what is tried here is added.
@@ -143,7 +143,8 @@ def _ends(target: float, files: Sequence[SourceFile]) -> tuple[float, int]:
 
 def size_option(spec: Spec) -> str | None:
     """The option that sets the chunks' size, of a spec with all its options; None where there is none."""
-    return next((name for name in SIZE_OPTIONS if name in spec.params), None)
+    row = known_or_none("chunker", spec.name)
+    return next((name for name in (*(row.sizes if row else ()), *SIZE_OPTIONS) if name in spec.params), None)
 
 
 def is_resized(spec: str, other: str) -> bool:
@@ -156,16 +157,16 @@ def is_resized(spec: str, other: str) -> bool:
 def resize(spec: str, size: int) -> str:
     """The chunker's spec with its own size option set; a UsageError where it has none.
 
-    `window` keeps the ratio of step to lines, and a least size that the chunker refuses becomes the size.
+    What the chunker's row names as `scaled` keeps its ratio, and a least size that it refuses becomes the size.
     """
     start = Spec.parse(make_chunker(spec).spec)
     option = size_option(start)
     if option is None:
         raise UsageError(f"{spec} has no option for a size; leave it out of a sweep of sizes")
     params = {**start.params, option: str(size)}
-    if option == "lines" and "step" in params:
-        step = round(size * int(start.params["step"]) / int(start.params["lines"]))
-        params["step"] = str(min(size, max(1, step)))
+    for name in _scaled(start) & params.keys():
+        value = round(size * int(start.params[name]) / int(start.params[option]))
+        params[name] = str(min(size, max(1, value)))
     resized = str(Spec(start.name, start.target, params))
     if option == "max_nws" and int(params.get("min_nws", 0)) > size:
         try:
@@ -173,6 +174,11 @@ def resize(spec: str, size: int) -> str:
         except SpecError:
             return str(Spec(start.name, start.target, params | {"min_nws": str(size)}))
     return resized
+
+
+def _scaled(spec: Spec) -> set[str]:
+    row = known_or_none("chunker", spec.name)
+    return set(row.scaled if row else ())
 
 
 def _nearest(seen: dict[int, float], target: float) -> int:
@@ -192,9 +198,9 @@ def chunker_name(spec: str, *, sized: bool = False) -> str:
         parsed = Spec.parse(spec)
     except SpecError:
         return spec
-    row = next((row for row in rows("chunker") if row.name == parsed.name and not row.target), None)
-    usual = {name: str(option.default) for name, option in (row.parameters() if row else {}).items()}
-    size = {size_option(parsed), "step" if parsed.name == "window" else ""}
+    row = known_or_none("chunker", parsed.name)
+    usual = {name: str(option.default) for name, option in (row.parameters() if row and not row.target else {}).items()}
+    size = {size_option(parsed), *_scaled(parsed)}
     kept = {key: value for key, value in parsed.params.items() if (sized if key in size else usual.get(key) != value)}
     return str(Spec(parsed.name, parsed.target, kept))
 

@@ -18,8 +18,9 @@ from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.shrinkage import Decision, Posterior, Prior, combine, decide, only, shrink, with_unmeasured
 from repoeval_bench.analysis.statistics import SEED, Sample
 from repoeval_bench.analysis.verdicts import Verdict, pairs_with
-from repoeval_bench.chunkers.registry import FRAMEWORKS, of_size, snippet_of
+from repoeval_bench.chunkers.registry import of_size, snippet_of
 from repoeval_bench.core.notebook import html_table
+from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.runs.query_scores import together
@@ -126,11 +127,11 @@ class Recommendation:
         """Every candidate with its means and its expected loss."""
         columns = [f"{each.protocol} by {each.retriever}" for each in self.evidence]
         ranked = self.decision.candidates if self.decision else ()
-        rows = [
+        lines = [
             (one.name, *(f"{each.means[one.name]:.4f}" for each in self.evidence), f"{one.expected_loss:.4f}")
             for one in ranked
         ]
-        return html_table(f"{repr(self)[1:-1]} ({self.data})", ("candidate", *columns, "expected loss"), rows)
+        return html_table(f"{repr(self)[1:-1]} ({self.data})", ("candidate", *columns, "expected loss"), lines)
 
 
 def evidence_of(
@@ -245,9 +246,9 @@ def _unmeasured(arms: Mapping[str, Arm]) -> list[Arm]:
     measured = {arm.name for arm in arms.values()}
     sizes = sorted({arm.size for arm in arms.values() if arm.size is not None}) or list(SIZES)
     found = []
-    for name in FRAMEWORKS:
-        if name not in measured:
-            found += [Arm(name=name, size=size, spec=of_size(name, size)) for size in sizes]
+    for row in rows("chunker"):
+        if row.pasted and row.name not in measured:
+            found += [Arm(name=row.name, size=size, spec=of_size(row.name, size)) for size in sizes]
     return found
 
 

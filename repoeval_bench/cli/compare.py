@@ -60,7 +60,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     Without --baseline every pair is compared, the later minus the earlier.
     """
     if len(chunker) > 1 and asked["limit"] is None and execution.executor is None and not commands:
-        start_server()
+        start_server(chunker)
     # These take as long to import as the server to start, so they are imported while it does.
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import check_margin, compare

@@ -133,6 +133,12 @@ class Row:
     only an extra installs. final: no other part ranks
     its results again. origin: the package of a part from outside, "" for a built-in one. part: the part itself, where
     it is data.
+
+    What else is known of a chunker. sizes: the options that set its chunks' size, where they have other names than
+    those that are known of any chunker. scaled: options that keep their ratio to the size. parallel: it keeps no state
+    and starts no process, so it may cut in several processes, whose server imports it. series: its colour in figures,
+    as an index; None takes the next that is free. pasted: its class has `of_size` and `snippet`, which tell its
+    settings where its package is not installed, too.
     """
 
     name: str
@@ -147,6 +153,11 @@ class Row:
     final: bool = False
     origin: str = ""
     part: Any = None
+    sizes: tuple[str, ...] = ()
+    scaled: tuple[str, ...] = ()
+    parallel: bool = False
+    series: int | None = None
+    pasted: bool = False
 
     @property
     def label(self) -> str:
@@ -246,6 +257,14 @@ def known(kind: str, name: str) -> Row | None:
     return found
 
 
+def known_or_none(kind: str, name: str) -> Row | None:
+    """`known`, and None too for a plug-in that cannot be imported: of a stored run, which needs it no more."""
+    try:
+        return known(kind, name)
+    except SpecError:
+        return None
+
+
 def find(kind: str, name: str, target: str = "") -> Row:
     """The row that a name, or `py` and its target, is about; a SpecError that offers the nearest name.
 
@@ -258,6 +277,12 @@ def find(kind: str, name: str, target: str = "") -> Row:
         names = [*(row.name for row in rows(kind)), *_entry_points(kind), "py"]
         raise SpecError(nearest(kind, name, names, listed_by=f"repoeval-bench list {plural(kind)}"))
     return found
+
+
+def is_parallel(spec: str) -> bool:
+    """Whether a chunker says that it may cut in several processes."""
+    row = known_or_none("chunker", Spec.parse(spec).name)
+    return row is not None and row.parallel
 
 
 def is_outside(kind: str, spec: str) -> bool:

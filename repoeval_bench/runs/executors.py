@@ -13,7 +13,7 @@ import pickle
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -24,7 +24,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from repoeval_bench.core.cores import usable_cores
-from repoeval_bench.core.errors import BenchError, in_one_line
+from repoeval_bench.core.errors import BenchError, SpecError, in_one_line
+from repoeval_bench.core.registry import known_or_none
+from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
     from ctypes import Array, c_ubyte
@@ -49,9 +51,6 @@ _PRELOADED = [
         f"repoeval_bench.{name}"
         for name in (
             "runs.runner",
-            "chunkers.ast",
-            "chunkers.chonkie",
-            "chunkers.fixed",
             "embedding.cache",
             "embedding.encoder",
             "embedding.storage",
@@ -251,12 +250,26 @@ class ProcessPool:
 IN_PROCESS = InProcess()
 
 
-def start_server() -> None:
-    """Start the server of workers now, where there will be some: it imports what they need while the caller does."""
+def start_server(chunkers: Iterable[str]) -> None:
+    """Start the server of workers now, where there will be some: it imports what they need while the caller does.
+
+    So it does with the modules of the chunkers that may cut in several processes.
+    """
     if usable_cores() > 1 and _METHOD == "forkserver":
-        multiprocessing.get_context(_METHOD).set_forkserver_preload(_PRELOADED)
+        multiprocessing.get_context(_METHOD).set_forkserver_preload([*_PRELOADED, *modules_of(chunkers)])
         with _interrupts_held():
             forkserver.ensure_running()
+
+
+def modules_of(chunkers: Iterable[str]) -> list[str]:
+    """The modules of the chunkers, named by specs, that may cut in several processes."""
+    found = []
+    for spec in chunkers:
+        with suppress(SpecError):  # the command that was asked for says what is wrong with it
+            row = known_or_none("chunker", Spec.parse(spec).name)
+            if row is not None and row.parallel:
+                found.append(row.where.partition(":")[0])
+    return found
 
 
 @contextmanager

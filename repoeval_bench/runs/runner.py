@@ -15,10 +15,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.chunkers.registry import BUILT_IN
 from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, all_mistakes, anew
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.metrics import inputs_of
@@ -199,11 +198,11 @@ def _planned_runs(
 def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], parts: Iterable[Parts]) -> Executor:
     """Return the executor, or this process where others do not pay.
 
-    Other people's chunkers may have a process or a state of their own.
+    A chunker may have a process or a state of its own, unless its row says that it has none.
     """
     pays = (
         is_large(benchmark, len(chunkers))
-        and all(Spec.parse(chunker.spec).name in BUILT_IN for chunker in chunkers)
+        and all(is_parallel(chunker.spec) for chunker in chunkers)
         and not any(each.scorer for of_run in parts for each in of_run.retrievers)  # a model has the cores to itself
     )
     return executor if pays else IN_PROCESS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.analysis.boards import OTHER, load_boards
-from repoeval_bench.chunkers.registry import FRAMEWORKS
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
 
 KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
@@ -25,7 +25,7 @@ def test_a_language_has_its_board(boards, language, name):
 def test_each_board_has_the_three_questions_of_both_retrievers(boards):
     """By BM25 with every candidate; by the model not those that were not measured with it."""
     chunkers = {name for name, _ in boards.candidates}
-    assert {"fixed", "ast", "recursive", "window", *FRAMEWORKS} == chunkers
+    assert {"fixed", "ast", "recursive", "window", *(row.name for row in CHUNKERS if row.pasted)} == chunkers
     for board in boards.boards:
         assert {(each.protocol, each.retriever) for each in board.questions} == {
             (protocol, retriever) for protocol in ("uses", "docstring", "body") for retriever in ("bm25", "dense")

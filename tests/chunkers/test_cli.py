@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from repoeval_bench.chunkers.registry import BUILT_IN
+from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.cli.chunk import check_command, show_command, stats_command
 from repoeval_bench.core.errors import (
@@ -93,7 +93,7 @@ def mixed(tmp_path):
     return root
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", [row.name for row in CHUNKERS if row.parallel])
 def test_a_folder_of_every_language_is_cut_and_what_is_of_none_is_counted(mixed, name: str) -> None:
     name = {"half-overlap": "half-overlap:max_nws=500"}.get(name, name)  # it leaves out files as small as these
     result = run(show_command, mixed, "-c", name, "--json")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import repoeval_bench
-from repoeval_bench.chunkers.registry import FRAMEWORKS, make_chunker, of_size, snippet_of
+from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker, of_size, snippet_of
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 
@@ -72,7 +72,7 @@ def test_what_no_framework_can_say_is_made_by_this_tool() -> None:
     assert snippet_of('exec:node "cut it.js"', "python").code == ('make_chunker("exec:node \\"cut it.js\\"")')
 
 
-@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("name", [row.name for row in CHUNKERS if row.pasted])
 def test_a_framework_that_is_not_installed_is_named_at_a_size(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda _: None)
     small, large = (snippet_of(of_size(name, size), "rust").code for size in (500, 2000))

@@ -8,31 +8,34 @@ from __future__ import annotations
 from repoeval_bench.core.registry import Row
 
 
-def _row(name: str, where: str, meaning: str, *requires: str) -> Row:
-    return Row(
-        name=name, where=f"repoeval_bench.plugins.peers.{where}", meaning=meaning, options=None, requires=requires
-    )
+def _row(name: str, where: str, meaning: str, *requires: str, parallel: bool = False) -> Row:
+    where = f"repoeval_bench.plugins.peers.{where}"
+    return Row(name=name, where=where, meaning=meaning, options=None, requires=requires, parallel=parallel)
 
 
 blocks = _row(
     "blocks",
     "blocks:BlocksChunker",
     "Definitions from min_nws up to max_nws, nested ones too; larger ones give their syntax node's children.",
+    parallel=True,
 )
 least_nested = _row(
     "least-nested",
     "least_nested:LeastNestedChunker",
     "Whole lines up to max_nws, cut at the last border that the fewest definitions cross.",
+    parallel=True,
 )
 early_split = _row(
     "early-split",
     "early_split:EarlySplitChunker",
     "Whole lines until max_nws is passed; from 7/8 of it on up to a blank line, comment or declaration.",
+    parallel=True,
 )
 half_overlap = _row(
     "half-overlap",
     "half_overlap:HalfOverlapChunker",
     "Whole lines up to max_nws, each chunk from the middle of the one before.",
+    parallel=True,
 )
 astchunk = _row("astchunk", "astchunk:AstchunkChunker", "The cAST authors' own package (extra `astchunk`).", "astchunk")
 cocoindex = _row(

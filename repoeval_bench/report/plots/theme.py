@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.registry import known_or_none
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ DARK_SERIES = ("#58b0f5", "#ff9250", "#2fd0a2", "#e1264f", "#b1c3df", "#4b5eff",
 
 MARKS = ("o", "s", "D", "^", "v", "P", "X", "p")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
-
-_OWN = {"fixed": 0, "ast": 1, "chonkie": 2, "window": 3, "functions": 4, "recursive": 5, "fixed-tokens": 6, "file": 7}
-"""The built-in chunkers keep their colour from one figure and one page to the next."""
 
 VARIABLES: Mapping[str, tuple[str, str]] = {
     "--plot-ink": (INK, DARK_INK),
@@ -83,19 +81,19 @@ class Look:
 
 
 def looks(runs: Sequence[RunView]) -> list[Look]:
-    """One look per run: a built-in chunker's own, else the next that is free.
+    """One look per run: that of its chunker's row, the same in every figure and on every page, else the next free one.
 
     Beyond eight runs colours come again, with other marks and dashes.
     """
-    names = list(map(_chunker_name, runs))
-    # The colours that built-in chunkers of these runs will want are not given away before their turn.
-    kept = {_OWN[name] for name in names if name in _OWN}
+    own = list(map(_series, runs))
+    # The colours that chunkers of these runs will want are not given away before their turn.
+    kept = {series for series in own if series is not None}
     chosen: list[int] = []
-    for name in names:
-        wanted = _OWN.get(name)
-        if wanted is None or wanted in chosen:
-            wanted = next(i for i in count() if i not in kept and i not in chosen)
-        chosen.append(wanted)
+    for wanted in own:
+        if wanted is not None and wanted not in chosen:
+            chosen.append(wanted)
+        else:
+            chosen.append(next(i for i in count() if i not in kept and i not in chosen))
     return [_look(i) for i in chosen]
 
 
@@ -114,8 +112,10 @@ def css() -> str:
     )
 
 
-def _chunker_name(run: RunView) -> str:
+def _series(run: RunView) -> int | None:
+    """The colour that a run's chunker has as its own."""
     try:
-        return Spec.parse(run.metrics.chunker).name
+        row = known_or_none("chunker", Spec.parse(run.metrics.chunker).name)
     except SpecError:
-        return ""
+        return None
+    return None if row is None else row.series
