@@ -388,7 +388,8 @@ def test_a_record_of_another_run_or_of_other_files_is_none(honest, mirror, home,
 
 def _state(out, run_id):
     (board,) = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"]
-    return next(entry["verification"] for entry in board["entries"] if entry["run_id"] == run_id)
+    (found,) = (entry for entry in board["entries"] if entry["run_id"] == run_id)
+    return {"status": found["verification"], "ranking": found["ranking"], "reason": found["reason"]}
 
 
 def _with_mark_of_its_own(folder):
