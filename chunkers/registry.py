@@ -51,7 +51,7 @@ _OURS = (
         "window",
         "window:WindowChunker",
         "Sliding windows of `lines` lines that start every `step` lines.",
-        scaled=("step",),
+        scaled={"lines": ("step",)},
         series=3,
         parallel=True,
     ),

@@ -7,9 +7,10 @@ name without its size says what makes two runs those of one chunker.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from itertools import chain
 
 from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.chunkers.registry import make_chunker
@@ -164,7 +165,7 @@ def resize(spec: str, size: int) -> str:
     if option is None:
         raise UsageError(f"{spec} has no option for a size; leave it out of a sweep of sizes")
     params = {**start.params, option: str(size)}
-    for name in _scaled(start) & params.keys():
+    for name in _scaled(start).get(option, ()):
         value = round(size * int(start.params[name]) / int(start.params[option]))
         params[name] = str(min(size, max(1, value)))
     resized = str(Spec(start.name, start.target, params))
@@ -176,9 +177,10 @@ def resize(spec: str, size: int) -> str:
     return resized
 
 
-def _scaled(spec: Spec) -> set[str]:
+def _scaled(spec: Spec) -> Mapping[str, tuple[str, ...]]:
+    """Return the options that keep their ratio to a size, by the option that sets it."""
     row = known_or_none("chunker", spec.name)
-    return set(row.scaled if row else ())
+    return row.scaled if row else {}
 
 
 def _nearest(seen: dict[int, float], target: float) -> int:
@@ -200,7 +202,7 @@ def chunker_name(spec: str, *, sized: bool = False) -> str:
         return spec
     row = known_or_none("chunker", parsed.name)
     usual = {name: str(option.default) for name, option in (row.parameters() if row and not row.target else {}).items()}
-    size = {size_option(parsed), *_scaled(parsed)}
+    size = {size_option(parsed), *chain.from_iterable(_scaled(parsed).values())}
     kept = {key: value for key, value in parsed.params.items() if (sized if key in size else usual.get(key) != value)}
     return str(Spec(parsed.name, parsed.target, kept))
 

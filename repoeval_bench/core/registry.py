@@ -135,10 +135,10 @@ class Row:
     it is data.
 
     What else is known of a chunker. sizes: the options that set its chunks' size, where they have other names than
-    those that are known of any chunker. scaled: options that keep their ratio to the size. parallel: it keeps no state
-    and starts no process, so it may cut in several processes, whose server imports it. series: its colour in figures,
-    as an index; None takes the next that is free. pasted: its class has `of_size` and `snippet`, which tell its
-    settings where its package is not installed, too.
+    those that are known of any chunker. scaled: option of a size -> options that keep their ratio to it. parallel: it
+    keeps no state and starts no process, so it may cut in several processes, whose server imports it. series: its
+    colour in figures, as an index; None takes the next that is free. pasted: its class has `of_size` and `snippet`,
+    which tell its settings where its package is not installed, too.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Row:
     origin: str = ""
     part: Any = None
     sizes: tuple[str, ...] = ()
-    scaled: tuple[str, ...] = ()
+    scaled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parallel: bool = False
     series: int | None = None
     pasted: bool = False

@@ -35,7 +35,7 @@ row = Row(
     meaning="Rows of lines.",
     options=None,
     sizes=("height",),
-    scaled=("shift",),
+    scaled={"height": ("shift",)},
     parallel=True,
     series=2,
 )

@@ -57,7 +57,7 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
     """recall@5 recomputed from the exported qrels and the run's ranking is what was stored, in every repository."""
     home = tmp_path / "home"
     made = evaluate(load_benchmark(mirror, home=home), AST, retriever="bm25", out=tmp_path / "results")
-    done = bench("export", "runs", "beir", made.folder, "-o", tmp_path / "beir", "--source", mirror, home=home)
+    done = bench("export", "beir", made.folder, "-o", tmp_path / "beir", "--source", mirror, home=home)
     assert done.code == 0, done.err
     rankings = {row["query_id"]: row["topk"] for row in rows(made.folder / "retrieved.jsonl.gz")}
     for repo, means in made.metrics.per_repo.items():
@@ -84,12 +84,10 @@ def test_a_run_over_a_part_of_the_tasks_needs_no_more_words(mirror, tmp_path):
     assert bench("eval", "-c", AST, *words, "--limit", "3", home=home).code == 0
     assert bench("eval", "-c", AST, *words, home=home).code == 0
     part, whole = sorted((tmp_path / "results").glob("*/metrics.json"), key=lambda path: path.stat().st_mtime_ns)
-    done = bench("export", "runs", "beir", part.parent, "-o", tmp_path / "beir", "--source", mirror, home=home)
+    done = bench("export", "beir", part.parent, "-o", tmp_path / "beir", "--source", mirror, home=home)
     assert done.code == 0, done.err
     assert sum(len(rows(path)) for path in (tmp_path / "beir").rglob("queries.jsonl")) == 3
-    wrong = bench(
-        "export", "runs", "beir", whole.parent, part.parent, "-o", tmp_path / "b", "--source", mirror, home=home
-    )
+    wrong = bench("export", "beir", whole.parent, part.parent, "-o", tmp_path / "b", "--source", mirror, home=home)
     assert "export runs of other tasks one by one" in one_sentence(wrong, 2)
 
 
@@ -145,11 +143,11 @@ def test_runs_that_cannot_share_a_set_are_refused_in_one_sentence(mirror, benchm
     home = tmp_path / "home"
     plain, body, headed = run(AST), run(FIXED, protocol="body"), run(AST, header="path")
     target = ("-o", tmp_path / "x", "--source", mirror)
-    done = bench("export", "runs", "beir", plain.folder, body.folder, *target, home=home)
+    done = bench("export", "beir", plain.folder, body.folder, *target, home=home)
     assert "export runs of one protocol together" in one_sentence(done, 2)
-    done = bench("export", "runs", "beir", plain.folder, headed.folder, *target, home=home)
+    done = bench("export", "beir", plain.folder, headed.folder, *target, home=home)
     assert "is embedded with another header or text" in one_sentence(done, 2)
-    done = bench("export", "runs", "beir", run(AST, exclusion="body").folder, *target, home=home)
+    done = bench("export", "beir", run(AST, exclusion="body").folder, *target, home=home)
     assert "gives queries documents of their own" in one_sentence(done, 2)
     assert not (tmp_path / "x").exists()
 

@@ -102,7 +102,7 @@ def test_what_a_ceiling_is_is_said(definition):
     """Only that over chunks is the best possible."""
     text = explain(definition.name)
     assert ("the best possible: all" in text) == (definition.ceiling == "relevant")
-    assert ("other rankings may score more" in text) == (definition.ceiling not in {"relevant", None})
+    assert ("other orders may score more" in text) == (definition.ceiling not in {"relevant", None})
 
 
 def test_bands_are_those_that_people_read_by():
