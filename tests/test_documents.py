@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from pkgutil import resolve_name
 
 import click
 import pytest
@@ -66,6 +67,13 @@ def test_every_test_script_and_module_exists(document):
     assert set(re.findall(r"`(?:tests/[\w/]+/)?(test_\w+\.py)`", text)) <= tests
     for path in re.findall(r"\b(?:scripts|chunkers|repoeval_bench)/[\w/]+\.\w+", text):
         assert (ROOT / path).exists(), path
+
+
+@every_document
+def test_every_name_of_the_python_reference_exists(document):
+    """The site's build fails on one that does not."""
+    for name in re.findall(r"^::: (\S+)$", document.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        resolve_name(name)
 
 
 def test_the_citation_file_is_complete():
