@@ -463,18 +463,17 @@ class Runner:
             together, chunkers = self._together(setting), self.chunkers(setting)
             # Where none is to be made before it is asked for, each is made by itself.
             parts = [chunkers] if self._ahead else [[each] for each in chunkers]
-            rows = chain.from_iterable(
-                make_runs(
-                    [self._setting(each) for each in together],
-                    part,
-                    self._results,
-                    reuse=reuse,
-                    home=self._home,
-                    notify=self._notify,
-                    executor=self._executor,
-                )
-                for part in parts
+            # What makes them does not know the runner, which holds it: a cycle would keep the vector cache open.
+            make = partial(
+                make_runs,
+                [self._setting(each) for each in together],
+                results=self._results,
+                reuse=reuse,
+                home=self._home,
+                notify=self._notify,
+                executor=self._executor,
             )
+            rows = chain.from_iterable(make(part) for part in parts)
             for index, (each, copy) in enumerate(zip(together, tee(rows, len(together)), strict=True)):
                 self._made[each] = map(itemgetter(index), copy)
         bar = self._bar = self._bar or progress(
