@@ -1,4 +1,4 @@
-"""A pytest plug-in that measures the processor time of each test, its child processes included.
+"""A pytest plug-in that measures the processor time of each test, its child processes included, its fixtures not.
 
 `--slowest=FILE` writes the 50 tests that took most, and `--cpu-limit=SECONDS` fails the session if a test without a
 mark of the long tier took more. Seconds of the processor, because seconds of the clock depend on what else runs.
@@ -26,22 +26,14 @@ def processor_seconds() -> float:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Measure set-up, call and tear-down; fixtures that many tests share count for the first."""
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Measure a test without its fixtures: those that many tests share would count for whichever comes first."""
     started = processor_seconds()
-    item.user_properties.append(("started", started))
-    return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[pytest.TestReport]:
-    """Give the last report of a test its seconds; xdist carries them to the process that sums up."""
-    report = yield
-    if report.when == "teardown":
-        started = dict(item.user_properties)["started"]
+    try:
+        return (yield)
+    finally:
         marked = any(item.get_closest_marker(mark) for mark in LONG_TIER)
-        report.user_properties.append(("processor", (processor_seconds() - started, marked)))
-    return report
+        item.user_properties.append(("processor", (processor_seconds() - started, marked)))
 
 
 class Totals:
@@ -53,9 +45,9 @@ class Totals:
         self.seconds: dict[str, tuple[float, bool]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the seconds of a test that ended."""
+        """Take the seconds of a test that ran; xdist has carried them to the process that sums up."""
         measured = dict(report.user_properties).get("processor")
-        if report.when == "teardown" and measured:
+        if report.when == "call" and measured:
             self.seconds[report.nodeid] = measured
 
     def too_slow(self) -> list[str]:
