@@ -67,7 +67,8 @@ def spent(*words: str | Path, home: Path | None = None) -> Spent:
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     if status:
-        sys.exit(f"error: {' '.join(line)} failed; run it by hand to see why")
+        # No SystemExit: it would end the process that the part runs in, without a word of which command it was.
+        raise RuntimeError(f"{' '.join(line)} failed; run it by hand to see why")
     return Spent(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 

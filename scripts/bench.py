@@ -1,10 +1,15 @@
-"""All benchmarks in one run: `make bench SOURCE=…`. Ratios are taken side by side; figures are this machine's."""
+"""All benchmarks in one run: `make bench SOURCE=…`. Ratios are taken side by side; figures are this machine's.
+
+A part that fails is named, and the others go on. `--quick` takes parts that need no data, at small sizes, to see that
+they run; its figures say nothing.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import platform
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -54,10 +59,14 @@ def in_list(rows: Callable[[], Iterable[Row]]) -> list[Row]:
 
 
 def main() -> None:
-    """Print every table, then how many bars were missed."""
+    """Print every table, then how many bars were missed; exit 1 where a part failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", default="auto", help="where the RepoEval data is: auto, a folder, a URL")
-    source = parser.parse_args().source
+    parser.add_argument(
+        "--quick", action="store_true", help="parts without data, at small sizes; the figures say nothing"
+    )
+    given = parser.parse_args()
+    source = given.source
     print(machine(), flush=True)
     sections: dict[str, Callable[[], Iterable[Row]]] = {
         "The whole job, on all available tasks": partial(bench_eval.rows, source),
@@ -72,14 +81,29 @@ def main() -> None:
         "Protocol uses": partial(bench_uses.rows, source),
         "Runs as jobs": partial(bench_cluster.rows, source),
     }
-    missed, began = 0, time.perf_counter()
+    if given.quick:
+        sections = {
+            "Search": partial(bench_search.rows, 10_000),
+            bench_cache.title(): partial(bench_cache.rows, n=2000),
+            "Metrics": partial(bench_metrics.rows, large=1000),
+            "Compare, 10,000 draws": partial(bench_compare.rows, large=1000),
+            "Runs as jobs": partial(bench_cluster.rows, most=200, rounds=1),
+        }
+    missed, failed, began = 0, [], time.perf_counter()
     for title, rows in sections.items():
         started = time.perf_counter()
         # In a process of its own: what a child is said to have held at most begins with what its parent held.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            missed += print_rows(title, pool.submit(in_list, rows).result())
+            done = pool.submit(in_list, rows)
+            if problem := done.exception():
+                failed.append(title)
+                print(f"\n{title}\n  failed: {type(problem).__name__}: {problem}")
+            else:
+                missed += print_rows(title, done.result())
         print(f"  took {time.perf_counter() - started:.0f} s", flush=True)
     print(f"\nbars missed: {missed}; took {(time.perf_counter() - began) / 60:.1f} minutes")
+    if failed:
+        sys.exit(f"parts that failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

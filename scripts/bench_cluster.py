@@ -49,7 +49,7 @@ class Simulated:
 
     number: int
     loops: int = 0
-    needs_vectors: bool = False
+    needs_model: bool = False
 
     def __call__(self, _placed: object = None) -> Finished[str]:
         """Work, and name a run."""
@@ -81,16 +81,16 @@ def timed(executor: Any, number: int, loops: int = 0) -> tuple[float, list[Finis
     return time.perf_counter() - started, found
 
 
-def executor_rows(name: str, on: Callable[[int], AbstractContextManager[Any]]) -> list[Row]:
-    """Start, overhead, efficiency and memory of an executor."""
+def executor_rows(name: str, on: Callable[[int], AbstractContextManager[Any]], most: int, rounds: int) -> list[Row]:
+    """Start, overhead, efficiency and memory of an executor; `most` jobs are the most that it is given at once."""
     began = time.perf_counter()
     with on(2) as two:
         timed(two, 4)
         ready = time.perf_counter() - began
         empty = statistics.median(timed(two, JOBS)[0] for _ in range(3)) / JOBS
-        few, many = (_memory_after(two, number) for number in (FEW, MANY))
+        few, many = (_memory_after(two, number) for number in (FEW, most))
         alone, both, shares = [], [], []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             # The same jobs one at a time and two at a time, side by side in one run.
             alone.append(2 * sum(each.seconds for each in timed(_InTurn(two), JOBS // 2, LOOPS)[1]))
             wall, done = timed(two, JOBS, LOOPS)
@@ -102,14 +102,14 @@ def executor_rows(name: str, on: Callable[[int], AbstractContextManager[Any]]) -
         Row(f"{name}: ready, with its workers", f"{ready:.1f} s"),
         Row(f"{name}: a job that does nothing, {JOBS} jobs", f"{1000 * empty:.1f} ms", "< 20 ms", empty < 0.02),
         Row(
-            f"{name}: {JOBS} jobs, one worker / two workers / 2, best of {ROUNDS}",
+            f"{name}: {JOBS} jobs, one worker / two workers / 2, best of {rounds}",
             f"{efficiency:.2f}",
             ">= 0.8",
             efficiency >= 0.8,
         ),
         Row(f"{name}: of two workers' time, the share in jobs", f"{inside:.2f}", ">= 0.8", inside >= 0.8),
         Row(
-            f"{name}: memory of the command, {FEW} -> {MANY:,} jobs",
+            f"{name}: memory of the command, {FEW} -> {most:,} jobs",
             f"{few / 2**20:.0f} -> {many / 2**20:.0f} MiB",
             "< 1.2 x",
             many < 1.2 * few,
@@ -173,12 +173,12 @@ def real_rows(source: str) -> list[Row]:
     ]
 
 
-def rows(source: str | None = None) -> list[Row]:
+def rows(source: str | None = None, *, most: int = MANY, rounds: int = ROUNDS) -> list[Row]:
     """Every figure with its bar."""
     found = real_rows(source) if source else []
-    found += executor_rows("local", ProcessPool)
+    found += executor_rows("local", ProcessPool, most, rounds)
     if find_spec("ray") is not None:
-        found += executor_rows("ray", ray_on)
+        found += executor_rows("ray", ray_on, most, rounds)
     return found
 
 

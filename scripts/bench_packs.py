@@ -84,18 +84,18 @@ def tree(folder: Path, megabytes: int) -> Path:
     return root
 
 
-def rows(megabytes: int = 4 * SMALL, recommended: int = 1) -> Iterator[Row]:
+def rows(megabytes: int = 4 * SMALL, recommended: int = 1, *, small: int = SMALL) -> Iterator[Row]:
     """Every figure with its bar."""
     with tempfile.TemporaryDirectory() as name:
-        plain, plain_memory = cost(Path(name), SMALL, "--resolve", "no")
-        yield Row(f"data build of {SMALL} MB without names, processor time", f"{plain:.1f} s", "< 30 s", plain < 30)
-        named, named_memory = cost(Path(name), SMALL)
+        plain, plain_memory = cost(Path(name), small, "--resolve", "no")
+        yield Row(f"data build of {small} MB without names, processor time", f"{plain:.1f} s", "< 30 s", plain < 30)
+        named, named_memory = cost(Path(name), small)
         yield Row("the same with names", f"{named:.1f} s ({named_memory:.0f} MB)")
         large, large_memory = cost(Path(name), megabytes)
         yield Row(f"data build of {megabytes} MB, processor time", f"{large:.1f} s")
         share = large_memory / plain_memory
         figure = f"{share:.2f}x ({large_memory:.0f} MB)"
-        yield Row(f"its peak memory, over that of {SMALL} MB without names", figure, "< 1.5x", share < 1.5)
+        yield Row(f"its peak memory, over that of {small} MB without names", figure, "< 1.5x", share < 1.5)
         answer, answer_memory = cost_of_answer(Path(name), recommended)
         bar = CORES * (60 if recommended <= 1 else 36 * recommended)
         figure = f"{answer:.0f} s ({answer_memory:.0f} MB)"

@@ -50,3 +50,17 @@ def test_verdict_seeds_compares_with_every_seed(tmp_path):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stderr
         assert said in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_parts_of_the_benchmarks_run():
+    """Those that need no data, at small sizes, whatever the figures: a part that fails ends `make bench` with 1."""
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "bench.py", "--quick"],
+        env=dict(os.environ, PYTHONPATH=str(SCRIPTS.parent)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    assert done.stdout.count("  took ") == 5
