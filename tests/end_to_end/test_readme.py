@@ -41,6 +41,7 @@ def test_the_readmes_chunker_conforms(tmp_path, monkeypatch):
     assert_chunker_conforms(make_chunker("py:cutter:halves"))
 
 
+@pytest.mark.slow
 def test_the_readmes_script_runs(tmp_path, mirror, warm_home, monkeypatch):
     """At most 20 lines compare an own function with `ast`, show a data frame, and write a figure."""
     pytest.importorskip("pandas")

@@ -80,6 +80,7 @@ def test_the_advice_is_one_sentence_that_names_the_best_and_what_is_close(made):
     assert "all 9 others may be as good" in advice(many, names)
 
 
+@pytest.mark.slow
 def test_one_repository_has_no_columns_and_figures_of_its_own(made, tmp_path):
     """What would repeat the whole is left out; with a second repository it is there."""
     two = [
