@@ -12,7 +12,7 @@ from repoeval_bench.core.spec import format_spec
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """A chunker whose fields are its options, each made with `core.registry.option`, so that none can be left out.
+    """A chunker whose fields are its options, each made with `core.options.option`, so that none can be left out.
 
     SpecError where a value is not possible.
     """

@@ -23,7 +23,7 @@ LIMIT = 12
 
 @dataclass(frozen=True, slots=True, order=True)
 class Definition:
-    """A definition of a repository; `name` is qualified in its file, as in `Class.method`.
+    """A definition of a repository; `name` is qualified in its file, as in `Socket.close`.
 
     `lines` are its gold lines: of a function or class decorators, header and docstring, of a name its statement.
     Outside Python the line of the name is one of them.

@@ -27,7 +27,7 @@ Rankings = Mapping[str, "Sequence[tuple[str, float]] | Mapping[str, float]"]
 """query_id -> (chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked here."""
 
 Judgements = Mapping[str, Mapping[str, float]]
-"""query_id -> chunk_id -> gain; what `types.Qrels` is, read-only."""
+"""query_id -> chunk_id -> gain; what `core.run.Qrels` is, read-only."""
 
 _T = TypeVar("_T")
 

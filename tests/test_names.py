@@ -1,0 +1,114 @@
+"""Names that docstrings and comments mention exist: modules, their members, members of classes, and files."""
+
+import ast
+import io
+import re
+import tokenize
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = [
+    path
+    for path in sorted([*(ROOT / "repoeval_bench").rglob("*.py"), *(ROOT / "chunkers").rglob("*.py")])
+    if (ROOT / "repoeval_bench" / "chunkers") not in path.parents
+]
+PACKAGES = {path.parent.name for path in FILES if path.name == "__init__.py"}
+DOTTED = re.compile(
+    r"`([A-Za-z_]\w*(?:\.\w+)+)(?:\(\))?`|(?<![\w`/.])((?:repoeval_bench|chunkers)(?:\.\w+)+)(?![\w`/])"
+)
+PATHS = re.compile(
+    r"(?<![\w/.\-<])((?:docs|tests|scripts|repoeval_bench|chunkers|data)/[\w/.\-]+\.(?:py|md|csv|json|yaml))"
+)
+
+
+def module_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def words(path):
+    """The comments and docstrings of a file, each with its line."""
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
+        if token.type == tokenize.COMMENT or (
+            token.type == tokenize.STRING and token.string.startswith(('"""', 'r"""'))
+        ):
+            yield token.start[0], token.string
+
+
+@pytest.fixture(scope="module")
+def modules():
+    """Last part of a module's name -> the modules of that name, packages included."""
+    known = defaultdict(list)
+    for path in FILES:
+        known[module_of(path).rpartition(".")[2]].append(module_of(path))
+    return known
+
+
+@pytest.fixture(scope="module")
+def classes():
+    """Name of a class -> the modules that define one."""
+    known = defaultdict(list)
+    for path in FILES:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                known[node.name].append(module_of(path))
+    return known
+
+
+def exists(full):
+    try:
+        return resolve_name(full) is not None
+    except (ImportError, AttributeError):
+        return False
+
+
+def has(owner, name):
+    """A class has a member, a field without a default included."""
+    return hasattr(owner, name) or any(name in vars(base).get("__annotations__", {}) for base in owner.__mro__)
+
+
+def is_known(name, modules, classes):
+    """A dotted name exists, or does not name what is ours: an example, a file, somebody else's module."""
+    first, *rest = name.split(".")
+    if name.endswith((".json", ".yaml", ".css")):
+        return True
+    if first in {"repoeval_bench", "chunkers"}:
+        return exists(name)
+    if first in classes:
+        return any(has(getattr(import_module(module), first), rest[0]) for module in classes[first])
+    if first in modules and (first in PACKAGES or rest[0][0].isupper()):
+        return any(exists(".".join([module, *rest])) for module in modules[first])
+    return True
+
+
+def test_every_dotted_name_exists(modules, classes):
+    unknown = {
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in FILES
+        for line, text in words(path)
+        for pair in DOTTED.findall(text)
+        for name in [pair[0] or pair[1]]
+        if not is_known(name, modules, classes)
+    }
+    assert unknown == set()
+
+
+def test_every_file_exists():
+    missing = {
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in FILES
+        for line, text in words(path)
+        for name in PATHS.findall(text)
+        if not (ROOT / name).exists()
+    }
+    assert missing == set()
+
+
+@pytest.mark.parametrize("name", ["core.registry.no_such", "repoeval_bench.core.no_such", "Chunk.slice", "no_such.Row"])
+def test_a_name_that_does_not_exist_is_unknown(name, modules, classes):
+    assert not is_known(name, {**modules, "no_such": ["repoeval_bench.core.no_such"]}, classes)
