@@ -37,10 +37,11 @@ from repoeval_bench.plugins.logs.diagnosis.report import diagnose
 from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.plugins.logs.pipeline.report import pipeline_report
+from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.benchmark_file import read_benchmark
-from repoeval_bench.runs.log import moment, read_rows
+from repoeval_bench.runs.log import moment
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.parts import choose_retriever
 from repoeval_bench.runs.row_records import TimeRow

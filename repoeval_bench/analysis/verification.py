@@ -25,9 +25,8 @@ from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, 
 from repoeval_bench.runs.naming import check_folder, opened
 from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.ranker import is_of_pack
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Record
-from repoeval_bench.runs.replay import Replay, check_allowed, data_of, replay
+from repoeval_bench.runs.replay import Replay, check_allowed, data_of, is_of_pack, replay
 from repoeval_bench.runs.row_records import COMPLETIONS
 from repoeval_bench.runs.verified import RankingStatus
 

@@ -15,14 +15,21 @@ from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import refuse_unread, runs_folder, say
-from repoeval_bench.cli.output import OUTPUT, OUTPUT_FOLDER, form_of, measures_option, sensitivity_option, write_and_say
+from repoeval_bench.cli.output import (
+    OUTPUT,
+    OUTPUT_FOLDER,
+    form_of,
+    measures_option,
+    read_grid,
+    sensitivity_option,
+    write_and_say,
+)
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.choosing import choice_record, choice_table
 from repoeval_bench.report.comparison import comparison_csv, comparison_records, comparison_tables
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.scores import score_tables, scores_csv
-from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.records import QRELS, RUN
 

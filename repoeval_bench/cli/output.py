@@ -15,6 +15,7 @@ from repoeval_bench.cli.options import say
 from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import check_writable, write_named
+from repoeval_bench.core.json_reader import faults_as, parse_plain, read_document
 from repoeval_bench.core.object_store import is_url
 
 if TYPE_CHECKING:
@@ -140,3 +141,18 @@ def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None] | None:
         write_and_say(output, job_page(log), "another file with --job-page")
 
     return write
+
+
+_GRID_KEYS = {"a", "b", "sizes", "protocol", "retriever", "measure", "difference", "interval", "verdict"}
+"""What each cell of a sensitivity grid holds at least."""
+
+
+def read_grid(path: Path) -> list[dict[str, Any]]:
+    """The cells that `lab sensitivity --json` or its --output wrote; a UsageError where the file holds none."""
+    with faults_as(UsageError, path, "give what lab sensitivity --json prints"):
+        cells = parse_plain(read_document(path))
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) and cell.keys() >= _GRID_KEYS for cell in cells):
+        raise UsageError(f"--sensitivity {path} does not hold a grid of cells; give what lab sensitivity --json prints")
+    if not cells:
+        raise UsageError(f"--sensitivity {path} holds a grid without a cell; give one that sensitivity has filled")
+    return cells

@@ -11,9 +11,8 @@ import click
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, refuse_unread, runs_folder, say
-from repoeval_bench.cli.output import OUTPUT_HTML, sensitivity_option, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, read_grid, sensitivity_option, write_and_say
 from repoeval_bench.core.words import count
-from repoeval_bench.runs.grid_store import read_grid
 from repoeval_bench.runs.naming import find_runs, recall
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.replay import data_of

@@ -1,38 +1,34 @@
 """The run log as a contract: what a row of retrieved.jsonl.gz holds, in a run made here and in a log from elsewhere.
 
-`LogRow` is the one source: `check_row` checks what a run writes (the place of a chunk once), `read_rows` what is read,
-and `schema` prints it as JSON Schema (`logs import --schema`; docs/run-log.schema.json is that output).
+`LogRow` is the one source: `check_row` checks what a run writes (the place of a chunk once), `view` what is read.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from operator import attrgetter
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError, all_mistakes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import Count, Line, Plain, mistakes
 from repoeval_bench.runs.records import IndexCost, Record
-from repoeval_bench.runs.trec import LARGEST_GAIN
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 
-_Name = Annotated[str, Field(min_length=1)]
-_Nws = Annotated[
+Name = Annotated[str, Field(min_length=1)]
+HeaderNws = Annotated[
     int, Field(ge=0, description="Non-whitespace characters that the embedded text has beyond the chunk's; they cost.")
 ]
 _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Placed(Record):
+class PlacedRecord(Record):
+    """A row that may name lines of a file."""
+
     start_line: Line | None = None
     end_line: Line | None = None
 
@@ -52,14 +48,14 @@ class _Placed(Record):
         return LineSpan(self.start_line, self.end_line)
 
 
-class Retrieved(_Placed):
+class Retrieved(PlacedRecord):
     """One chunk that was retrieved. Lines are 0-based and half-open; `file` is repository/path."""
 
     rank: Annotated[Count, Field(ge=1)]
-    chunk_id: _Name
+    chunk_id: Name
     score: Annotated[float, Field(allow_inf_nan=False)]
     file: str | None = None
-    header_nws: _Nws | None = None
+    header_nws: HeaderNws | None = None
     doc_version: str | None = Field(default=None, description="Version or ISO 8601 date of the document.")
     source: str | None = Field(default=None, description="Which source (index, collection) the chunk came from.")
     entities: list[str] | None = None
@@ -68,7 +64,7 @@ class Retrieved(_Placed):
 class ChunkerOfLog(Record):
     """How the index was cut."""
 
-    algo: _Name
+    algo: Name
     parameters: Plain
 
 
@@ -82,8 +78,8 @@ class Latency(Record):
 class LogRow(Record):
     """One query and what one system retrieved for it. What a contract does not name belongs in `extra`."""
 
-    query_id: _Name
-    system: _Name
+    query_id: Name
+    system: Name
     k_raw: Annotated[Count, Field(ge=1, description="How deep the system was asked to rank.")]
     topk: list[Retrieved]
     raw_topk: list[Retrieved] | None = Field(
@@ -92,7 +88,7 @@ class LogRow(Record):
     original_topk: list[Retrieved] | None = Field(
         default=None, description="What the original query retrieves, before it was rewritten."
     )
-    index_version: _Name
+    index_version: Name
     chunker: ChunkerOfLog
     latency_ms: Latency | None = None
     as_of: str | None = Field(default=None, description="ISO 8601: what the query may know of.")
@@ -122,64 +118,6 @@ class LogRow(Record):
         return text
 
 
-RANKINGS = ("topk", "raw_topk", "original_topk")
-"""Fields of a row that rank chunks."""
-
-
-class Gold(_Placed):
-    """One judgement: a chunk id (gain 0: judged and not relevant), a file, or lines of a file.
-
-    What a row names of its query (`repository`, `conversation`, a field of `extra`) holds for all of the query's rows.
-    """
-
-    query_id: _Name
-    chunk_id: str | None = None
-    file: str | None = None
-    gain: Annotated[float, Field(ge=0, le=LARGEST_GAIN)] = 1.0
-    repository: str | None = None
-    conversation: str | None = None
-    extra: Plain | None = None
-
-
-class Place(_Placed):
-    """A chunk of the corpus and its place."""
-
-    chunk_id: _Name
-    file: _Name
-    header_nws: _Nws | None = None
-
-
-_Grade = Annotated[int, Field(ge=0, le=2)]
-
-
-class Judgement(_Placed):
-    """One chunk of a pool: relevant (2), partly (1), not (0), or not judged yet (null); the rest is for the judge."""
-
-    query_id: _Name
-    chunk_id: _Name
-    grade: _Grade | None
-    file: str | None = None
-    query: str | None = None
-    text: str | None = None
-    note: str | None = None
-
-
-class Calibrated(Record):
-    """One chunk that a trusted person graded (`gold`) and the judge too; ids only say which chunk it was."""
-
-    gold: _Grade
-    judge: _Grade
-    query_id: str | None = None
-    chunk_id: str | None = None
-
-
-class Negative(Record):
-    """A chunk that looks relevant to a query and is not."""
-
-    query_id: _Name
-    chunk_id: _Name
-
-
 class Moment(NamedTuple):
     """A point in time, in UTC (what names no zone is taken for UTC); `whole_day` where no time of day is known."""
 
@@ -206,36 +144,11 @@ def moment(text: str) -> Moment | None:
         return None
 
 
-_Model = TypeVar("_Model", bound=Record)
-
-
-def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
-    """(line number, row) of a JSONL file; a row that breaks the contract is a ResultError with file:line."""
-    try:
-        yield from json_reader.read_rows(path, model)
-    except json_reader.JsonFaultError as fault:
-        raise ResultError(_sentence(fault.where(path), fault.faults)) from fault
-    except json_reader.UnreadableError as fault:
-        raise ResultError(f"{path} cannot be read ({fault}); give a JSONL file in UTF-8") from fault
-
-
 def check_row(row: dict[str, Any]) -> dict[str, Any]:
     """The row unchanged; a ResultError names the query and everything that violates the schema."""
     try:
         LogRow.model_validate(row)
     except ValidationError as error:
-        where = f"the row of query {row.get('query_id')!r}"
-        sentence = _sentence(where, mistakes(error))
-        raise ResultError(f"a log row violates the schema, so nothing is stored: {sentence}") from error
+        named = f"row of query {row.get('query_id')!r}"
+        raise ResultError(f"a log {named} violates the schema: {all_mistakes(mistakes(error), named)}") from error
     return row
-
-
-def _sentence(where: str, found: Sequence[str]) -> str:
-    """What is wrong with a row; several mistakes one a line."""
-    return f"{where}: {found[0]}" if len(found) == 1 else all_mistakes(found, where)
-
-
-def schema() -> str:
-    """The JSON Schema of a row, as text."""
-    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **LogRow.model_json_schema()}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

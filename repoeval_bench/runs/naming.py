@@ -15,7 +15,7 @@ from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
-from repoeval_bench.runs.parts import CELLS, PACKS, RESULTS, VERIFIED, shown_results
+from repoeval_bench.runs.parts import RESULTS, shown_results
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, TIMINGS, Record
 from repoeval_bench.runs.row_records import COMPLETIONS
 from repoeval_bench.runs.store import pretty
@@ -47,28 +47,6 @@ def stored_runs(results: Path) -> list[RunView]:
             continue
         found.append(((run.manifest.created, path.stat().st_mtime_ns, run.run_id), run))
     return [run for _, run in sorted(found, key=lambda each: each[0], reverse=True)]
-
-
-def run_folders(results: Path) -> list[RunView]:
-    """Every folder of `results` as a run, by name, whether or not it can be read; a UsageError where there is none."""
-    if not results.is_dir():
-        raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
-    others = (PACKS, CELLS, VERIFIED)  # of other commands, and never a run
-    found = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name not in others]
-    if not found:
-        raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
-    return found
-
-
-def check_rankable(run: RunView) -> None:
-    """Refuse what is no finished run, has another's name, or has the ranking of a run beside it."""
-    if not (run.folder / MANIFEST).is_file():
-        raise UsageError(f"no {MANIFEST}: the run was not finished, or this is not a run")
-    done = run.manifest.completion
-    if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
-        raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
-    check_name(run)
-    _ = run.verification
 
 
 def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, str]:

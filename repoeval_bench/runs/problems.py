@@ -29,7 +29,7 @@ from repoeval_bench.runs.parts import (
     make_parts,
     with_headers,
 )
-from repoeval_bench.runs.request import DataRequest, GridRequest, RecommendRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
@@ -168,8 +168,8 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Proble
     check_embedder(request, found, needed=bool(chosen and chosen.vectors))
 
 
-def check_embedder(request: RunRequest | GridRequest, found: Problems, *, needed: bool) -> None:
-    """The embedder with what is chosen beside it; that it is installed, where vectors are `needed`."""
+def check_embedder(request: RunRequest, found: Problems, *, needed: bool) -> None:
+    """Collect what is wrong with an embedder, with what is chosen beside it, or missing where vectors are `needed`."""
     from repoeval_bench.embedding.choice import check_installed, choose_embedder
     from repoeval_bench.embedding.device import with_device
     from repoeval_bench.embedding.long_text import with_long_text
@@ -180,9 +180,8 @@ def check_embedder(request: RunRequest | GridRequest, found: Problems, *, needed
         embedder = with_device(embedder, request.device)
     with found.about("precision"):
         embedder = with_precision(embedder, request.precision)
-    if isinstance(request, RunRequest):
-        with found.about("long_text"):
-            embedder = with_long_text(embedder, request.long_text)
+    with found.about("long_text"):
+        embedder = with_long_text(embedder, request.long_text)
     with found.about("embedder", request.embedder):
         choose_embedder(embedder)
         if needed:

@@ -17,9 +17,6 @@ from repoeval_bench.runs.run_store import Results
 ALL, UNFINISHED = "all", "unfinished"
 """Every run, with the packs that `recommend` built; the runs that no command can read."""
 
-_EARLIER = frozenset({"run.trec", "retrieved.jsonl", "verified.json"})
-"""Names of such files in an earlier layout."""
-
 _SHOWN = 3
 
 
@@ -72,5 +69,4 @@ def _check(folder: Path, out: Path) -> None:
 
 
 def _is_own(path: Path) -> bool:
-    known = OWN | _EARLIER
-    return not path.is_symlink() and path.is_file() and (path.name in known or is_temporary(path.name, known))
+    return not path.is_symlink() and path.is_file() and (path.name in OWN or is_temporary(path.name, OWN))

@@ -73,7 +73,7 @@ class PartRecord(Record):
 class DatasetRecord(Record):
     """The data that a run is about; of imported data only its name, fingerprint, label and size are known.
 
-    `part` is missing where all was asked for, and in folders from before it was stored.
+    `part` is missing where all was asked for.
     """
 
     name: str

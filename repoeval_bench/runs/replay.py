@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,21 +17,51 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of, shipped_pack
+from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol, passed_over
+from repoeval_bench.retrieval.dense import NAME as DENSE
+from repoeval_bench.retrieval.expansion import Expansion
+from repoeval_bench.retrieval.ranking import DIGITS
 from repoeval_bench.retrieval.scope import pooled, visible
 from repoeval_bench.runs import store
-from repoeval_bench.runs.parts import PACKS, make_parts, silent
+from repoeval_bench.runs.config import NO_EMBEDDER, PACK, make_config
+from repoeval_bench.runs.parts import (
+    PACKS,
+    choose_measures,
+    choose_retriever,
+    make_embedder,
+    make_parts,
+    make_retriever,
+    silent,
+)
 from repoeval_bench.runs.planning import Plan, cut_files, make_inputs, plan_of, select
-from repoeval_bench.runs.ranker import HARMLESS, check_names, config_of, has_model, make_ranker, tolerance_of
-from repoeval_bench.runs.stages import execute
+from repoeval_bench.runs.problems import check_pack
+from repoeval_bench.runs.records import PartRecord
+from repoeval_bench.runs.stages import embed, execute, texts_of
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.embedding.cache import CachedEmbedder
+    from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.runs.records import RunConfig
     from repoeval_bench.runs.store import Outcome
+
+
+HARMLESS = {"minilm", "hash"}
+"""Embedders that neither run code of others nor ask a server."""
+
+ROUNDED = 1.01 * 10.0**-DIGITS
+"""Tolerance of scores that differ in their last bits: these may be rounded to two neighbours."""
+
+FUSED = 3e-4
+"""Tolerance where vectors decide ranks that are fused, or a model reads pairs: two neighbours that change places move
+a reciprocal rank by 1/61 - 1/62."""
+
+HALF = 3e-3
+"""Tolerance in half precision: twice what bf16 moved between two sets of a processor's instructions."""
 
 
 def stored_config(run: RunView) -> RunConfig:
@@ -76,51 +105,25 @@ def data_of(
     named = combination_of(run)
     without = passed_over([protocol], named.get("level", DEFAULT.level))
 
-    def load(repos: Sequence[str], limit: int | None) -> Benchmark:
-        found = load_benchmark(
-            source,
-            **named,
-            repos=repos or None,
-            limit=limit,
-            questions=questions,
-            without=without,
-            home=home,
-            notify=notify,
-        )
-        return select(found, protocol)
-
-    if not dataset.part:
-        return _unnamed(run, protocol, load)
-    selected = load(dataset.part.repositories, dataset.part.limit)
-    sample = dataset.part.sample
-    return part_of(selected, sample.most, sample.seed) if sample else selected
+    part = dataset.part or PartRecord()
+    loaded = load_benchmark(
+        source,
+        **named,
+        repos=part.repositories or None,
+        limit=part.limit,
+        questions=questions,
+        without=without,
+        home=home,
+        notify=notify,
+    )
+    selected = select(loaded, protocol)
+    return part_of(selected, part.sample.most, part.sample.seed) if part.sample else selected
 
 
 def combination_of(run: RunView) -> dict[str, str]:
     """The level, context and tokenizer in the name of a run's data; nothing where it names none."""
     _, *combination = run.manifest.dataset.name.rsplit("-", 3)
     return dict(zip(("level", "context", "tokenizer"), combination, strict=False)) if len(combination) == 3 else {}
-
-
-def _unnamed(run: RunView, protocol: Protocol, load: Callable[[Sequence[str], int | None], Benchmark]) -> Benchmark:
-    """The whole, as of every run that names no part; else the part of a folder that is older than such names."""
-    config, dataset, unscored = stored_config(run), run.manifest.dataset, run.manifest.counts.tasks_unscored
-
-    def fits(found: Benchmark) -> bool:
-        counted = found.unscored == unscored or not protocol.counts_unscored
-        return found.fingerprint == config.fingerprint and found.whole_tasks == dataset.whole_tasks and counted
-
-    whole = load((), None)
-    # Functions whose docstring asks nothing are not tasks that a limit counts.
-    limit = dataset.tasks + (0 if protocol.tasks == "docstring" else unscored)
-    parts: list[tuple[Sequence[str], int | None]] = [((), limit)]
-    if whole.files.keys() >= set(dataset.repositories):
-        parts += [(dataset.repositories, None), (dataset.repositories, limit)]
-    tried = (
-        replace(each, repos=(), limit=None, sample=None)
-        for each in chain([part_of(whole, dataset.tasks)], (load(*part) for part in parts))
-    )
-    return next(filter(fits, chain([whole], tried)), whole)
 
 
 def code_named_by(config: RunConfig) -> list[str]:
@@ -252,3 +255,109 @@ def benchmark_of(
     raise UsageError(
         f"{run.run_id} ran on data {run.manifest.dataset.label}, this is {selected.label}; name the run's with --source"
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranker:
+    """What ranks, and what was planned with the vectors it needs; not made where there is a `reason`."""
+
+    planned: Plan
+    retriever: ChosenRetriever
+    embedder: CachedEmbedder | None = None
+    reason: str = ""
+
+
+def has_model(retriever: ChosenRetriever) -> bool:
+    """Whether a model takes part in ranking."""
+    return retriever.vectors or bool(retriever.model)
+
+
+def check_names(stored: RunConfig, protocol: Protocol) -> None:
+    """A UsageError for a name or an option of a request that does not exist, but for its chunker, which is made."""
+    retriever = choose_retriever(stored.retriever, protocol)
+    choose_measures(stored.measures, stored.k, protocol.gold)
+    Expansion.parse(stored.expand)
+    check_pack(stored.pack)
+    if retriever.vectors and Spec.parse(stored.embedder).name != "py":
+        choose_embedder(stored.embedder)
+
+
+def make_ranker(
+    stored: RunConfig,
+    planned: Plan,
+    allowed: Collection[str],
+    *,
+    home: Path | None,
+    notify: Callable[[str], None],
+) -> Ranker:
+    """Return what ranks as a run asks; with a reason where a model of it may not be asked, or is not here."""
+    retriever = choose_retriever(stored.retriever, planned.protocol)
+    measured = "vectors" in inputs_of(stored.measures)
+    reason = _not_asked(stored, retriever, allowed)
+    embedder = None
+    if measured or (retriever.vectors and not reason):
+        try:
+            embedder = make_embedder(stored.embedder, home=home, notify=notify)
+            texts = texts_of([planned], ranked=retriever.vectors and not reason, measured=measured)
+            (planned,) = embed([planned], embedder, texts)
+        except BenchError as error:
+            if measured:
+                raise
+            embedder, reason = None, str(error)
+    if retriever.model and not reason:
+        try:
+            retriever = make_retriever(stored.retriever, planned.protocol, home=home, notify=notify)
+        except BenchError as error:
+            reason = str(error)
+    return Ranker(planned=planned, retriever=retriever, embedder=embedder, reason=reason)
+
+
+def config_of(stored: RunConfig, ranker: Ranker) -> RunConfig:
+    """Return the configuration that a run of this request has here; what a model is that is not here is as stored."""
+    planned, retriever, embedder = ranker.planned, ranker.retriever, ranker.embedder
+    fields = stored.model_dump(exclude={"protocol"})
+    fields |= {
+        "dataset": planned.benchmark.name,
+        "fingerprint": planned.benchmark.fingerprint,
+        "chunker": planned.chunker,
+        "retriever": retriever.spec,
+        "measures": choose_measures(stored.measures, stored.k, planned.protocol.gold),
+        "pack": _pack_of(stored.pack, planned.benchmark),
+    }
+    if embedder:
+        fields |= {"embedder": embedder.spec, "embedder_identity": embedder.identity}
+    elif not retriever.vectors:
+        fields |= {"embedder": NO_EMBEDDER, "embedder_identity": {}}
+    if retriever.scorer or not retriever.model:
+        fields["retriever_identity"] = retriever.scorer.identity if retriever.scorer else {}
+    return make_config(planned.protocol, **fields)
+
+
+def _not_asked(stored: RunConfig, retriever: ChosenRetriever, allowed: Collection[str]) -> str:
+    """Say which model or server of a stranger's choice is not asked to rank; empty where there is none."""
+    models = [stored.embedder] if retriever.vectors and Spec.parse(stored.embedder).name not in HARMLESS else []
+    models += [stored.retriever] if retriever.model else []
+    refused = [spec for spec in models if spec not in allowed]
+    return f"{', '.join(refused)} is not asked because a folder says so; name it with --allow" if refused else ""
+
+
+def _pack_of(pack: str, benchmark: Benchmark) -> str:
+    """Return the definition that a run over this data has: a shipped pack's is that of its own data alone."""
+    edition = edition_of(pack)
+    if edition is None:
+        return pack
+    return edition if is_of_pack(benchmark.name, edition) else PACK
+
+
+def is_of_pack(name: str, edition: str) -> bool:
+    """Whether data of this name is a shipped pack's."""
+    return name.startswith(f"pack-{edition}-")
+
+
+def tolerance_of(retriever: ChosenRetriever, config: RunConfig) -> float:
+    """Return by how much a score may differ between machines; more than a step of rounding where a model takes part."""
+    if not has_model(retriever):
+        return ROUNDED
+    if config.embedder_identity.get("precision", "fp32") != "fp32":
+        return HALF
+    return ROUNDED if retriever.part.row.name == DENSE else FUSED

@@ -21,13 +21,7 @@ from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import RESULTS, needs_vectors, out_words, silent
 
-_PRECISION = (
-    "What the model computes in: auto (bf16 if the CPU has it, fp16 on CUDA) or fp32, the same everywhere except for "
-    "the last bits."
-)
-_DEVICE = "Where the embedding model runs: cpu, cuda, mps, or auto: CUDA or MPS where present."
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
-_EMBEDDER = "minilm, st:NAME, openai:MODEL, static, …; see `list embedders`."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
 _RELEVANCE = (
     "Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou or graded:levels."
@@ -35,6 +29,20 @@ _RELEVANCE = (
 
 EMBEDDER = "minilm"
 PROGRAM = "repoeval-bench"
+
+EMBEDDER_FIELD = option(
+    EMBEDDER, "minilm, st:NAME, openai:MODEL, static, …; see `list embedders`.", "SPEC", combined=True
+)
+PRECISION_FIELD = option(
+    "auto",
+    "What the model computes in: auto (bf16 if the CPU has it, fp16 on CUDA) or fp32, the same everywhere except for "
+    "the last bits.",
+    "NAME",
+    rare=True,
+)
+DEVICE_FIELD = option(
+    "cpu", "Where the embedding model runs: cpu, cuda, mps, or auto: CUDA or MPS where present.", "NAME", rare=True
+)
 
 
 class DataRequest(Request):
@@ -102,9 +110,9 @@ class RunRequest(DataRequest):
         key="retrievers",
         combined=True,
     )
-    embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC", combined=True)
-    precision: str = option("auto", _PRECISION, "NAME", rare=True)
-    device: str = option("cpu", _DEVICE, "NAME", rare=True)
+    embedder: str = EMBEDDER_FIELD
+    precision: str = PRECISION_FIELD
+    device: str = DEVICE_FIELD
     long_text: str | None = option(
         None,
         "What is read of a text longer than the model reads: head, tail, mean or max; or apart, "
@@ -187,7 +195,7 @@ class RunRequest(DataRequest):
 
         Each machine would take `auto` for another device, and make another run.
         """
-        settled = _settled(self.resolved_embedder() if self.needs_vectors else None, notify)
+        settled = settled_device(self.resolved_embedder() if self.needs_vectors else None, notify)
         return self.model_copy(update=settled | {"long_text": None}) if settled else self
 
     @property
@@ -207,50 +215,6 @@ class RunRequest(DataRequest):
         if self.expand == NOTHING:
             del found["expand"]
         return found if self.needs_vectors else found | {"embedder": NO_EMBEDDER}
-
-
-class GridRequest(DataRequest):
-    """Everything that is asked of a sensitivity grid: every chunker in every combination of the rest."""
-
-    chunkers: tuple[str, ...] = option((), "Two or more; repeat it.", "SPEC", also="-c", spelled="--chunker")
-    protocols: tuple[str, ...] = option(
-        ("context", "code-chunk", "body", "uses", "linemap"), "Protocols of the grid; repeat it.", spelled="--protocol"
-    )
-    queries: tuple[str, ...] = option(("full", "tail:20"), "Query policies of the grid; repeat it.", spelled="--query")
-    relevances: tuple[str, ...] = option(
-        ("overlap", "iou:0.2", "graded:levels"), "Relevance rules of the grid; repeat it.", spelled="--relevance"
-    )
-    retrievers: tuple[str, ...] = option(("dense", "bm25"), "Retrievers of the grid; repeat it.", spelled="--retriever")
-    measures: tuple[str, ...] = option(
-        ("ndcg@10", "line_recall_auc"), "Measures of the grid; repeat it.", also="-m", spelled="--measure"
-    )
-    match: bool = option(default=True, meaning="Compare at equal mean sizes too.", spelled="--match/--no-match")
-    placebo: int = 10
-    """Line offsets at which the fixed baseline is started for the placebo band; 0 for none. Python alone sets it."""
-    embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
-    precision: str = option("auto", _PRECISION, "NAME", rare=True)
-    device: str = option("cpu", _DEVICE, "NAME", rare=True)
-
-    def requests(self) -> list[RunRequest]:
-        """A request for each retriever, with what the grid says of embedder and measures."""
-        return [
-            RunRequest(
-                retriever=retriever,
-                embedder=self.embedder,
-                precision=self.precision,
-                device=self.device,
-                measures=self.measures,
-            )
-            for retriever in self.retrievers
-        ]
-
-    def embedder_spec(self) -> str | None:
-        """The embedder's spec with the device and the precision; None where nothing needs vectors."""
-        return next((each.resolved_embedder() for each in self.requests() if each.needs_vectors), None)
-
-    def on_this_device(self) -> Self:
-        """The request with the device that `auto` means on this machine; else as it is."""
-        return self.model_copy(update=_settled(self.embedder_spec()))
 
 
 class RecommendRequest(DataRequest):
@@ -287,9 +251,9 @@ class RecommendRequest(DataRequest):
         "Ask by this instead of what --for asks; several weigh the same. Repeat it.",
         spelled="--protocol",
     )
-    embedder: str = option(EMBEDDER, _EMBEDDER, "SPEC")
-    precision: str = option("auto", _PRECISION, "NAME", rare=True)
-    device: str = option("cpu", _DEVICE, "NAME", rare=True)
+    embedder: str = EMBEDDER_FIELD
+    precision: str = PRECISION_FIELD
+    device: str = DEVICE_FIELD
     tasks: int = option(
         1500, "Ask at most N tasks by a protocol, spread over the files; how many were left out is printed.", "N", ge=1
     )
@@ -339,7 +303,7 @@ class ComparisonRequest(Request):
     )
 
 
-def _settled(embedder: str | None, notify: Callable[[str], None] = silent) -> dict[str, str]:
+def settled_device(embedder: str | None, notify: Callable[[str], None] = silent) -> dict[str, str]:
     """The fields that name the device which an embedder's `auto` means on this machine; none where it names another."""
     from repoeval_bench.embedding.device import AUTO, settled, told
 

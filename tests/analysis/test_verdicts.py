@@ -18,8 +18,7 @@ from repoeval_bench.analysis.pair_verdicts import Carrier, Outcome, judge
 from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alpha, near_holm
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.cli.answer import answer_to
-from repoeval_bench.plugins.lab.leaderboard import leaderboard
-from repoeval_bench.runs.naming import run_folders
+from repoeval_bench.plugins.lab.leaderboard import leaderboard, run_folders
 from repoeval_bench.runs.request import RunRequest
 from support.runs import write_run
 

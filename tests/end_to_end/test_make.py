@@ -13,7 +13,8 @@ import pytest
 from repoeval_bench.cli import app
 from repoeval_bench.cli.group import CommandGroup
 from repoeval_bench.cli.options import option_variables
-from repoeval_bench.runs.request import ComparisonRequest, GridRequest, RunRequest
+from repoeval_bench.plugins.lab.grid_request import GridRequest
+from repoeval_bench.runs.request import ComparisonRequest, RunRequest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from repoeval_bench.runs.log import LogRow, read_rows
 from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
 from support.models import tiny_cross_encoder
@@ -22,10 +21,7 @@ def folder_of(results, metrics):
 
 
 def rankings(folder):
-    return {
-        row.query_id: [each.chunk_id for each in row.topk]
-        for _, row in read_rows(folder / "retrieved.jsonl.gz", LogRow)
-    }
+    return {row.query_id: [hit.chunk_id for hit in row.topk] for row in RunView(folder).log_rows()}
 
 
 def test_hybrid_finds_what_either_stage_finds(evaluate, tmp_path):

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from repoeval_bench.retrieval.choice import choose_retriever
-from repoeval_bench.runs.ranker import FUSED, HALF, ROUNDED, tolerance_of
 from repoeval_bench.runs.records import RunConfig
+from repoeval_bench.runs.replay import FUSED, HALF, ROUNDED, tolerance_of
 from support.command import bench
 from support.embedding_server import KEY
 from support.runs import config, read_text, write_text

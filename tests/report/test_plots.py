@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.cli.output import read_grid
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.report.plots import css, figures, plain_svg, png, svg, write
 from repoeval_bench.report.plots.curves import curve_of, over_ranks
@@ -16,7 +17,6 @@ from repoeval_bench.report.plots.differences import forest_figure, heat_maps
 from repoeval_bench.report.plots.sizes import pareto
 from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
 from repoeval_bench.report.text import elided
-from repoeval_bench.runs.grid_store import read_grid
 from support.runs import write_run
 
 SVG = "{http://www.w3.org/2000/svg}"

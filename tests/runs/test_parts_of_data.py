@@ -1,6 +1,5 @@
 """A run over a part of the data: its fingerprint covers what that of the whole does, and it is found again."""
 
-import json
 import shutil
 from dataclasses import replace
 
@@ -14,7 +13,6 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.planning import select
-from repoeval_bench.runs.records import MANIFEST, METRICS
 from repoeval_bench.runs.runner import evaluate
 from repoeval_bench.runs.view import RunView
 from support.command import bench
@@ -108,20 +106,6 @@ def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark,
         assert verify(run, str(pack)).differences == ()
 
 
-@pytest.mark.parametrize("protocol", ["body", "docstring"])
-def test_a_sample_that_an_older_folder_does_not_name_is_found_again(benchmark, pack, tmp_path, protocol):
-    """Its label does not say what it was drawn from either."""
-    folder, _ = recommend(benchmark, protocols=(protocol,), tasks=8, out=tmp_path, **ASKED).runs
-    for name in (MANIFEST, METRICS):
-        stored = json.loads((folder / name).read_text())
-        sample = stored["dataset"].pop("part")["sample"]
-        drawn = f" (drawn from {sample['of']}, seed 0)"
-        assert drawn in stored["dataset"]["label"]
-        stored["dataset"]["label"] = stored["dataset"]["label"].replace(drawn, "")
-        (folder / name).write_text(json.dumps(stored))
-    assert verify(folder, str(pack)).differences == ()
-
-
 PARTS = ({}, {"repos": ("beta",)}, {"limit": 14}, {"limit": 500}, {"repos": ("beta",), "limit": 7})
 
 
@@ -140,17 +124,6 @@ def test_a_part_is_found_again(pack, tmp_path, protocol, part):
         for name, value in part.items()
     }
     assert verify(run, str(pack)).differences == ()
-
-
-@pytest.mark.parametrize("part", PARTS, ids=str)
-@pytest.mark.parametrize("protocol", ["body", "uses", "docstring"])
-def test_a_part_that_an_older_folder_does_not_name_is_found_again(pack, tmp_path, protocol, part):
-    run = _evaluated(pack, protocol, part, tmp_path)
-    for name in (MANIFEST, METRICS):
-        stored = json.loads((run.folder / name).read_text())
-        stored["dataset"].pop("part", None)
-        (run.folder / name).write_text(json.dumps(stored))
-    assert verify(run.folder, str(pack)).differences == ()
 
 
 @pytest.mark.parametrize("protocol", ["uses", "docstring"])

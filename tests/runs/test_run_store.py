@@ -17,6 +17,7 @@ from repoeval_bench.plugins.cluster.merge import merge_all
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import JobLog
+from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.run_store import Results, fetch_run, put_run, run_states
 from repoeval_bench.runs.runner import Runner
@@ -276,8 +277,9 @@ def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
         assert f"stored in {url} as fixed-400_" in done.out, done.out
 
 
-def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean):
+def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean, monkeypatch):
     """A machine that shares it computes none again, also where another has lost a part of them."""
+    monkeypatch.setattr("repoeval_bench.plugins.lab.cells.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
     url = f"file://{tmp_path}/store"
     options = {"protocols": ["context"], "retrievers": ["bm25"], "placebo": 0, "match": False, "queries": ["tail:10"]}
     benchmark = load_benchmark(places["source"], home=places["home"])

@@ -17,13 +17,13 @@ from repoeval_bench.core.errors import ChunkError, anew
 from repoeval_bench.core.registry import is_outside
 from repoeval_bench.core.spec import slug
 from repoeval_bench.metrics import Measure, score_run
+from repoeval_bench.plugins.lab.cells import Cell, CellFile, Scores
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.retrieval.choice import ChosenRetriever, Material
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
-from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.parts import CELLS, Parts, make_retriever, silent
 from repoeval_bench.runs.planning import Plan, select
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.plugins.lab.grid_request import GridRequest
     from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.request import GridRequest
     from repoeval_bench.runs.run_store import Results
 
     _Corpora = Mapping[Exclusion, Corpus]

@@ -17,9 +17,10 @@ from repoeval_bench.runs.jobs import DataJob, JobLog, NamedJob, Shared, check_co
 from repoeval_bench.runs.run_store import Results
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.grid_store import Cell, Scores
+    from repoeval_bench.plugins.lab.cells import Cell, Scores
+    from repoeval_bench.plugins.lab.grid_request import GridRequest
     from repoeval_bench.runs.materials import Materials
-    from repoeval_bench.runs.request import DataRequest, GridRequest
+    from repoeval_bench.runs.request import DataRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

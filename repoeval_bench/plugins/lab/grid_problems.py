@@ -19,7 +19,7 @@ from repoeval_bench.runs.problems import Problems, check_data, check_embedder
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.runs.request import GridRequest
+    from repoeval_bench.plugins.lab.grid_request import GridRequest
 
 
 def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None:
@@ -33,7 +33,7 @@ def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None
         with found.about("retrievers"):
             retriever.check_installed()
     _good(found, "measures", request.measures, lambda name: choose_measures([name], DEPTH))
-    check_embedder(request, found, needed=any(retriever.vectors for retriever in retrievers))
+    check_embedder(request.requests()[0], found, needed=any(retriever.vectors for retriever in retrievers))
     check_data(request, {protocol.name: protocol for protocol in protocols}, home, found)
     for retriever in retrievers:
         for protocol in protocols:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,14 +19,16 @@ from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
-from repoeval_bench.runs.naming import check_rankable
+from repoeval_bench.runs.naming import check_name
+from repoeval_bench.runs.parts import CELLS, PACKS, VERIFIED
+from repoeval_bench.runs.records import MANIFEST
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.pair_verdicts import PairVerdict
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.runs.records import Headline
-    from repoeval_bench.runs.view import RunView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +109,30 @@ def leaderboard(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard:
     return Leaderboard(tuple(boards), left_out)
 
 
+def run_folders(results: Path) -> list[RunView]:
+    """Every folder of `results` as a run, by name, whether or not it can be read; a UsageError where there is none."""
+    if not results.is_dir():
+        raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
+    others = (PACKS, CELLS, VERIFIED)  # of other commands, and never a run
+    found = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name not in others]
+    if not found:
+        raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
+    return found
+
+
 def _title(board: Board) -> tuple[str, str, str, int, str]:
     return board.dataset, board.protocol, board.precision, board.k, board.measure
 
 
 def _check(run: RunView) -> None:
-    """Read all that a board needs, so that mistakes are found here."""
-    check_rankable(run)
+    """Read all that a board needs; refuse an unfinished run, another's name, and a ranking that stands there twice."""
+    if not (run.folder / MANIFEST).is_file():
+        raise UsageError(f"no {MANIFEST}: the run was not finished, or this is not a run")
+    done = run.manifest.completion
+    if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
+        raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
+    check_name(run)
+    _ = run.verification
     measure = headline_measure([run])
     if len(run.scores) == 0:
         raise UsageError("it holds no query")

@@ -25,6 +25,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.plugins.lab.grid import Grid, make_grid
 from repoeval_bench.plugins.lab.grid_problems import check_grid
+from repoeval_bench.plugins.lab.grid_request import GridRequest
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.parts import (
@@ -36,12 +37,12 @@ from repoeval_bench.runs.parts import (
     silent,
 )
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest, GridRequest
+from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.runner import suited
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.grid_store import Cell, Scores
+    from repoeval_bench.plugins.lab.cells import Cell, Scores
 
     Made = Mapping[Cell, Scores] | ChunkError
     ArmsElsewhere = Callable[[GridRequest, Sequence[str]], Iterator[Made]]

@@ -1,7 +1,7 @@
 """Rankings and judgements in other people's files: TREC's, and what ranx saves. They become rows of the contract.
 
 A file's name says what it is: `.trec`, `.txt`, `.run` and `.qrels`, also with `.gz`, are TREC's; `.json`, `.lz4`
-(CBOR), `.parquet` and `.parq` are ranx's; every other one is JSONL as `runs.log` has it. Neither TREC nor ranx knows of
+(CBOR), `.parquet` and `.parq` are ranx's; every other one is JSONL as `records` has it. Neither TREC nor ranx knows of
 files, lines, chunkers or indexes: places come from a corpus, and what nobody states is `not stated`.
 """
 
@@ -19,7 +19,8 @@ from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.validation import mistakes
-from repoeval_bench.runs.log import ChunkerOfLog, Gold, LogRow, Place, Retrieved, read_rows
+from repoeval_bench.plugins.logs.records import Gold, Place, read_rows
+from repoeval_bench.runs.log import ChunkerOfLog, LogRow, Retrieved
 from repoeval_bench.runs.trec import LARGEST_GAIN, in_order, qrels_rows, read_run
 
 TREC = (".trec", ".txt", ".run", ".qrels")

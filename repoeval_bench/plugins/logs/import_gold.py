@@ -18,7 +18,8 @@ from repoeval_bench.core.places import Gold as GoldPlaces
 from repoeval_bench.core.places import Place as GoldPlace
 from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.plugins.logs.import_formats import gold_rows
-from repoeval_bench.runs.log import RANKINGS, Gold, LogRow, Place, Retrieved, read_rows
+from repoeval_bench.plugins.logs.records import RANKINGS, Gold, Place, read_rows
+from repoeval_bench.runs.log import LogRow, Retrieved
 
 if TYPE_CHECKING:
     from repoeval_bench.core.spans import LineSpan

@@ -20,7 +20,8 @@ from repoeval_bench.runs.inspection import read_sources
 
 if TYPE_CHECKING:
     from repoeval_bench.core.places import Gold
-    from repoeval_bench.runs.log import Place, Retrieved
+    from repoeval_bench.plugins.logs.records import Place
+    from repoeval_bench.runs.log import Retrieved
 
 INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
 """What line measures need."""

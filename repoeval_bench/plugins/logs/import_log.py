@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError, UsageError
@@ -28,8 +28,8 @@ from repoeval_bench.plugins.logs.import_gold import (
     read_log,
 )
 from repoeval_bench.plugins.logs.import_lines import INPUTS, LineInputs, add_place
+from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.protocols.leak import gold_in_query
-from repoeval_bench.runs.log import LogRow, read_rows
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
     SCHEMA,
@@ -45,6 +45,9 @@ from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import Fields, format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.log import LogRow
 
 LINE_HEADLINE = "line_recall_auc"
 """What imported runs are compared by first, where they have lines."""

@@ -15,16 +15,16 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
+from repoeval_bench.plugins.lab.cells import Cell, CellFile, Scores
 from repoeval_bench.plugins.lab.grid import _Arm, _Setting, make_protocols
 from repoeval_bench.plugins.lab.grid_problems import check_grid, grid_problems, scoring_protocols
+from repoeval_bench.plugins.lab.grid_request import GridRequest
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import PairedResult, flips, paired_results, placebo_bands
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
-from repoeval_bench.runs.grid_store import Cell, CellFile, Scores
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.records import CodeState
-from repoeval_bench.runs.request import GridRequest
 from repoeval_bench.runs.run_store import Results
 
 CELL = Cell("context", "bm25", "ndcg@10")
@@ -149,7 +149,7 @@ def test_a_cell_says_everything_that_a_heat_map_groups_by():
 @pytest.fixture
 def committed(monkeypatch):
     """As if nothing differed from the commit: only then are cells kept."""
-    monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
+    monkeypatch.setattr("repoeval_bench.plugins.lab.cells.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
 
 
 def test_cells_are_read_back_to_the_last_digit(tmp_path, committed):
@@ -190,7 +190,7 @@ def test_a_damaged_cell_is_computed_again(tmp_path, committed, old, new):
 
 def test_changed_code_keeps_nothing(tmp_path, monkeypatch):
     """Where files differ from the commit, nothing is written and nothing is read."""
-    monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: CodeState(commit="c" * 40, dirty=True))
+    monkeypatch.setattr("repoeval_bench.plugins.lab.cells.code_state", lambda: CodeState(commit="c" * 40, dirty=True))
     CellFile(Results(tmp_path), "ast", {}).add({CELL: np.array([1.0])})
     assert list(tmp_path.iterdir()) == []
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.plugins.lab.leaderboard import leaderboard
+from repoeval_bench.plugins.lab.leaderboard import leaderboard, run_folders
 from repoeval_bench.plugins.lab.report import leaderboard as report
 from repoeval_bench.plugins.lab.report import site
 from repoeval_bench.plugins.lab.report.leaderboard import (
@@ -25,7 +25,6 @@ from repoeval_bench.plugins.lab.report.site import site_files
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.table import number, record_of
 from repoeval_bench.report.terminal import table_lines
-from repoeval_bench.runs.naming import run_folders
 from support.runs import edit, set_config, write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"

@@ -21,7 +21,7 @@ ARMS = 2 + 2 + 1
 
 def test_each_cell_is_computed_once_and_a_stopped_grid_goes_on(mirror, warm_home, tmp_path, monkeypatch):
     """What was ranked before the stop is not ranked again; the grid's answer is the same as without a stop."""
-    monkeypatch.setattr("repoeval_bench.runs.grid_store.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
+    monkeypatch.setattr("repoeval_bench.plugins.lab.cells.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
     benchmark = load_benchmark(str(mirror), home=warm_home)
     ranked, said = [], []
     rank = grid._Arm.rank

@@ -5,10 +5,9 @@ from collections import Counter
 
 import pytest
 
-from repoeval_bench.plugins.lab.leaderboard import leaderboard
+from repoeval_bench.plugins.lab.leaderboard import leaderboard, run_folders
 from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_tables
 from repoeval_bench.plugins.lab.report.site import site_files
-from repoeval_bench.runs.naming import run_folders
 from support.runs import write_run
 
 

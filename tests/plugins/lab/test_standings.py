@@ -10,11 +10,10 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.chunkers.tools.sizes import chunker_name
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import BUDGETS
-from repoeval_bench.plugins.lab.leaderboard import leaderboard
+from repoeval_bench.plugins.lab.leaderboard import leaderboard, run_folders
 from repoeval_bench.plugins.lab.report.standings import standing_csvs, standing_record
 from repoeval_bench.plugins.lab.stability import read_updates
 from repoeval_bench.plugins.lab.standings import agreements, standings
-from repoeval_bench.runs.naming import run_folders
 from support.runs import write_run
 
 SPREAD = (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)

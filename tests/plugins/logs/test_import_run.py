@@ -7,7 +7,7 @@ import bm25s
 import pytest
 from jsonschema import Draft202012Validator
 
-from repoeval_bench.runs.log import schema
+from repoeval_bench.plugins.logs.records import schema
 from support.command import bench, one_sentence
 from support.minirepo import REPOSITORIES
 from support.runs import read_text

@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
-from repoeval_bench.runs.log import LogRow, check_row, read_rows, schema
+from repoeval_bench.plugins.logs.records import read_rows, schema
+from repoeval_bench.runs.log import LogRow, check_row
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -45,7 +46,7 @@ def judged(tmp_path, *gold, corpus=None):
 
 
 def test_the_schema_in_the_docs_is_the_contract():
-    """Regenerate docs/run-log.schema.json from runs.log.schema() where this fails."""
+    """Regenerate docs/run-log.schema.json from plugins.logs.records.schema() where this fails."""
     assert (DOCS / "run-log.schema.json").read_text() == schema()
 
 

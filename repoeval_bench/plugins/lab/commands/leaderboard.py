@@ -14,8 +14,7 @@ from repoeval_bench.cli.options import allow_option, home_option, out_option, re
 from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER, form_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
-from repoeval_bench.plugins.lab.leaderboard import Leaderboard, leaderboard
-from repoeval_bench.runs.naming import run_folders
+from repoeval_bench.plugins.lab.leaderboard import Leaderboard, leaderboard, run_folders
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import DataRequest
 

@@ -19,6 +19,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.plugins.lab.grid_jobs import GridJobs
 from repoeval_bench.plugins.lab.grid_problems import answerable_protocols, check_grid, scoring_protocols
+from repoeval_bench.plugins.lab.grid_request import GridRequest
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.protocols.protocol import Protocol, passed_over
@@ -27,7 +28,7 @@ from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.parts import left_out_line
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest, ExecutionRequest, GridRequest
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest
 from repoeval_bench.runs.store import check_writable
 
 

@@ -16,10 +16,10 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.import_formats import Stated
 from repoeval_bench.plugins.logs.import_log import import_run
+from repoeval_bench.plugins.logs.records import schema
 from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.inspection import SOURCES
-from repoeval_bench.runs.log import schema
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.records import TIMINGS
 from repoeval_bench.runs.store import check_writable

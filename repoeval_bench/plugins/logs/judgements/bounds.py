@@ -26,7 +26,7 @@ from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, chosen_depth
 from repoeval_bench.plugins.logs.judgements.pooling import read_judgements
-from repoeval_bench.runs.log import Calibrated, read_rows
+from repoeval_bench.plugins.logs.records import Calibrated, read_rows
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.plugins.logs.judged_log import check_same_data, chosen_depth
-from repoeval_bench.runs.log import Judgement, LogRow, read_rows
+from repoeval_bench.plugins.logs.records import Judgement, read_rows
 
 if TYPE_CHECKING:
+    from repoeval_bench.runs.log import LogRow
     from repoeval_bench.runs.view import RunView
 
 Grades = dict[str, dict[str, int]]

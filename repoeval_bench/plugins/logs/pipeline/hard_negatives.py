@@ -12,7 +12,7 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
-from repoeval_bench.runs.log import Negative, read_rows
+from repoeval_bench.plugins.logs.records import Negative, read_rows
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView

@@ -11,13 +11,11 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
-from repoeval_bench.core.json_reader import faults_as, parse_plain, read_document
+from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.spec import short_hash
 from repoeval_bench.runs.provenance import code_state, versions
 
@@ -110,18 +108,3 @@ class CellFile:
             row = json.loads(content)
             found[Cell(row["protocol"], row["retriever"], row["measure"])] = np.array(row["values"], dtype=np.float64)
         return found
-
-
-VERDICT_KEYS = {"a", "b", "sizes", "protocol", "retriever", "measure", "difference", "interval", "verdict"}
-"""What each cell of a sensitivity grid holds at least."""
-
-
-def read_grid(path: Path) -> list[dict[str, Any]]:
-    """The cells that `lab sensitivity --json` or its --output wrote; a UsageError where the file holds none."""
-    with faults_as(UsageError, path, "give what lab sensitivity --json prints"):
-        cells = parse_plain(read_document(path))
-    if not isinstance(cells, list) or not all(isinstance(cell, dict) and cell.keys() >= VERDICT_KEYS for cell in cells):
-        raise UsageError(f"--sensitivity {path} does not hold a grid of cells; give what lab sensitivity --json prints")
-    if not cells:
-        raise UsageError(f"--sensitivity {path} holds a grid without a cell; give one that sensitivity has filled")
-    return cells

@@ -1,0 +1,101 @@
+"""Rows of the files beside a log of another system: gold, places of chunks, judgements, negatives; a log's JSON Schema.
+
+docs/run-log.schema.json is what `logs import --schema` prints.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import Field
+
+from repoeval_bench.core import json_reader
+from repoeval_bench.core.errors import ResultError, all_mistakes
+from repoeval_bench.core.validation import Plain  # noqa: TC001 - pydantic reads it
+from repoeval_bench.runs.log import HeaderNws, LogRow, Name, PlacedRecord
+from repoeval_bench.runs.records import Record
+from repoeval_bench.runs.trec import LARGEST_GAIN
+
+RANKINGS = ("topk", "raw_topk", "original_topk")
+"""Fields of a row that rank chunks."""
+
+
+class Gold(PlacedRecord):
+    """One judgement: a chunk id (gain 0: judged and not relevant), a file, or lines of a file.
+
+    What a row names of its query (`repository`, `conversation`, a field of `extra`) holds for all of the query's rows.
+    """
+
+    query_id: Name
+    chunk_id: str | None = None
+    file: str | None = None
+    gain: Annotated[float, Field(ge=0, le=LARGEST_GAIN)] = 1.0
+    repository: str | None = None
+    conversation: str | None = None
+    extra: Plain | None = None
+
+
+class Place(PlacedRecord):
+    """A chunk of the corpus and its place."""
+
+    chunk_id: Name
+    file: Name
+    header_nws: HeaderNws | None = None
+
+
+_Grade = Annotated[int, Field(ge=0, le=2)]
+
+
+class Judgement(PlacedRecord):
+    """One chunk of a pool: relevant (2), partly (1), not (0), or not judged yet (null); the rest is for the judge."""
+
+    query_id: Name
+    chunk_id: Name
+    grade: _Grade | None
+    file: str | None = None
+    query: str | None = None
+    text: str | None = None
+    note: str | None = None
+
+
+class Calibrated(Record):
+    """One chunk that a trusted person graded (`gold`) and the judge too; ids only say which chunk it was."""
+
+    gold: _Grade
+    judge: _Grade
+    query_id: str | None = None
+    chunk_id: str | None = None
+
+
+class Negative(Record):
+    """A chunk that looks relevant to a query and is not."""
+
+    query_id: Name
+    chunk_id: Name
+
+
+_Model = TypeVar("_Model", bound=Record)
+
+
+def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
+    """(line number, row) of a JSONL file; a row that breaks the contract is a ResultError with file:line."""
+    try:
+        yield from json_reader.read_rows(path, model)
+    except json_reader.JsonFaultError as fault:
+        raise ResultError(_sentence(fault.where(path), fault.faults)) from fault
+    except json_reader.UnreadableError as fault:
+        raise ResultError(f"{path} cannot be read ({fault}); give a JSONL file in UTF-8") from fault
+
+
+def _sentence(where: str, found: Sequence[str]) -> str:
+    """What is wrong with a row; several mistakes one a line."""
+    return f"{where}: {found[0]}" if len(found) == 1 else all_mistakes(found, where)
+
+
+def schema() -> str:
+    """The JSON Schema of a row, as text."""
+    content = {"$schema": "https://json-schema.org/draft/2020-12/schema", **LogRow.model_json_schema()}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
