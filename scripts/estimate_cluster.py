@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING
 from bench_cluster import JOBS, ray_on, timed
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.encoder import find_model
+from repoeval_bench.plugins.cluster.object_store import ObjectStore
+from repoeval_bench.plugins.cluster.run_store import FOLDER, put_run
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import JobLog, peak_bytes
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.run_store import FOLDER, put_run
 from repoeval_bench.runs.runner import Runner
 
 if TYPE_CHECKING:

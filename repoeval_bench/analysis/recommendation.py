@@ -21,7 +21,7 @@ from repoeval_bench.runs.parts import RESULTS, silent
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_once, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
-from repoeval_bench.runs.run_store import Results
+from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def recommend(
     named = data.model_dump() if data else {}
     specs = [arm.spec for arms in by_size for arm in arms]
     requests = [each.model_copy(update=named | {"chunker": spec}) for each in settings for spec in specs]
-    where: dict[str, Any] = {"out": Results.at(out, home).out, "home": home, "executor": executor, "log": log}
+    where: dict[str, Any] = {"out": results_at(out, home).out, "home": home, "executor": executor, "log": log}
     drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
     runner = Runner(requests, **where, **drawn, notify=notify, ahead=deadline is None)
     skipped += _undrawn(runner)

@@ -69,7 +69,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.report.answer import answer_markdown, left_out_notes
     from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember
-    from repoeval_bench.runs.run_store import Results
+    from repoeval_bench.runs.results import results_at
 
     check_margin(equivalence)
     if not chunker:
@@ -82,7 +82,7 @@ def compare_command(  # longer than 60 lines: each option has its line
         print_commands(requests_of(chunker, asked) if chunker else [], last, out=out, home=home)
         return
     if runs or baseline:
-        Results.at(out).fetch(say)
+        results_at(out).fetch(say)
     stored = find_runs(runs, out)
     with ExitStack() as stack:
         left_out, failed = dict[str, str](), dict[str, str]()

@@ -16,8 +16,7 @@ from click.core import ParameterSource
 from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.object_store import is_url
-from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.parts import RESULTS, is_url
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RunRequest
 
 if TYPE_CHECKING:
@@ -64,9 +63,9 @@ def _folder_at(place: str | Path, home: Path | None = None, *, reads: bool = Fal
     """A folder itself, or the cache of the store at a URL; with `reads` all that the store has is there."""
     if isinstance(place, Path):
         return place
-    from repoeval_bench.runs.run_store import Results  # few commands are given a store
+    from repoeval_bench.runs.results import results_at  # few commands are given a store
 
-    results = Results.at(place, home)
+    results = results_at(place, home)
     if reads:
         results.read(say)
     return results.out

@@ -16,7 +16,7 @@ from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import check_writable, write_named
 from repoeval_bench.core.json_reader import faults_as, parse_plain, read_document
-from repoeval_bench.core.object_store import is_url
+from repoeval_bench.runs.parts import is_url
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

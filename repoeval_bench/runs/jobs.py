@@ -11,7 +11,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -32,10 +32,10 @@ from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.provenance import adopt, code_digest, code_state, versions
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.records import CodeState
     from repoeval_bench.runs.request import DataRequest
+    from repoeval_bench.runs.results import Results
 
     Placed = Callable[[TextEncoder], TextEncoder]
 
@@ -193,16 +193,20 @@ class Shared:
 
     data: DataRequest
     without: frozenset[str]
+    results: Results
     home: Path | None
-    store: ObjectStore | None
     code: Code = field(hash=False)  # it holds a dict
 
     @classmethod
-    def here(
-        cls, data: DataRequest, *, without: frozenset[str], home: Path | None, store: ObjectStore | None
-    ) -> Shared:
+    def here(cls, data: DataRequest, *, without: frozenset[str], results: Results, home: Path | None) -> Shared:
         """That of this process; a worker may be in another folder."""
-        return cls(data=data, without=without, home=home.resolve() if home else None, store=store, code=Code.here())
+        return cls(
+            data=data,
+            without=without,
+            results=replace(results, out=results.out.resolve()),
+            home=home.resolve() if home else None,
+            code=Code.here(),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +225,7 @@ class DataJob(Generic[Made_co]):
 @lru_cache(maxsize=1)
 def kept_materials(shared: Shared, placed: Placed | None) -> Materials:
     """What the jobs of one worker share."""
-    return Materials(shared.data, without=shared.without, home=shared.home, placed=placed, store=shared.store)
+    return Materials(shared.data, without=shared.without, results=shared.results, home=shared.home, placed=placed)
 
 
 AGAIN = "run the same command again"

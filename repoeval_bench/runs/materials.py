@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import passed_over
-from repoeval_bench.runs.parts import make_embedder, shared_vectors, silent
+from repoeval_bench.runs.parts import make_embedder, silent
 from repoeval_bench.runs.request import DataRequest, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.runs.results import Results
 
 
 class Materials:
     """The data of requests, without some repositories, and what runs over it share.
 
     Data is fetched when it is first asked for. `placed` says where encoders compute,
-    see `make_embedder`. Vectors that are missing are taken from the `store`, and new ones put there by `share`.
+    see `make_embedder`. Vectors are shared where the runs of `results` are, new ones by `share`.
     """
 
     def __init__(
@@ -31,15 +31,15 @@ class Materials:
         data: DataRequest,
         *,
         without: frozenset[str],
+        results: Results,
         home: Path | None = None,
         notify: Callable[[str], None] = silent,
         placed: Callable[[TextEncoder], TextEncoder] | None = None,
-        store: ObjectStore | None = None,
         benchmark: Benchmark | None = None,
     ) -> None:
         self._data, self._without, self._notify, self._placed = data, without, notify, placed
-        self.home = home
-        self._shared = shared_vectors(store, home, notify)
+        self.results, self.home = results, home
+        self._shared = results.vectors(home, notify)
         self._benchmark = benchmark
         self._embedders: dict[str, CachedEmbedder] = {}
 

@@ -18,10 +18,8 @@ from repoeval_bench.protocols.uses import is_uses
 if TYPE_CHECKING:
     from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.object_store import ObjectStore
     from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.shared_cache import SharedVectorCache
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.retrieval.choice import ChosenRetriever
@@ -58,6 +56,11 @@ PACKS, CELLS, VERIFIED = "packs", "sensitivity", "verified"
 
 OF_STORE = ".store"
 """In a folder of runs that is a cache of a store: the URL of the store."""
+
+
+def is_url(text: str) -> bool:
+    """Whether a text names a store, not a folder."""
+    return "://" in text
 
 
 def store_url(out: Path) -> str | None:
@@ -116,17 +119,6 @@ def vectors_folder(home: Path | None = None) -> Path:
     from repoeval_bench.dataset.home import data_home
 
     return data_home(home) / "vectors"
-
-
-def shared_vectors(
-    store: ObjectStore | None, home: Path | None, notify: Callable[[str], None]
-) -> SharedVectorCache | None:
-    """The vector cache in `home` in front of a store; None without one."""
-    if store is None:
-        return None
-    from repoeval_bench.embedding.shared_cache import SharedVectorCache  # the database, which few commands open
-
-    return SharedVectorCache(vectors_folder(home), store, notify)
 
 
 def make_embedder(

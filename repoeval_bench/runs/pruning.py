@@ -10,9 +10,8 @@ from repoeval_bench.core.files import folder_beside, is_temporary
 from repoeval_bench.core.words import few
 from repoeval_bench.dataset.pack import MANIFEST as PACK
 from repoeval_bench.runs.naming import COMPARED, OWN, find_runs, stored_runs, unfinished_runs
-from repoeval_bench.runs.parts import PACKS
+from repoeval_bench.runs.parts import PACKS, store_url
 from repoeval_bench.runs.publish import writing_to
-from repoeval_bench.runs.run_store import Results
 
 ALL, UNFINISHED = "all", "unfinished"
 """Every run, with the packs that `recommend` built; the runs that no command can read."""
@@ -25,8 +24,8 @@ def prunable(out: Path, names: Sequence[str]) -> list[Path]:
 
     UsageError: a run is not in `out`, one holds what no run does, or `out` is the cache of a store.
     """
-    if store := Results.at(out).store:
-        raise UsageError(f"{out} is the cache of {store.url}, from which runs would come back; delete them there")
+    if url := store_url(out):
+        raise UsageError(f"{out} is the cache of {url}, from which runs would come back; delete them there")
     found = list(dict.fromkeys(folder for name in names for folder in _named(out, name)))
     for folder in found:
         _check(folder, out)

@@ -37,7 +37,6 @@ from repoeval_bench.runs.parts import (
     make_embedder,
     make_parts,
     make_retriever,
-    shared_vectors,
     shown_place,
     silent,
     unsized,
@@ -57,7 +56,7 @@ from repoeval_bench.runs.planning import (
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.publish import staging
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, eval_line
-from repoeval_bench.runs.run_store import Results
+from repoeval_bench.runs.results import Results, results_at
 from repoeval_bench.runs.stages import embed, execute, texts_of
 
 if TYPE_CHECKING:
@@ -321,14 +320,14 @@ class Runner:
         # Each machine would take `auto` for another device.
         self._members = by_setting(requests if log is None else [each.on_this_device(notify) for each in requests])
         self._without = left_out(requests)
-        self._results, self._home, self._notify = Results.at(out), home, notify
+        self._results, self._home, self._notify = results_at(out), home, notify
         self._executor, self._log, self._sample, self._ahead = executor, log, sample, ahead
         self._materials = Materials(
             requests[0],
             without=self._without,
+            results=self._results,
             home=home,
             notify=notify,
-            store=self._results.store,
             benchmark=benchmark,
         )
         self.left_out: dict[str, str] = {}
@@ -508,8 +507,7 @@ class Runner:
 
     def _jobs(self, *, reuse: bool) -> tuple[list[NamedJob], list[DataJob[str]]]:
         requests, out = self._requests_in_order(), self._results.out
-        results = replace(self._results, out=out.resolve())
-        shared = Shared.here(requests[0].data(), without=self._without, home=self._home, store=results.store)
+        shared = Shared.here(requests[0].data(), without=self._without, results=self._results, home=self._home)
         names, jobs = [], []
         for request in requests:
             parts = (request.chunker or "no chunker", *request.combination().values())
@@ -521,7 +519,7 @@ class Runner:
                 DataJob(
                     shared=shared,
                     needs_model=request.needs_vectors and has_model(request.embedder),
-                    work=partial(_make_one, request, results, reuse=reuse, sample=self._sample),
+                    work=partial(_make_one, request, reuse=reuse, sample=self._sample),
                 )
             )
         return names, jobs
@@ -529,7 +527,6 @@ class Runner:
 
 def _make_one(
     request: RunRequest,
-    results: Results,
     materials: Materials,
     notify: Callable[[str], None],
     *,
@@ -541,7 +538,7 @@ def _make_one(
     protocol = request.resolved_protocol()
     selected = draw(select(materials.benchmark, protocol), protocol, sample)
     setting = Setting(request=request.setting, selected=selected, embedder=materials.embedder(request))
-    ((run,),) = make_runs([setting], chunkers, results, reuse=reuse, home=materials.home, notify=notify)
+    ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=materials.home, notify=notify)
     if isinstance(run, ChunkError):
         raise anew(run)
     return run.run_id
@@ -599,11 +596,11 @@ def evaluate_all(
     problems = Problems()
     check_setting(request, problems)
     problems.check()
-    results = Results.at(out, home)
+    results = results_at(out, home)
     cutters = make_chunkers(benchmark, chunkers, request, notify)
     model = None if isinstance(embedder, str) or not request.needs_vectors else embedder
     if request.needs_vectors and model is None:
-        cache = shared_vectors(results.store, home, notify)
+        cache = results.vectors(home, notify)
         model = make_embedder(request.resolved_embedder(), home=home, notify=notify, cache=cache)
     setting = Setting(request=request, selected=select(benchmark, request.resolved_protocol()), embedder=model)
     options: dict[str, Any] = {"reuse": reuse, "home": home, "notify": notify, "executor": executor}

@@ -21,8 +21,8 @@ from repoeval_bench.runs import records
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
+from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
-from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.trec import format_qrels, format_run
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
         for name, text in content.items():
             write_atomic(folder / name, text)
         write_atomic(folder / records.MANIFEST, pretty(files.manifest))
-    Results.at(folder.parent).put(folder)
+    results_at(folder.parent).put(folder)
     return folder
 
 
@@ -156,8 +156,7 @@ def check_writable(results: Path) -> None:
     """
     check_place(results, "another results folder with --out", folder=True)
     sweep(results)
-    if store := Results.at(results).store:
-        store.check_writable()
+    results_at(results).check_writable()
 
 
 def _dataset(benchmark: Benchmark) -> records.DatasetRecord:

@@ -67,7 +67,7 @@ def test_an_interrupted_evaluation_makes_what_is_missing(settings, tmp_path, mon
     shutil.rmtree(first[1][0].folder)
     # Runs are taken from this very code only; a checkout that was changed has none.
     monkeypatch.setattr(
-        "repoeval_bench.runs.run_store.current_run", lambda folder: RunView(folder) if folder.is_dir() else None
+        "repoeval_bench.runs.results.current_run", lambda folder: RunView(folder) if folder.is_dir() else None
     )
     stored = []
     save = store.save

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
-from repoeval_bench.core.object_store import ObjectStore, is_url
+from repoeval_bench.plugins.cluster.object_store import ObjectStore
+from repoeval_bench.plugins.cluster.run_store import fetch_run, folder_of_runs, run_states
+from repoeval_bench.runs.parts import is_url
 from repoeval_bench.runs.publish import differing, staging
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.run_store import Results, fetch_run, folder_of_runs, run_states
+from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.view import RunView
 
 
@@ -71,7 +73,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         raise UsageError(f"{', '.join(map(str, folders))}: no finished run is there; name folders of runs")
     if wrong:
         raise ResultError("nothing was merged:\n  " + "\n  ".join(wrong))
-    results = Results.at(out)
+    results = results_at(out)
     for run in new.values():
         results.copy(run)
     left = (path for folder in folders for path in sorted(folder.iterdir()) if path.is_dir() and _unfinished(path))

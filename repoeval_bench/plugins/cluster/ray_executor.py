@@ -24,10 +24,10 @@ from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError, EmbeddingError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.numbers import is_whole
-from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
-from repoeval_bench.embedding.shared_cache import SharedVectorCache
 from repoeval_bench.embedding.text_encoder import TextEncoder, Unchecked
+from repoeval_bench.plugins.cluster.object_store import ObjectStore
+from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache
 from repoeval_bench.runs.jobs import Finished, Job, Made, failed
 from repoeval_bench.runs.parts import make_embedder, vectors_folder
 

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import CacheError
-from repoeval_bench.embedding.blocks import (
+from repoeval_bench.embedding.disk import FILE
+from repoeval_bench.embedding.housekeeping import known_identities, unsealed
+from repoeval_bench.embedding.storage import Kind, VectorCache
+from repoeval_bench.plugins.cluster.blocks import (
     ENTRIES,
     FOLDER,
     KEY_BYTES,
@@ -21,12 +24,9 @@ from repoeval_bench.embedding.blocks import (
     read_keys,
     write_block,
 )
-from repoeval_bench.embedding.disk import FILE
-from repoeval_bench.embedding.housekeeping import known_identities, unsealed
-from repoeval_bench.embedding.storage import Kind, VectorCache
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.object_store import ObjectStore
+    from repoeval_bench.plugins.cluster.object_store import ObjectStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.object_store import ObjectStore
 from repoeval_bench.core.words import count
+from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.plugins.cluster.vectors import pull, push
 from repoeval_bench.runs.parts import vectors_folder
 

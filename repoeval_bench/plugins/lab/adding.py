@@ -10,12 +10,12 @@ from repoeval_bench.core.errors import ResultError, of_each
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.naming import check_finished, check_folder
-from repoeval_bench.runs.parts import RESULTS, shown_place, silent
+from repoeval_bench.runs.parts import RESULTS, VERIFIED, shown_place, silent
 from repoeval_bench.runs.publish import differing
 from repoeval_bench.runs.records import MANIFEST, METRICS
 from repoeval_bench.runs.replay import code_named_by
-from repoeval_bench.runs.run_store import Results
-from repoeval_bench.runs.verified import VerificationState, VerificationStatus, file_hashes
+from repoeval_bench.runs.results import results_at
+from repoeval_bench.runs.verified import VerificationState, VerificationStatus, file_hashes, write_record
 from repoeval_bench.runs.view import RunView
 
 _SHOWN = 3
@@ -49,7 +49,7 @@ def add_run(
     """
     check_folders([folder])
     run = RunView.open(folder)
-    results = Results.at(out, home)
+    results = results_at(out, home)
     results.fetch(notify)
     place = results.out / run.run_id
     if place.is_dir() and (other := differing(folder, place)):
@@ -69,7 +69,8 @@ def add_run(
         values = sum(found.compared.values())
         state = VerificationState(status=VerificationStatus.VERIFIED, ranking=found.ranking, reason=found.reason)
     # First, so that a run from elsewhere is never there without it and taken for one that was made here.
-    results.record(place, state, values=values, sha256=sha256)
+    record = write_record(place, state, values=values, sha256=sha256)
+    results.write_object(f"{VERIFIED}/{record.name}", record.read_bytes(), replace=True)
     if not place.is_dir():
         results.copy(folder)
     results.put(place)

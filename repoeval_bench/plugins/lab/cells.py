@@ -22,7 +22,7 @@ from repoeval_bench.runs.provenance import code_state, versions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from repoeval_bench.runs.run_store import Results
+    from repoeval_bench.runs.results import Results
 
 
 FORMAT = 2
@@ -69,7 +69,7 @@ class CellFile:
         # Files that differ from the commit are not a version, so what they computed is not kept.
         self._keeps = keeps and not state.dirty
         key = json.dumps([FORMAT, identity, state.as_json(), versions()], sort_keys=True, ensure_ascii=False)
-        self._name, self._store = f"{name}-{short_hash(key, 16)}.cells", results.store
+        self._name, self._results = f"{name}-{short_hash(key, 16)}.cells", results
         self.path = results.out / self._name
         self._values = self._read() if self._keeps else {}
 
@@ -87,8 +87,8 @@ class CellFile:
             for cell, column in values.items()
         ]
         lines = "".join(f"{short_hash(text, 16)} {text}\n" for text in map(json.dumps, rows))
-        if self._store is not None:  # an object of its own: nobody's cells are replaced
-            self._store.write(f"{self._name}/{short_hash(lines, 32)}", lines.encode())
+        # An object of its own: nobody's cells are replaced.
+        self._results.write_object(f"{self._name}/{short_hash(lines, 32)}", lines.encode())
         with os_errors_as(ResultError, f"{self.path} cannot be written", "choose another folder with --out"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as stream:
@@ -99,8 +99,7 @@ class CellFile:
         found: dict[Cell, NDArray[np.float64]] = {}
         with os_errors_as(ResultError, f"{self.path} cannot be read", "choose another folder with --out"):
             text = self.path.read_text(encoding="utf-8", errors="replace") if self.path.exists() else ""
-        if store := self._store:
-            text = "\n".join([text, *(store.read(name).decode("utf-8", "replace") for name in store.names(self._name))])
+        text = "\n".join([text, *(cells.decode("utf-8", "replace") for cells in self._results.objects(self._name))])
         for line in filter(None, text.split("\n")):
             seal, _, content = line.partition(" ")
             if seal != short_hash(content, 16):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.plugins.lab.grid_request import GridRequest
     from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.run_store import Results
+    from repoeval_bench.runs.results import Results
 
     _Corpora = Mapping[Exclusion, Corpus]
     """Exclusion -> what a chunker makes under it."""

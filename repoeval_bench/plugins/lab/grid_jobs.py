@@ -14,7 +14,7 @@ from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.plugins.lab.grid import Grid, make_grid
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.jobs import DataJob, JobLog, NamedJob, Shared, check_countable
-from repoeval_bench.runs.run_store import Results
+from repoeval_bench.runs.results import results_at
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.lab.cells import Cell, Scores
@@ -37,14 +37,13 @@ class GridJobs:
         """The scores of each chunker, or why its job failed, in turn."""
         check_countable(request.embedder)
         request = request.on_this_device()
-        results = Results.at(self.out.resolve())
         embedder = request.embedder_spec()
-        shared = Shared.here(self.data, without=self.without, home=self.home, store=results.store)
+        shared = Shared.here(self.data, without=self.without, results=results_at(self.out), home=self.home)
         jobs = [
             DataJob(
                 shared=shared,
                 needs_model=embedder is not None and has_model(embedder),
-                work=partial(_score, request, chunker, results),
+                work=partial(_score, request, chunker),
             )
             for chunker in chunkers
         ]
@@ -52,19 +51,17 @@ class GridJobs:
             yield ChunkError(str(each.error)) if each.made is None else each.made
 
 
-def _score(
-    request: GridRequest, chunker: str, results: Results, materials: Materials, _: Callable[[str], None]
-) -> Mapping[Cell, Scores]:
+def _score(request: GridRequest, chunker: str, materials: Materials, _: Callable[[str], None]) -> Mapping[Cell, Scores]:
     """One chunker in every cell."""
-    (scores,) = _kept_grid(request, materials, results).score_all([make_chunker(chunker)], IN_PROCESS)
+    (scores,) = _kept_grid(request, materials).score_all([make_chunker(chunker)], IN_PROCESS)
     if isinstance(scores, ChunkError):
         raise anew(scores)
     return scores
 
 
 @lru_cache(maxsize=1)
-def _kept_grid(request: GridRequest, materials: Materials, results: Results) -> Grid:
+def _kept_grid(request: GridRequest, materials: Materials) -> Grid:
     """What the jobs of one worker share."""
     setting = next((each for each in request.requests() if each.needs_vectors), None)
     embedder = materials.embedder(setting) if setting else None
-    return make_grid(materials.benchmark, request, embedder, results, home=materials.home)
+    return make_grid(materials.benchmark, request, embedder, materials.results, home=materials.home)

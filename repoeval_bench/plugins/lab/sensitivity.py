@@ -33,12 +33,11 @@ from repoeval_bench.runs.parts import (
     left_out_for_language,
     left_out_line,
     make_embedder,
-    shared_vectors,
     silent,
 )
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest
-from repoeval_bench.runs.run_store import Results
+from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import suited
 
 if TYPE_CHECKING:
@@ -198,9 +197,9 @@ def sensitivity(
     found = Problems()
     check_grid(request, home, found)
     found.check()
-    embedder, results = None, Results.at(out, home)
+    embedder, results = None, results_at(out, home)
     if model := request.embedder_spec():
-        cache = shared_vectors(results.store, home, notify)
+        cache = results.vectors(home, notify)
         embedder = make_embedder(model, home=home, notify=notify, cache=cache)
     grid = make_grid(benchmark, request, embedder, results, home=home, notify=notify)
     arms = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}

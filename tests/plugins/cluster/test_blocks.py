@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("fsspec")
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.object_store import ObjectStore, StoreError
 from repoeval_bench.embedding.housekeeping import verify
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.plugins.cluster import vectors
+from repoeval_bench.plugins.cluster.object_store import ObjectStore, StoreError
 from repoeval_bench.plugins.cluster.vectors import pull, push
 from support.command import bench, one_sentence
 from support.stores import WEATHER
@@ -26,7 +26,7 @@ def fair_weather(monkeypatch):
     """The store does as it is told unless a test says otherwise, and blocks are small."""
     WEATHER.clear()
     monkeypatch.setattr(vectors, "ENTRIES", 7)
-    monkeypatch.setattr("repoeval_bench.core.object_store._LONGEST_PAUSE", 0.001)
+    monkeypatch.setattr("repoeval_bench.plugins.cluster.object_store._LONGEST_PAUSE", 0.001)
 
 
 @pytest.fixture(params=["memory", "file", "unsteady-memory", "unsteady-local"])

@@ -25,7 +25,7 @@ from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.records import CodeState
-from repoeval_bench.runs.run_store import Results
+from repoeval_bench.runs.results import Results
 
 CELL = Cell("context", "bm25", "ndcg@10")
 

@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from repoeval_bench.core.object_store import ObjectStore
+from repoeval_bench.plugins.cluster.object_store import ObjectStore
+from repoeval_bench.plugins.cluster.run_store import put_run
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.records import RunConfig
-from repoeval_bench.runs.run_store import put_run
 from support.command import bench, one_sentence
 from support.runs import config, edit, read_text, write_run, write_text
 

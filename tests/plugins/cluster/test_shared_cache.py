@@ -6,15 +6,15 @@ import pytest
 pytest.importorskip("fsspec")
 
 from repoeval_bench.core.errors import EmbeddingError
-from repoeval_bench.core.object_store import ObjectStore
-from repoeval_bench.embedding import shared_cache
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.shared_cache import SharedVectorCache
 from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.plugins.cluster import shared_cache
+from repoeval_bench.plugins.cluster.object_store import ObjectStore
+from repoeval_bench.plugins.cluster.run_store import results_of_store
+from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.jobs import JobLog, kept_materials
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.run_store import Results
 from repoeval_bench.runs.runner import Runner
 from support.encoders import CountingEncoder
 from support.folders import content
@@ -29,7 +29,7 @@ def fair_weather(monkeypatch):
     """The store does as it is told unless a test says otherwise, and blocks are small."""
     WEATHER.clear()
     monkeypatch.setattr(shared_cache, "ENTRIES", 16)
-    monkeypatch.setattr("repoeval_bench.core.object_store._LONGEST_PAUSE", 0.001)
+    monkeypatch.setattr("repoeval_bench.plugins.cluster.object_store._LONGEST_PAUSE", 0.001)
 
 
 def machine(tmp_path, name, store, notify=lambda _: None):
@@ -124,7 +124,7 @@ def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
     encoded = {}
     for name, store in (("a", url), ("b", url), ("alone", None)):
         kept_materials.cache_clear()
-        out = Results.cache(tmp_path / name, store).out if store else tmp_path / name
+        out = results_of_store(store, tmp_path / name).out if store else tmp_path / name
         jobs = Runner(asked, log=JobLog(IN_PROCESS), out=out, home=tmp_path / f"home-{name}")
         runs = [run for setting in jobs.settings for run in jobs.run(setting, reuse=False)]
         jobs.check()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.embedding.blocks import (
+from repoeval_bench.embedding.storage import Kind, VectorCache
+from repoeval_bench.plugins.cluster.blocks import (
     ENTRIES,
     SHARED,
     BrokenBlockError,
@@ -19,10 +20,9 @@ from repoeval_bench.embedding.blocks import (
     read_keys,
     write_block,
 )
-from repoeval_bench.embedding.storage import Kind, VectorCache
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.object_store import ObjectStore
+    from repoeval_bench.plugins.cluster.object_store import ObjectStore
 
 
 class SharedVectorCache(VectorCache):

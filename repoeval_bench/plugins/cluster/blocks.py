@@ -17,7 +17,7 @@ from repoeval_bench.embedding.housekeeping import unsealed
 from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, seal, tag
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.object_store import ObjectStore
+    from repoeval_bench.plugins.cluster.object_store import ObjectStore
 
 FOLDER = "vectors"
 """Where in a store the blocks are."""

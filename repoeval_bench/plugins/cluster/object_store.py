@@ -14,6 +14,7 @@ from typing import Any
 from repoeval_bench.core.errors import BenchError, UsageError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_text, write_atomic
+from repoeval_bench.runs.parts import is_url
 
 TRIES = 5
 """How often an object is read or written until the store has failed."""
@@ -25,11 +26,6 @@ _PROBE = ".writable"
 
 class StoreError(BenchError):
     """A store cannot be read or written."""
-
-
-def is_url(text: str) -> bool:
-    """Whether a text names a store, not a folder."""
-    return "://" in text
 
 
 class ObjectStore:

@@ -14,20 +14,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zlib import error as ZlibError  # noqa: N812 - a class
 
 from repoeval_bench.core.errors import UsageError, os_errors_as
 from repoeval_bench.core.files import path_problem, write_atomic
-from repoeval_bench.core.object_store import ObjectStore, is_url
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.home import data_home
-from repoeval_bench.runs.parts import OF_STORE, VERIFIED, store_url
-from repoeval_bench.runs.publish import differing, publish, staging, writing_to
+from repoeval_bench.plugins.cluster.object_store import ObjectStore
+from repoeval_bench.runs.parts import OF_STORE, VERIFIED, vectors_folder
+from repoeval_bench.runs.publish import differing, publish, staging
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.verified import VerificationState, write_record
+from repoeval_bench.runs.results import Results
 from repoeval_bench.runs.view import RunView, current_run
+
+if TYPE_CHECKING:
+    from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache
 
 FOLDER = "runs"
 """Where in a store the runs are."""
@@ -35,106 +37,74 @@ FOLDER = "runs"
 _FETCHED = ".fetched"
 """In a folder of runs that is a cache of a store: what the store said of each run when it was fetched."""
 
-_SHOWN = 80
-"""Characters of a URL in the name of its cache: it may be longer than a file's name can be."""
-
 _ENDING = ".zip"
 _END, _END_BYTES = b"PK\x05\x06", 22  # how the last record of an archive without a comment begins, and its length
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
-    """Where runs are: a folder of this machine; where it is a cache of a store that machines share, that store too."""
+class StoredResults(Results):
+    """A folder of this machine that is the cache of a store that machines share."""
 
-    out: Path
-    store: ObjectStore | None = None
-
-    @classmethod
-    def at(cls, place: str | Path, home: Path | None = None) -> Results:
-        """A folder, or a URL: then a folder in the home is its cache, and says so to whoever is given the folder."""
-        if is_url(str(place)):
-            url = str(place).rstrip("/")
-            return cls.cache(data_home(home) / "stores" / f"{slug(url)[:_SHOWN]}-{short_hash(url, 16)}", url)
-        found = store_url(Path(place))
-        return cls(Path(place), ObjectStore(found) if found else None)
-
-    @classmethod
-    def cache(cls, out: Path, url: str) -> Results:
-        """A folder that is a cache of a store from now on; a UsageError where either cannot be had."""
-        found = cls(out, ObjectStore(url))
-        what = f"{out}, in which {url} is cached, cannot be written"
-        with os_errors_as(UsageError, what, "choose another --home"):
-            if not (out / OF_STORE).is_file():
-                write_atomic(out / OF_STORE, url + "\n")
-        return found
+    store: ObjectStore
 
     @property
     def name(self) -> str:
-        """The URL of the store, or the folder."""
-        return self.store.url if self.store else str(self.out)
+        """The URL of the store."""
+        return self.store.url
 
     def find(self, run_id: str) -> RunView | None:
         """A run that exactly this code made, here or in the store; it is in both afterwards."""
         found = current_run(self.out / run_id)
-        if self.store is None:
-            return found
         if found is None:
             return current_run(self.out / run_id) if fetch_run(run_id, self.store, self.out) else None
         if not _ends(run_id, self.store):
             put_run(found.folder, self.store)
         return found
 
-    def keep(self, made: Path) -> RunView:
-        """Move a run's folder to its place, and put it into the store."""
-        folder = publish(made, self.out)
-        self.put(folder)
-        return RunView(folder)
-
-    def copy(self, run: Path) -> RunView:
-        """Copy a run's folder to its place, in one step, and put it into the store."""
-        with staging(self.out, run.name) as beside:
-            copied = beside / run.name
-            with writing_to(self.out):
-                copied.mkdir()
-                for file in run.iterdir():
-                    if file.is_file():  # all that a run is
-                        shutil.copyfile(file, copied / file.name)
-            return self.keep(copied)
-
-    def record(self, folder: Path, state: VerificationState, *, values: int, sha256: dict[str, str]) -> None:
-        """Write what was found of a run in its place, here and in the store."""
-        path = write_record(folder, state, values=values, sha256=sha256)
-        if self.store is not None:
-            self.store.write(f"{VERIFIED}/{path.name}", path.read_bytes(), replace=True)
+    def open(self, run_id: str) -> RunView:
+        """A run that another machine may have made."""
+        if current_run(self.out / run_id) is None:
+            fetch_run(run_id, self.store, self.out)
+        return RunView(self.out / run_id)
 
     def put(self, folder: Path) -> None:
         """Put a run that is in its place into the store, unless it is there."""
-        if self.store is not None and not _holds(self.store, folder):
+        if not _holds(self.store, folder):
             put_run(folder, self.store)
-
-    def open(self, run_id: str) -> RunView:
-        """A run that another machine may have made."""
-        if self.store is not None and current_run(self.out / run_id) is None:
-            fetch_run(run_id, self.store, self.out)
-        return RunView(self.out / run_id)
 
     def read(self, notify: Callable[[str], None]) -> None:
         """`fetch`, for those who only read: a UsageError where the store holds no run."""
         self.fetch(notify)
-        if self.store is not None and not any(self.out.glob(f"[!.]*/{MANIFEST}")):
+        if not any(self.out.glob(f"[!.]*/{MANIFEST}")):
             folder = folder_of_runs(self.name)
             if folder is not None:
                 raise UsageError(f"{self.name} is a folder of runs and not a store; give the folder itself, {folder}")
             raise UsageError(f"{self.name} holds no runs; make some with --out {self.name}")
+
+    def check_writable(self) -> None:
+        """A StoreError unless objects can be put into the store."""
+        self.store.check_writable()
+
+    def write_object(self, name: str, content: bytes, *, replace: bool = False) -> None:
+        """Put an object into the store."""
+        self.store.write(name, content, replace=replace)
+
+    def objects(self, folder: str) -> Iterator[bytes]:
+        """The content of each object below a folder of the store."""
+        return map(self.store.read, self.store.names(folder))
+
+    def vectors(self, home: Path | None, notify: Callable[[str], None]) -> SharedVectorCache:
+        """The vector cache in `home` in front of the vectors of the store."""
+        from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache  # opens the database
+
+        return SharedVectorCache(vectors_folder(home), self.store, notify)
 
     def fetch(self, notify: Callable[[str], None]) -> None:
         """Bring here what is in the store, and forget what was fetched and is there no more.
 
         `notify` is told which runs are broken there, and how many are here alone.
         """
-        if self.store is None:
-            return
         before, states = self._fetched(), run_states(self.store)
         for run_id in before.keys() - states.keys():
             shutil.rmtree(self.out / run_id, ignore_errors=True)
@@ -177,6 +147,15 @@ class Results:
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
+
+
+def results_of_store(url: str, folder: Path) -> StoredResults:
+    """The results of a store, whose cache a folder is from now on; a UsageError where either cannot be had."""
+    found = StoredResults(folder, ObjectStore(url))
+    with os_errors_as(UsageError, f"{folder}, in which {url} is cached, cannot be written", "choose another --home"):
+        if not (folder / OF_STORE).is_file():
+            write_atomic(folder / OF_STORE, url + "\n")
+    return found
 
 
 def folder_of_runs(url: str) -> Path | None:

@@ -10,16 +10,23 @@ import pytest
 pytest.importorskip("fsspec")
 
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.object_store import ObjectStore, StoreError
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.embedding.blocks import block_names
+from repoeval_bench.plugins.cluster.blocks import block_names
 from repoeval_bench.plugins.cluster.merge import merge_all
+from repoeval_bench.plugins.cluster.object_store import ObjectStore, StoreError
+from repoeval_bench.plugins.cluster.run_store import (
+    StoredResults,
+    fetch_run,
+    put_run,
+    results_of_store,
+    run_states,
+)
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import JobLog
 from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.run_store import Results, fetch_run, put_run, run_states
+from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
@@ -34,7 +41,7 @@ CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "window:lines=8,step=4")
 def fair_weather(monkeypatch):
     """The store does as it is told unless a test says otherwise."""
     WEATHER.clear()
-    monkeypatch.setattr("repoeval_bench.core.object_store._LONGEST_PAUSE", 0.001)
+    monkeypatch.setattr("repoeval_bench.plugins.cluster.object_store._LONGEST_PAUSE", 0.001)
 
 
 def make(places, out, store=None, executor=IN_PROCESS):
@@ -44,7 +51,7 @@ def make(places, out, store=None, executor=IN_PROCESS):
         for retriever in ("bm25", "jaccard")
         for chunker in CHUNKERS
     ]
-    out = Results.cache(out, store).out if store else out
+    out = results_of_store(store, out).out if store else out
     jobs = Runner(asked, log=JobLog(executor), out=out, home=places["home"])
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
@@ -160,7 +167,7 @@ def test_a_made_run_replaces_another_run_alone(tmp_path, scores, stays):
     made = write_run(tmp_path / "made" / "one", {"ndcg@10": [0.5, 1.0]}).folder
     (made / "timings.jsonl").write_text("{}\n")
     (tmp_path / "out").mkdir()
-    Results(tmp_path / "out", store).keep(made)
+    StoredResults(tmp_path / "out", store).keep(made)
     assert (store.read("runs/one.zip") == before) is stays
 
 
@@ -300,7 +307,7 @@ def test_a_reader_follows_the_store(tmp_path):
     store = ObjectStore(f"memory://{tmp_path}")
     for name in "abc":
         put_run(write_run(tmp_path / "made" / name, {"ndcg@10": [0.5, 1.0]}).folder, store)
-    results = Results.at(store.url, tmp_path / "home")
+    results = results_at(store.url, tmp_path / "home")
     notes = []
     results.fetch(notes.append)
     assert notes == []

@@ -1,0 +1,100 @@
+"""Where runs are: a folder of this machine, or one in front of a store that machines share, which a plug-in brings."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.extension_points import extension
+from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.dataset.home import data_home
+from repoeval_bench.runs.parts import is_url, store_url
+from repoeval_bench.runs.publish import publish, staging, writing_to
+from repoeval_bench.runs.view import RunView, current_run
+
+if TYPE_CHECKING:
+    from repoeval_bench.embedding.storage import VectorCache
+
+STORES = "repoeval_bench.stores"
+"""The group of entry points whose `url` gives the `Results` of a store: (URL, the folder in front of it) -> Results."""
+
+_SHOWN = 80
+"""Characters of a URL in the name of its folder: it may be longer than a file's name can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The runs of a folder. What is done for a store beside it is nothing here, and overridden by a plug-in."""
+
+    out: Path
+
+    @property
+    def name(self) -> str:
+        """The folder, or the URL of the store that it is in front of."""
+        return str(self.out)
+
+    def find(self, run_id: str) -> RunView | None:
+        """Return a run that exactly this code made, or None."""
+        return current_run(self.out / run_id)
+
+    def open(self, run_id: str) -> RunView:
+        """Return a run that another process, or another machine, has made."""
+        return RunView(self.out / run_id)
+
+    def keep(self, made: Path) -> RunView:
+        """Move a run's folder to its place, and share it."""
+        folder = publish(made, self.out)
+        self.put(folder)
+        return RunView(folder)
+
+    def copy(self, run: Path) -> RunView:
+        """Copy a run's folder to its place, in one step, and share it."""
+        with staging(self.out, run.name) as beside:
+            copied = beside / run.name
+            with writing_to(self.out):
+                copied.mkdir()
+                for file in run.iterdir():
+                    if file.is_file():  # all that a run is
+                        shutil.copyfile(file, copied / file.name)
+            return self.keep(copied)
+
+    def put(self, folder: Path) -> None:
+        """Share a run that is in its place."""
+
+    def fetch(self, notify: Callable[[str], None]) -> None:
+        """Bring here the runs that are shared; `notify` is told which of them are broken."""
+
+    def read(self, notify: Callable[[str], None]) -> None:
+        """Do as `fetch` for a command that only reads; a UsageError where no run is shared."""
+
+    def check_writable(self) -> None:
+        """Raise a BenchError unless runs can be shared."""
+
+    def write_object(self, name: str, content: bytes, *, replace: bool = False) -> None:
+        """Share an object beside the runs; one of that name stays unless it is to be replaced."""
+
+    def objects(self, folder: str) -> Iterator[bytes]:  # noqa: ARG002 - a folder alone shares none
+        """Yield the content of each shared object below a folder."""
+        yield from ()
+
+    def vectors(self, home: Path | None, notify: Callable[[str], None]) -> VectorCache | None:
+        """Return the vector cache in `home` in front of the shared vectors; None where none are shared."""
+
+
+def results_at(place: str | Path, home: Path | None = None) -> Results:
+    """Return the results in a folder, or at a URL, with a folder in `home`; one in front of a store says so itself."""
+    folder, url = Path(place), store_url(Path(place))
+    if is_url(str(place)):
+        url = str(place).rstrip("/")
+        folder = data_home(home) / "stores" / f"{slug(url)[:_SHOWN]}-{short_hash(url, 16)}"
+    if url is None:
+        return Results(folder)
+    results_of_store = extension(STORES, "url")
+    if results_of_store is None:
+        raise UsageError(f"{url} is a store of runs, and no installed package reads one; give a folder")
+    found: Results = results_of_store(url, folder)
+    return found
