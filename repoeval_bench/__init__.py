@@ -25,13 +25,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.choosing import choose
-    from repoeval_bench.analysis.comparison import compare
     from repoeval_bench.analysis.diff import diff
-    from repoeval_bench.analysis.gates import gate, read_gates
-    from repoeval_bench.analysis.recommendation import recommend
-    from repoeval_bench.analysis.segments import compare_segments, segment
-    from repoeval_bench.analysis.verification import verify
+    from repoeval_bench.analysis.gates import gate
+    from repoeval_bench.api.recommendation import recommend
+    from repoeval_bench.api.stored_runs import choose, compare, compare_segments, plot, read_gates, segment
+    from repoeval_bench.api.verification import verify
     from repoeval_bench.chunkers.registry import make_chunker
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.build.refresh import RefreshRequest, refresh_pack
     from repoeval_bench.dataset.loader import load_benchmark
-    from repoeval_bench.report.plots import plot
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.executors import InProcess, ProcessPool
     from repoeval_bench.runs.naming import find_run
@@ -62,9 +59,9 @@ _PUBLIC = {
     "Task": "core.benchmark:Task",
     "benchmark_of": "runs.replay:benchmark_of",
     "build_pack": "dataset.build.pack:build_pack",
-    "choose": "analysis.choosing:choose",
-    "compare": "analysis.comparison:compare",
-    "compare_segments": "analysis.segments:compare_segments",
+    "choose": "api.stored_runs:choose",
+    "compare": "api.stored_runs:compare",
+    "compare_segments": "api.stored_runs:compare_segments",
     "diff": "analysis.diff:diff",
     "evaluate": "runs.runner:evaluate",
     "evaluate_all": "runs.runner:evaluate_all",
@@ -75,12 +72,12 @@ _PUBLIC = {
     "make_chunker": "chunkers.registry:make_chunker",
     "make_embedder": "runs.parts:make_embedder",
     "plan_run": "runs.runner:plan_run",
-    "plot": "report.plots:plot",
-    "read_gates": "analysis.gates:read_gates",
-    "recommend": "analysis.recommendation:recommend",
+    "plot": "api.stored_runs:plot",
+    "read_gates": "api.stored_runs:read_gates",
+    "recommend": "api.recommendation:recommend",
     "refresh_pack": "dataset.build.refresh:refresh_pack",
-    "segment": "analysis.segments:segment",
-    "verify": "analysis.verification:verify",
+    "segment": "api.stored_runs:segment",
+    "verify": "api.verification:verify",
 }
 """Public name -> where it is defined."""
 

@@ -21,7 +21,6 @@ from _fuzz_mutations import VALUES, changed_json, damaged, nonsense, rows_of
 from pydantic import BaseModel
 
 from repoeval_bench import compare, gate, read_gates, segment
-from repoeval_bench.analysis.facts import read_facts
 from repoeval_bench.analysis.gates import GateConfig
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import BenchError
@@ -41,6 +40,7 @@ from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.benchmark_file import read_benchmark
+from repoeval_bench.runs.facts import read_facts
 from repoeval_bench.runs.log import moment
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.parts import choose_retriever

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from repoeval_bench.analysis.arms import SIZES
 from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.evidence import SIZES
 from repoeval_bench.analysis.robust_errors import robust_covariance
 from repoeval_bench.analysis.shrinkage import smoothed_covariance
 from repoeval_bench.analysis.statistics import Sample

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
 
-from repoeval_bench.analysis.arms import SIZES
 from repoeval_bench.analysis.boards import OTHER
+from repoeval_bench.analysis.evidence import SIZES
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:

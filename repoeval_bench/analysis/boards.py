@@ -9,23 +9,16 @@ its parts, and its variance has that between the parts besides: what the board d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from math import log2
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from repoeval_bench.analysis.shrinkage import Prior
-from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.json_reader import faults_as, parse, read_document
-from repoeval_bench.dataset.home import shipped
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray
-
-FILE = "priors.json"
 
 OTHER = "other"
 """The board of languages that no other board has: the mean of all boards."""
@@ -90,16 +83,6 @@ class Boards(_Record):
             found = [alike[0].model_copy(update={"means": nothing, "tau": widest})]
         noise = self.noise.get(protocol) or next(iter(self.noise.values()))
         return prior_of(found[0], _square(noise), self.candidates, candidates)
-
-
-@cache
-def load_boards(path: Path | None = None) -> Boards:
-    """Read the boards that ship, or those of a file that scripts/estimate_prior.py made."""
-    found = path or shipped(FILE)
-    if found is None:
-        raise DatasetError(f"{FILE} is missing from the installation; install repoeval-bench again")
-    with faults_as(DatasetError, found, "install repoeval-bench again"):
-        return parse(read_document(found), Boards)
 
 
 def prior_of(

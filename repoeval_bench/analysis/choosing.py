@@ -6,7 +6,6 @@ One measure decides, the protocol's headline, over the protocol's own mean.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +15,7 @@ from repoeval_bench.analysis.comparison import MEANS, leads
 from repoeval_bench.analysis.statistics import SEED
 from repoeval_bench.analysis.verdicts import Candidate, Choice, ScoredRun, Verdict, decide
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.dataset.build.prompts import tokens_per_nws
-from repoeval_bench.dataset.build.sampling import some_of
 from repoeval_bench.metrics import lower_is_better
-from repoeval_bench.runs.inspection import SOURCES, read_sources
-from repoeval_bench.runs.naming import opened
-from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import QueryScores, together
 
 if TYPE_CHECKING:
@@ -37,21 +31,14 @@ _DIGITS = 12
 """Means are compared at so many digits: a sum's rounding error must not break a tie."""
 
 
-def choose(
-    runs: Sequence[RunView | str | Path],
-    comparisons: Sequence[Comparison] = (),
-    *,
-    out: Path = RESULTS,
-    seed: int = SEED,
-) -> Choice:
-    """Which of two or more stored runs of one question to choose; `seed` is that of every draw.
+def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, seed: int = SEED) -> Choice:
+    """Choose among two or more stored runs of one question; `seed` is that of every draw.
 
-    A run is an object, or a folder, id or chunker that names one in `out`. `comparisons` are what `compare` says of all
-    pairs by the protocol's headline, where that is known already.
+    `comparisons` are what `compare` says of all pairs by the protocol's headline, where that is known already.
 
     A UsageError for fewer than two different runs, and for runs that `compare` refuses.
     """
-    distinct = list({run.folder: run for run in (opened(each, out) for each in runs)}.values())
+    distinct = list({run.folder: run for run in runs}.values())
     if len(distinct) < 2:
         raise UsageError("nothing to choose from: give at least two different runs")
     check_comparable((distinct[0], run) for run in distinct[1:])
@@ -166,9 +153,3 @@ def costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:
     if None not in nws:
         return "characters", [None if size is None else READ * size.mean for size in nws]
     return "", [None] * len(runs)
-
-
-def kept_tokens_per_nws(run: RunView) -> float | None:
-    """Tokens for each non-whitespace character of the sources that a run kept; None where it kept none."""
-    path = run.folder / SOURCES
-    return tokens_per_nws(some_of([*read_sources(path).values()])) if path.is_file() else None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.protocol import CHOICES
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.query_scores import QueryScores, disagreement
-from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.view import RunView
 
 PARTS = ("chunker", "embedder", "retriever", "expand", "completion")
 """What two compared runs may differ in."""
@@ -31,25 +31,6 @@ def _named(part: str, value: str | None) -> str:
     if part == "expand":
         return f"expand {value or NOTHING}"
     return value or f"no {part}"
-
-
-def runs_beside(run: RunView) -> Iterator[RunView]:
-    """The runs in the same folder over the same data and chunks under the same protocol, by name; `run` is among them.
-
-    A run that is broken, of another version, or another run's ranking with completions is left out.
-    """
-    ours = run.metrics
-    for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")):
-        try:
-            other = RunView.open(path.parent)
-            theirs = other.metrics
-        except ResultError:
-            continue
-        if theirs.completion and other.run_id != run.run_id:
-            continue  # the same ranking as that of the run which it completes
-        same = (theirs.protocol, theirs.chunker) == (ours.protocol, ours.chunker)
-        if same and theirs.dataset.fingerprint == ours.dataset.fingerprint:
-            yield other
 
 
 def shared_measures(runs: Sequence[RunView], wanted: str | Sequence[str] = ()) -> list[str]:
@@ -87,7 +68,7 @@ def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
     That is the same protocol, data, queries and depth. The later run of a pair is reported once, beside the first run
     that it differs from; nothing else is reported of such a run.
     """
-    found: dict[Path, tuple[str, list[str]]] = {}
+    found: dict[object, tuple[str, list[str]]] = {}
     for baseline, run in pairs:
         if found.keys().isdisjoint({baseline.folder, run.folder}) and (unlike := _differences(baseline, run)):
             found[run.folder] = (f"{baseline.run_id} and {run.run_id}", unlike)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,13 +30,11 @@ from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, ef
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING, lower_is_better
-from repoeval_bench.runs.naming import opened
-from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.query_scores import QueryScores, together
-from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import Headline
+    from repoeval_bench.runs.view import RunView
 
 MEANS: tuple[Headline, ...] = ("micro", "macro")
 """The means that a run is scored by: over queries, and over repositories."""
@@ -53,12 +50,11 @@ def check_margin(equivalence: float | None) -> None:
 
 
 def compare(
-    runs: Sequence[RunView | str | Path],
-    baseline: RunView | str | Path | None = None,
+    runs: Sequence[RunView],
+    baseline: RunView | None = None,
     *,
     measures: str | Sequence[str] = (),
     equivalence: float | None = None,
-    out: Path = RESULTS,
     seed: int = SEED,
 ) -> Comparisons:
     """Every pair of `runs`, or every other run against `baseline`, for each measure that all have (or for `measures`).
@@ -70,13 +66,11 @@ def compare(
     secondary: theirs is adjusted over all of these tests. Over all pairs a verdict holds for a run that was picked by
     its scores too. `equivalence` is the margin within which two means count as equal, above 0 and below 1; without one,
     equality is never claimed. `seed` is that of every draw. Runs of different protocols, data or queries,
-    fewer than two runs and measures that they do not share are a UsageError. A run is an object, or a folder, id or
-    chunker that names one in `out`. Of the result, `["ndcg@10"]` are that measure's comparisons, one for each pair.
+    fewer than two runs and measures that they do not share are a UsageError. Of the result, `["ndcg@10"]` are that
+    measure's comparisons, one for each pair.
     """
     check_margin(equivalence)
-    if isinstance(runs, str | Path | RunView):
-        raise UsageError(f"{runs} is one run; give a list of two or more")
-    given = [opened(run, out) for run in (runs if baseline is None else [baseline, *runs])]
+    given = runs if baseline is None else [baseline, *runs]
     distinct = list({run.folder: run for run in given}.values())
     if len(distinct) < 2:
         raise UsageError("nothing to compare: give at least two different runs")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.arms import SIZES, Arm
-from repoeval_bench.analysis.boards import load_boards
 from repoeval_bench.analysis.choosing import READ, verdict_on
 from repoeval_bench.analysis.comparable import headline_measure, run_names
 from repoeval_bench.analysis.comparison import compare
@@ -27,10 +24,31 @@ from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.boards import Boards
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.core.parts import Snippet
     from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
+
+
+SIZES = (500, 1000, 2000)
+"""Non-whitespace characters of `fixed`, whose mean chunk every chunker is given."""
+
+BASELINE = "fixed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizedChunker:
+    """A chunker as it was named, at a size in nws (None where it has none), and its full spec at that size."""
+
+    name: str
+    size: int | None
+    spec: str
+
+    @property
+    def label(self) -> str:
+        """`ast at 1,000`, or the chunker alone where it has no size."""
+        return self.name if self.size is None else f"{self.name} at {self.size:,}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,15 +116,15 @@ class Recommendation:
     evidence: tuple[Evidence, ...]
     decision: Decision | None
     by_retriever: Mapping[str, str]
-    arms: Mapping[str, Arm]
+    arms: Mapping[str, SizedChunker]
     setups: tuple[Setup, ...]
     few: Mapping[str, int]
     skipped: tuple[str, ...]
     n_failed: int
-    runs: tuple[Path, ...]
+    runs: tuple[RunView, ...]
 
     @property
-    def choice(self) -> Arm | None:
+    def choice(self) -> SizedChunker | None:
         """The candidate to use; None where there is too little data."""
         return None if self.decision is None else self.arms[self.decision.choice.name]
 
@@ -135,7 +153,11 @@ class Recommendation:
 
 
 def evidence_of(
-    setting: RunRequest, made: Sequence[tuple[Arm, RunView]], tokens_per_nws: float, language: str
+    setting: RunRequest,
+    made: Sequence[tuple[SizedChunker, RunView]],
+    tokens_per_nws: float,
+    language: str,
+    boards: Boards,
 ) -> Evidence:
     """Return what the runs of one protocol and retriever say, each with its candidate."""
     runs = [run for _, run in made]
@@ -146,7 +168,7 @@ def evidence_of(
     table = np.column_stack([each.values[measure] for each in joined])
     sample = Sample.of(table, scores.clusters, scores.repos, over)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
-    prior = _prior(language, setting, [arm for arm, _ in made])
+    prior = _prior(boards, language, setting, [arm for arm, _ in made])
     comparisons = compare(runs, measures=[measure])
     return Evidence(
         setting=setting,
@@ -165,12 +187,12 @@ def evidence_of(
     )
 
 
-def _prior(language: str, setting: RunRequest, arms: Sequence[Arm]) -> Prior:
+def _prior(boards: Boards, language: str, setting: RunRequest, arms: Sequence[SizedChunker]) -> Prior:
     """Return what the boards lead to expect; they know vectors of the bundled model alone."""
     retriever, embedder = (Spec.parse(spec).name for spec in (setting.retriever, setting.embedder))
     ranked_by = embedder if setting.needs_vectors and embedder != EMBEDDER else retriever
     candidates = [(Spec.parse(arm.name).name, arm.size) for arm in arms]
-    return load_boards().prior(language, setting.protocol, ranked_by, candidates)
+    return boards.prior(language, setting.protocol, ranked_by, candidates)
 
 
 def _cut_share(run: RunView) -> float | None:
@@ -184,10 +206,11 @@ def conclude(
     language: str,
     evidence: Sequence[Evidence],
     *,
-    arms: Mapping[str, Arm],
+    boards: Boards,
+    arms: Mapping[str, SizedChunker],
     skipped: Sequence[str],
     n_failed: int,
-    runs: Sequence[Path],
+    runs: Sequence[RunView],
 ) -> Recommendation:
     """Choose the candidate with the least expected loss over the evidence, where it has `FEWEST_TASKS` queries.
 
@@ -207,7 +230,7 @@ def conclude(
             by_retriever[each] = decide(own, _rng()).choice.name
         others = _unmeasured(arms)
         all_arms |= {arm.label: arm for arm in others}
-        setups = _setups(decision, posterior, language, enough, all_arms, others)
+        setups = _setups(decision, posterior, language, enough, all_arms, others, boards=boards)
         enough = [_with_tests(each, decision.choice.name) for each in enough]
     return Recommendation(
         data=data,
@@ -241,14 +264,14 @@ def _with_tests(evidence: Evidence, choice: str) -> Evidence:
     )
 
 
-def _unmeasured(arms: Mapping[str, Arm]) -> list[Arm]:
+def _unmeasured(arms: Mapping[str, SizedChunker]) -> list[SizedChunker]:
     """Return the candidates of frameworks that were not tried here, at the sizes of the others."""
     measured = {arm.name for arm in arms.values()}
     sizes = sorted({arm.size for arm in arms.values() if arm.size is not None}) or list(SIZES)
     found = []
     for row in rows("chunker"):
         if row.pasted and row.name not in measured:
-            found += [Arm(name=row.name, size=size, spec=of_size(row.name, size)) for size in sizes]
+            found += [SizedChunker(name=row.name, size=size, spec=of_size(row.name, size)) for size in sizes]
     return found
 
 
@@ -257,8 +280,10 @@ def _setups(
     posterior: Posterior,
     language: str,
     evidence: Sequence[Evidence],
-    arms: Mapping[str, Arm],
-    unmeasured: Sequence[Arm],
+    arms: Mapping[str, SizedChunker],
+    unmeasured: Sequence[SizedChunker],
+    *,
+    boards: Boards,
 ) -> tuple[Setup, ...]:
     """Return the choice's setup, and for each other framework that of its candidate with the least expected loss."""
     ranked = [(one, True) for one in decision.candidates]
@@ -266,7 +291,7 @@ def _setups(
     for arm in unmeasured:
         parts = []
         for each in evidence:
-            prior = _prior(language, each.setting, [*measured, arm])
+            prior = _prior(boards, language, each.setting, [*measured, arm])
             parts.append((each.protocol, with_unmeasured(only(each.posterior, posterior.names), prior, arm.label)))
         ranked.append((decide(combine(parts), _rng()).candidate(arm.label), False))
     ranked.sort(key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))

@@ -1,13 +1,12 @@
-"""Whether a run may ship: its interval ends and latencies against the limits of a gate file.
+"""Gates: the limits that a run may ship by, and each of them beside the run's interval ends and latencies.
 
-The file is read and checked as a whole, so that all mistakes are reported at once.
+A gate file is checked as a whole, so that all mistakes are reported at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from repoeval_bench.analysis.segments import Segment, find
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, FloatArray
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.strict_yaml import Strict, read_yaml
+from repoeval_bench.core.strict_yaml import Strict
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
@@ -117,11 +116,6 @@ class GateConfig(Strict):
         if not self.gates and not self.latency:
             raise ValueError("no gate: a file without a limit would always pass; add one under gates or latency")
         return self
-
-
-def read_gates(path: Path) -> GateConfig:
-    """Read a YAML gate file; all mistakes in it are one UsageError."""
-    return read_yaml(path, "give a gate file with --config").read(GateConfig)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

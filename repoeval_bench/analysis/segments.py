@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
-from repoeval_bench.analysis.facts import with_facts
 from repoeval_bench.analysis.recall_curves import knee, recall_curves
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.core.errors import UsageError
@@ -125,16 +123,17 @@ class SegmentComparison:
 
 
 def segment(
-    run: RunView, *, by: Sequence[str] = (), measure: str | None = None, facts: Path | None = None
+    run: RunView, scores: QueryScores | None = None, *, by: Sequence[str] = (), measure: str | None = None
 ) -> Segmentation:
-    """How each part of a run's queries scores, by the protocol's own mean: macro is over the part's repositories.
+    """Score each part of a run's queries by the protocol's own mean: macro is over the part's repositories.
 
-    `by` are facts, `repo` or what the queries are clustered by; unless given, the facts of the file `facts`, else
-    every fact that varies. `measure` is the protocol's headline unless named. An unknown fact and a measure that the
-    run lacks are a UsageError.
+    `scores` are the run's own, with further facts where a user has brought some. `by` are facts, `repo` or what the
+    queries are clustered by; unless given, every fact that varies. `measure` is the protocol's headline unless named.
+    An unknown fact and a measure that the run lacks are a UsageError.
     """
     (measure,) = shared_measures([run], [measure or headline_measure([run])])
-    scores, parts = _parts(run.scores, by, facts)
+    scores = run.scores if scores is None else scores
+    parts = _parts(scores, by)
     curves = recall_curves(scores.query_ids, run.ranked_ids(), run.qrels(), run.metrics.k)
     over = run.metrics.headline
     everything = Segment("", "", np.arange(len(scores)))
@@ -160,19 +159,20 @@ def segment(
 def compare_segments(
     baseline: RunView,
     treatment: RunView,
+    scores: QueryScores | None = None,
     *,
     by: Sequence[str] = (),
     measure: str | None = None,
-    facts: Path | None = None,
 ) -> SegmentComparison:
-    """The paired difference of two runs in each part of the baseline's queries; options as `segment` has them.
+    """Compare two runs, query by query, in each part of the baseline's queries; options as `segment` has them.
 
     Runs that answer different questions are a UsageError.
     """
     runs = baseline, treatment
     (measure,) = shared_measures(runs, [measure or headline_measure(runs)])
     check_comparable([runs])
-    scores, parts = _parts(together([run.scores for run in runs])[0], by, facts)
+    scores = together([baseline.scores if scores is None else scores, treatment.scores])[0]
+    parts = _parts(scores, by)
     names = run_names(runs)
     over = baseline.metrics.headline
     differences = segment_differences(scores, treatment.scores, parts, measure, over)
@@ -188,10 +188,9 @@ def compare_segments(
     )
 
 
-def _parts(known: QueryScores, by: Sequence[str], facts: Path | None) -> tuple[QueryScores, list[Segment]]:
-    scores, brought = with_facts(known, facts)
-    chosen = by or brought or [name for name in segment_names(scores) if name != scores.clustered_by]
-    return scores, [part for name in dict.fromkeys(chosen) for part in split(scores, name)]
+def _parts(scores: QueryScores, by: Sequence[str]) -> list[Segment]:
+    names = by or [name for name in segment_names(scores) if name != scores.clustered_by]
+    return [part for name in dict.fromkeys(names) for part in split(scores, name)]
 
 
 def segment_names(scores: QueryScores) -> list[str]:

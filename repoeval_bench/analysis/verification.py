@@ -1,46 +1,25 @@
-"""Whether a run folder is what it claims: what follows from the data and from what was asked is computed and compared.
-
-Taken over are the request, texts that a model wrote, and the ranking if it is by a model that is not here. Nothing that
-a folder names is run unless it is part of this package, or was allowed by name.
-"""
+"""The values of a stored run beside those of the same run made again: which differ, and what was only taken over."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.core.benchmark import Benchmark
-from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.extension_points import extension
-from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.core.spec import short_hash
-from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.retrieval.ranking import other_places
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
-from repoeval_bench.runs.naming import check_folder, opened
-from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Record
-from repoeval_bench.runs.replay import Replay, check_allowed, data_of, is_of_pack, replay
 from repoeval_bench.runs.row_records import COMPLETIONS
 from repoeval_bench.runs.verified import RankingStatus
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
     from repoeval_bench.core.run import Ranking
-    from repoeval_bench.runs.view import RunView
-
-COMPLETERS = "repoeval_bench.completers"
-"""The group of entry points with a function (run, settings, made, benchmark, into) of a run of completions.
-
-It gives `made`, which only retrieves, completed with the texts that the run stores; and (query id, claimed, computed)
-of each task that only one of them has.
-"""
+    from repoeval_bench.runs.view import Replay, RunView
 
 INTERVALS = "intervals"
 """Said where differences have a file: a run stores no interval, they are computed from per_query.jsonl."""
@@ -104,62 +83,33 @@ class Verification:
         return not self.differences
 
 
-def verify(
-    run: RunView | str | Path,
-    source: str = "auto",
-    *,
-    questions: str | None = None,
-    allowed: Collection[str] = (),
-    home: Path | None = None,
-    notify: Callable[[str], None] = silent,
+def other_data(run: RunView, data: str, fingerprint: str) -> Verification:
+    """Return what is said of a run whose data is not here: only that its fingerprint is another."""
+    config = run.manifest.config
+    claimed = None if config is None else config.fingerprint
+    other = _difference(MANIFEST, "dataset.fingerprint", claimed, fingerprint)
+    return Verification(run_id=run.run_id, data=data, differences=(other,), compared={MANIFEST: 1})
+
+
+def compare_replay(
+    run: RunView, again: Replay, data: str, other_tasks: Sequence[tuple[str, str | None, str | None]] = ()
 ) -> Verification:
-    """Compute a run again from the data of a source and from what was asked, and compare each value.
+    """Compare a stored run with what was made again of it, value by value.
 
-    `run` is a run, its id or its folder; `questions` the file of your own that it asked. `allowed` are specs of code
-    from outside, and of models of others, that may run, as the folder names them. A UsageError where it names others,
-    or what does not exist, was imported, or the source has data of another name; a file that is missing or broken, or
-    that no run has, is a ResultError, and so is another name than the folder's.
+    `other_tasks` are (query id, claimed, computed) of completed tasks that only one of the two has.
     """
-    run = opened(run)
-    config = check_allowed(run, allowed)
-    check_folder(run)
-    name = run.manifest.dataset.name
-    edition = edition_of(config.pack)
-    if edition and is_of_pack(name, edition) and source not in {"", "auto"} and edition_of(source) != edition:
-        raise UsageError(
-            f"{run.run_id} is of pack {edition}, which brings its own data; leave out --source {source} (and "
-            "REPOEVAL_SOURCE)"
-        )
-    benchmark = data_of(run, source, questions=questions, home=home, notify=notify)
-    if benchmark.fingerprint != config.fingerprint:
-        if benchmark.name != name:
-            raise UsageError(f"{run.run_id} is of {name}, and --source gives {benchmark.name}; name the run's own data")
-        other = _difference(MANIFEST, "dataset.fingerprint", config.fingerprint, benchmark.fingerprint)
-        return Verification(run_id=run.run_id, data=benchmark.label, differences=(other,), compared={MANIFEST: 1})
-    with TemporaryDirectory() as folder:
-        again = replay(run, benchmark, Path(folder), allowed=allowed, home=home, notify=notify)
-        return _compare(run, again, benchmark, into=Path(folder))
-
-
-def _compare(run: RunView, again: Replay, benchmark: Benchmark, *, into: Path) -> Verification:
-    """Compare a run with what was made again of it."""
-    found = list(_ranking_differences(again))
+    found = [
+        *_ranking_differences(again),
+        *(_difference(COMPLETIONS, query_id, *sides) for query_id, *sides in other_tasks),
+    ]
     made = again.run
-    if settings := run.manifest.completion:
-        made, tasks = _completed_again(run)(run, settings, made, benchmark, into=into)
-        other_tasks = [_difference(COMPLETIONS, query_id, *sides) for query_id, *sides in tasks]
-        found += other_tasks
-        if other_tasks:  # means over other tasks than the stored ceilings are of
-            return Verification(
-                run_id=run.run_id,
-                data=benchmark.label,
-                differences=tuple(found),
-                compared={COMPLETIONS: len(benchmark.tasks)},
-            )
+    if other_tasks:  # means over other tasks than the stored ceilings are of
+        compared = {COMPLETIONS: made.metrics.dataset.tasks}
+        return Verification(run_id=run.run_id, data=data, differences=tuple(found), compared=compared)
     left_out = _AS_STORED | (set() if again.counts_tokens else _TOKENS)
     # Which pairs a model reads follows from a first stage that may differ in its last places.
     left_out |= _PAIRS if made.manifest.config and made.manifest.config.retriever_identity else set()
-    compared: dict[str, int] = {}
+    compared = dict[str, int]()
     for (file, claimed), (_, computed) in zip(_contents(run, left_out), _contents(made, left_out), strict=True):
         compared[file] = len(computed)
         found += _differences(file, claimed, computed)
@@ -169,7 +119,7 @@ def _compare(run: RunView, again: Replay, benchmark: Benchmark, *, into: Path) -
     (mean,), (ci,) = mean_intervals(scores.table([measure]), scores.clusters, scores.repos, metrics.headline)
     return Verification(
         run_id=run.run_id,
-        data=benchmark.label,
+        data=data,
         differences=tuple(found),
         compared=compared,
         measure=measure,
@@ -186,18 +136,6 @@ def _compare(run: RunView, again: Replay, benchmark: Benchmark, *, into: Path) -
             *ALWAYS_AS_STORED,
         ),
     )
-
-
-def _completed_again(run: RunView) -> Callable[..., tuple[RunView, list[tuple[str, str | None, str | None]]]]:
-    """Return what completes a run with the texts that it stores: see `COMPLETERS`."""
-    completer = extension(COMPLETERS, "complete")
-    if completer is None:
-        raise UsageError(
-            f"{run.run_id} holds completions, and the plug-in complete of {COMPLETERS}, which scores them, is missing; "
-            f"install it, or verify {run.manifest.completion and run.manifest.completion.base}"
-        )
-    found: Callable[..., tuple[RunView, list[tuple[str, str | None, str | None]]]] = completer
-    return found
 
 
 def _ranking_differences(again: Replay) -> Iterator[Difference]:
@@ -239,8 +177,7 @@ def _contents(run: RunView, left_out: Collection[str]) -> Iterator[tuple[str, di
         (QUERIES, QueryGoldRow, lambda row: row.query_id),
     )
     for name, model, key in models:
-        with faults_as(ResultError, run.folder / name, "run the evaluation again"):
-            yield name, _keyed(((key(row), row.as_json()) for _, row in read_rows(run.folder / name, model)), left_out)
+        yield name, _keyed(((key(row), row.as_json()) for row in run.rows(name, model)), left_out)
     yield INTERVALS, _intervals(run)
 
 

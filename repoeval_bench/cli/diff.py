@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from repoeval_bench.analysis.diff import diff
-from repoeval_bench.analysis.segments import compare_segments, segment
+from repoeval_bench.api.stored_runs import compare_segments, segment
 from repoeval_bench.cli.completion import names_for, run_argument
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo

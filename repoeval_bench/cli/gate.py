@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.analysis.gates import gate_each, read_gates
+from repoeval_bench.analysis.gates import gate_each
+from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.choosing import READ, costs, kept_tokens_per_nws
+from repoeval_bench.analysis.choosing import READ, costs
 from repoeval_bench.report.text import full_outcome_name, heading
+from repoeval_bench.runs.inspection import kept_tokens_per_nws
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
@@ -58,7 +59,7 @@ def ranking(runs: Sequence[PageRun], found: Verdict) -> Ranking:
     stored = [run.stored for run in runs]
     position = {run.run_id: at for at, run in enumerate(stored)}
     unit, read = costs(stored)
-    if unit == "characters" and (ratio := kept_tokens_per_nws(stored[0])):
+    if unit == "characters" and (ratio := kept_tokens_per_nws(stored[0].folder)):
         unit, read = "tokens", [None if each is None else each * ratio for each in read]
     by_name = {each.treatment: each for each in found.differences if each.measure == found.measure}
     best = position[found.reference.run_id]

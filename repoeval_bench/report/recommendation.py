@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.arms import BASELINE
 from repoeval_bench.analysis.choosing import READ
+from repoeval_bench.analysis.evidence import BASELINE
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
@@ -16,8 +16,7 @@ from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
 from repoeval_bench.runs.request import EMBEDDER
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.arms import Arm
-    from repoeval_bench.analysis.evidence import Evidence, Recommendation
+    from repoeval_bench.analysis.evidence import Evidence, Recommendation, SizedChunker
     from repoeval_bench.analysis.shrinkage import RankedCandidate
 
 _FINDS = {
@@ -59,11 +58,11 @@ def answer_lines(found: Recommendation) -> list[str]:
     return lines
 
 
-def described(arm: Arm) -> str:
+def described(arm: SizedChunker) -> str:
     """Return a candidate with its size in words: `ast with chunks of up to 1,260 characters`.
 
-    >>> from repoeval_bench.analysis.arms import Arm
-    >>> described(Arm(name="window", size=500, spec="window:lines=18,step=9"))
+    >>> from repoeval_bench.analysis.evidence import SizedChunker
+    >>> described(SizedChunker(name="window", size=500, spec="window:lines=18,step=9"))
     'window with chunks of 18 lines'
     """
     spec = Spec.parse(arm.spec)

@@ -26,6 +26,8 @@ from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.validation import Count, Line
+from repoeval_bench.dataset.build.prompts import tokens_per_nws
+from repoeval_bench.dataset.build.sampling import some_of
 from repoeval_bench.protocols.uses import used_of
 from repoeval_bench.runs.records import Record
 
@@ -202,6 +204,12 @@ def read_sources(path: Path) -> dict[str, SourceFile]:
     """`repo/path` -> file, of a run's sources.jsonl.gz; a ResultError where it is broken."""
     files = (SourceFile(row.repo, row.path, row.text) for row in _rows(path, SourceRow))
     return {file.name: file for file in files}
+
+
+def kept_tokens_per_nws(folder: Path) -> float | None:
+    """Return the tokens for each non-whitespace character of the sources that a run kept; None where it kept none."""
+    path = folder / SOURCES
+    return tokens_per_nws(some_of([*read_sources(path).values()])) if path.is_file() else None
 
 
 def read_inspection(folder: Path) -> Inspection | None:

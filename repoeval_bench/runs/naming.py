@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -47,6 +47,25 @@ def stored_runs(results: Path) -> list[RunView]:
             continue
         found.append(((run.manifest.created, path.stat().st_mtime_ns, run.run_id), run))
     return [run for _, run in sorted(found, key=lambda each: each[0], reverse=True)]
+
+
+def runs_beside(run: RunView) -> Iterator[RunView]:
+    """Yield the runs in the same folder over the same data and chunks under the same protocol, by name.
+
+    `run` is among them; one that is broken, of another version, or another run's ranking with completions is not.
+    """
+    ours = run.metrics
+    for path in sorted(run.folder.parent.glob(f"*/{MANIFEST}")):
+        try:
+            other = RunView.open(path.parent)
+            theirs = other.metrics
+        except ResultError:
+            continue
+        if theirs.completion and other.run_id != run.run_id:
+            continue  # the same ranking as that of the run which it completes
+        same = (theirs.protocol, theirs.chunker) == (ours.protocol, ours.chunker)
+        if same and theirs.dataset.fingerprint == ours.dataset.fingerprint:
+            yield other
 
 
 def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,7 @@ from repoeval_bench.runs.planning import Plan, cut_files, make_inputs, plan_of, 
 from repoeval_bench.runs.problems import check_pack
 from repoeval_bench.runs.records import PartRecord
 from repoeval_bench.runs.stages import embed, execute, texts_of
-from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import Replay, RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -148,24 +148,6 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> RunConfig:
             f"{' '.join(f'--allow {shlex.quote(spec)}' for spec in refused)} if you trust it"
         )
     return stored
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """A run made again in a folder: what follows from its stored ranking, and where it can be had the ranking itself.
-
-    `unseen` is query_id -> ids that were ranked and that the query cannot see. `stored` is the ranking without these,
-    `computed` the one that the request gives here, None where it is taken over as stored, for a `reason`. Scores of the
-    two may differ by `tolerance`. `counts_tokens` is False where the tokens of texts are not known.
-    """
-
-    run: RunView
-    unseen: dict[str, list[str]]
-    stored: Mapping[str, Ranking]
-    computed: Mapping[str, Ranking] | None
-    reason: str
-    tolerance: float
-    counts_tokens: bool
 
 
 def replay(

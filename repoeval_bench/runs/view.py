@@ -51,7 +51,7 @@ from repoeval_bench.runs.verified import VerificationState, verification_of
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from repoeval_bench.core.run import Qrels
+    from repoeval_bench.core.run import Qrels, Ranking
     from repoeval_bench.metrics.judged import Rankings
 
 _Model = TypeVar("_Model", bound="BaseModel")
@@ -175,11 +175,11 @@ class RunView:
 
     def query_rows(self) -> Iterator[QueryRow]:
         """The rows of per_query.jsonl, read as they are asked for."""
-        return self._rows(PER_QUERY, QueryRow)
+        return self.rows(PER_QUERY, QueryRow)
 
     def log_rows(self) -> Iterator[LogRow]:
         """The rows of the run log, read as they are asked for."""
-        return self._rows(RETRIEVED, LogRow)
+        return self.rows(RETRIEVED, LogRow)
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
         """query_id -> the chunk ids it was given, best first, from the run log."""
@@ -204,7 +204,7 @@ class RunView:
     @cached_property
     def timings(self) -> Timings:
         """How long steps and queries took."""
-        rows = list(self._rows(TIMINGS, TimeRow))
+        rows = list(self.rows(TIMINGS, TimeRow))
         return Timings(
             tuple(row for row in rows if row.step is not None),
             {row.query_id: row.latency_ms for row in rows if row.query_id is not None and row.latency_ms},
@@ -225,7 +225,8 @@ class RunView:
         ):
             return stream.read().decode("utf-8")
 
-    def _rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
+    def rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
+        """The rows of one of the folder's JSONL files as records, read as they are asked for."""
         with self._explained(name):
             for _, row in read_rows(self.folder / name, model):
                 yield row
@@ -238,6 +239,24 @@ class RunView:
         # What `current_run` does not read is not made again while the folder is there.
         read = name in (MANIFEST, METRICS, PER_QUERY)
         return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """A run made again in a folder: what follows from its stored ranking, and where it can be had the ranking itself.
+
+    `unseen` is query_id -> ids that were ranked and that the query cannot see. `stored` is the ranking without these,
+    `computed` the one that the request gives here, None where it is taken over as stored, for a `reason`. Scores of the
+    two may differ by `tolerance`. `counts_tokens` is False where the tokens of texts are not known.
+    """
+
+    run: RunView
+    unseen: dict[str, list[str]]
+    stored: Mapping[str, Ranking]
+    computed: Mapping[str, Ranking] | None
+    reason: str
+    tolerance: float
+    counts_tokens: bool
 
 
 def _is_bounded(measure: str) -> bool:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.boards import OTHER, load_boards
+from repoeval_bench.analysis.boards import OTHER
+from repoeval_bench.api.recommendation import read_boards
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
 
@@ -12,7 +13,7 @@ KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
 
 @pytest.fixture(scope="module")
 def boards():
-    return load_boards()
+    return read_boards()
 
 
 @pytest.mark.parametrize(
@@ -95,4 +96,4 @@ def test_a_broken_file_is_said(tmp_path):
     path = tmp_path / "priors.json"
     path.write_text('{"boards": 3}')
     with pytest.raises(DatasetError, match=r"priors\.json"):
-        load_boards(path)
+        read_boards(path)

@@ -5,8 +5,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.gates import GateConfig, check_gates, read_gates
+from repoeval_bench.analysis.gates import GateConfig, check_gates
 from repoeval_bench.analysis.statistics import Sample, intervals
+from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
 from repoeval_bench.runs.problems import Problems

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis.facts import read_facts
 from repoeval_bench.analysis.recall_curves import knee, recall_curves
 from repoeval_bench.analysis.segments import (
     UNKNOWN,
@@ -27,6 +26,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.facts import FACTS, task_facts
 from repoeval_bench.report.segments import comparison_table, few_note, heterogeneity_lines
+from repoeval_bench.runs.facts import read_facts
 from support.runs import query_scores, write_run
 
 

@@ -10,13 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench import choose
-from repoeval_bench.analysis.arms import Arm
 from repoeval_bench.analysis.choosing import verdict_on
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.evidence import evidence_of
+from repoeval_bench.analysis.evidence import SizedChunker, evidence_of
 from repoeval_bench.analysis.pair_verdicts import Carrier, Outcome, judge
 from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alpha, near_holm
 from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.api.recommendation import read_boards
 from repoeval_bench.cli.answer import answer_to
 from repoeval_bench.plugins.lab.leaderboard import leaderboard, run_folders
 from repoeval_bench.runs.request import RunRequest
@@ -81,8 +81,10 @@ def test_four_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, 
         )
         of_compare = answer_to(runs)[1].record
         of_report = choose(runs, compare(runs)).verdict
-        made = [(Arm(name=run.run_id, size=500, spec=run.run_id), run) for run in runs]
-        of_recommend = evidence_of(RunRequest(protocol="context", retriever="bm25"), made, 0.3, "python").verdict
+        made = [(SizedChunker(name=run.run_id, size=500, spec=run.run_id), run) for run in runs]
+        of_recommend = evidence_of(
+            RunRequest(protocol="context", retriever="bm25"), made, 0.3, "python", read_boards()
+        ).verdict
         (board,) = leaderboard(run_folders(Path(folder))).boards
     for theirs in (of_report, of_recommend, board.choice.verdict, verdict_on(runs[::-1])):
         same(of_compare, theirs)

@@ -6,9 +6,8 @@ import shlex
 
 import pytest
 
-from repoeval_bench.analysis.arms import sized
-from repoeval_bench.analysis.recommendation import recommend
-from repoeval_bench.analysis.verification import verify
+from repoeval_bench.api.recommendation import recommend, sized
+from repoeval_bench.api.verification import verify
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import mean_nws
 from repoeval_bench.core.errors import UsageError

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.arms import Arm
 from repoeval_bench.analysis.choosing import choose, verdict_on
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.evidence import conclude, evidence_of
+from repoeval_bench.analysis.evidence import SizedChunker, conclude, evidence_of
 from repoeval_bench.analysis.verdicts import Result
+from repoeval_bench.api.recommendation import read_boards
 from repoeval_bench.report.choosing import choice_sentences, choice_table
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.paper import paper_table
@@ -37,14 +37,17 @@ def runs_of(folder, means, spread=0.05, queries=40):
 
 def concluded(runs, retrievers=("bm25",), protocols=("uses",)):
     """The recommendation of these runs, taken as evidence of each protocol by each retriever."""
-    made = [(Arm(name=name, size=500, spec=f"{name}:max_nws=500"), run) for name, run in zip(NAMES, runs, strict=False)]
+    made = [
+        (SizedChunker(name=name, size=500, spec=f"{name}:max_nws=500"), run)
+        for name, run in zip(NAMES, runs, strict=False)
+    ]
     evidence = [
-        evidence_of(RunRequest(protocol=protocol, retriever=retriever), made, 0.3, "python")
+        evidence_of(RunRequest(protocol=protocol, retriever=retriever), made, 0.3, "python", read_boards())
         for protocol in protocols
         for retriever in retrievers
     ]
     arms = {arm.label: arm for arm, _ in made}
-    return conclude("data", "python", evidence, arms=arms, skipped=(), n_failed=0, runs=())
+    return conclude("data", "python", evidence, boards=read_boards(), arms=arms, skipped=(), n_failed=0, runs=())
 
 
 def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
@@ -63,15 +66,18 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
     by_words = runs_of(tmp_path / "words", {"a": 0.52, "b": 0.5, "c": 0.3})
     by_model = runs_of(tmp_path / "model", {"a": 0.5, "b": 0.9, "c": 0.3})
     made = [
-        [(Arm(name=name, size=500, spec=f"{name}:max_nws=500"), run) for name, run in zip(NAMES, runs, strict=False)]
+        [
+            (SizedChunker(name=name, size=500, spec=f"{name}:max_nws=500"), run)
+            for name, run in zip(NAMES, runs, strict=False)
+        ]
         for runs in (by_words, by_model)
     ]
     evidence = [
-        evidence_of(RunRequest(protocol=protocol, retriever="bm25"), each, 0.3, "python")
+        evidence_of(RunRequest(protocol=protocol, retriever="bm25"), each, 0.3, "python", read_boards())
         for protocol, each in zip(("uses", "docstring"), made, strict=True)
     ]
     arms = {arm.label: arm for arm, _ in made[0]}
-    found = conclude("data", "python", evidence, arms=arms, skipped=(), n_failed=0, runs=())
+    found = conclude("data", "python", evidence, boards=read_boards(), arms=arms, skipped=(), n_failed=0, runs=())
     page = report_page(by_words, "page.html", answer=found)
     assert f'class="verdict">{answer_lines(found)[0]}</h2>' in page
     table = page[page.index('id="ranking"') : page.index("</table>", page.index('id="ranking"'))]
@@ -107,22 +113,25 @@ def test_retrievers_that_would_choose_otherwise_are_named(tmp_path):
     by_words = runs_of(tmp_path / "words", {"a": 0.9, "b": 0.5})
     by_model = runs_of(tmp_path / "model", {"a": 0.5, "b": 0.85})
     made = [
-        [(Arm(name=name, size=500, spec=f"{name}:max_nws=500"), run) for name, run in zip(NAMES, runs, strict=False)]
+        [
+            (SizedChunker(name=name, size=500, spec=f"{name}:max_nws=500"), run)
+            for name, run in zip(NAMES, runs, strict=False)
+        ]
         for runs in (by_words, by_model)
     ]
     evidence = [
-        evidence_of(RunRequest(protocol="uses", retriever=retriever), each, 0.3, "python")
+        evidence_of(RunRequest(protocol="uses", retriever=retriever), each, 0.3, "python", read_boards())
         for retriever, each in zip(("bm25", "dense"), made, strict=True)
     ]
     arms = {arm.label: arm for arm, _ in made[0]}
-    found = conclude("data", "python", evidence, arms=arms, skipped=(), n_failed=0, runs=())
+    found = conclude("data", "python", evidence, boards=read_boards(), arms=arms, skipped=(), n_failed=0, runs=())
     assert found.by_retriever == {"bm25": "fixed at 500", "dense": "ast at 500"}
     assert any("BM25 alone would choose fixed at 500" in line for line in answer_lines(found))
 
 
 def test_sizes_are_named_in_the_unit_of_the_chunker():
     def said(spec):
-        return described(Arm(name=spec.partition(":")[0], size=500, spec=spec))
+        return described(SizedChunker(name=spec.partition(":")[0], size=500, spec=spec))
 
     assert said("ast:max_nws=1260") == "ast with chunks of up to 1,260 characters"
     assert said("window:lines=18,step=9") == "window with chunks of 18 lines"

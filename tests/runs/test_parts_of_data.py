@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from repoeval_bench.analysis.recommendation import recommend
-from repoeval_bench.analysis.verification import verify
+from repoeval_bench.api.recommendation import recommend
+from repoeval_bench.api.verification import verify
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark

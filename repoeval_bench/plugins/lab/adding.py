@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.verification import Verification, verify
+from repoeval_bench.api.verification import verify
 from repoeval_bench.core.errors import ResultError, of_each
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
@@ -17,6 +18,9 @@ from repoeval_bench.runs.replay import code_named_by
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.verified import VerificationState, VerificationStatus, file_hashes, write_record
 from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.verification import Verification
 
 _SHOWN = 3
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.choosing import choice_of, kept_tokens_per_nws
+from repoeval_bench.analysis.choosing import choice_of
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.analysis.comparison import compare, paired_differences
 from repoeval_bench.analysis.pair_verdicts import Outcome
@@ -28,6 +28,7 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.metrics import BUDGETS
 from repoeval_bench.plugins.lab.stability import StabilityRow, Updates, updates_of
 from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.runs.inspection import kept_tokens_per_nws
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def standings(boards: Sequence[Board], updates: Sequence[StabilityRow] = ()) -> 
             continue
         data = board.runs[0].metrics.dataset.name
         if data not in ratios:
-            ratios[data] = kept_tokens_per_nws(board.runs[0])
+            ratios[data] = kept_tokens_per_nws(board.runs[0].folder)
         found.append(_standing(board, ratios[data], updates))
     return found
 

@@ -8,11 +8,12 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.comparable import PARTS, check_comparable, run_names, runs_beside
+from repoeval_bench.analysis.comparable import PARTS, check_comparable, run_names
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import ChunkPlace, Context, Measure, score_run
 from repoeval_bench.report.text import short_names
 from repoeval_bench.runs.config import NO_EMBEDDER
+from repoeval_bench.runs.naming import runs_beside
 from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:

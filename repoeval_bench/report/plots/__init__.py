@@ -5,28 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
-from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
 from repoeval_bench.report.plots.differences import forest_figure, heat_maps, ranked_figure
 from repoeval_bench.report.plots.figure import Figure, plain_svg, png, svg, write
 from repoeval_bench.report.plots.sizes import score_against_size, size_figure
 from repoeval_bench.report.plots.theme import css, looks
 from repoeval_bench.report.text import short_names
-from repoeval_bench.runs.naming import opened
-from repoeval_bench.runs.parts import RESULTS
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from repoeval_bench.runs.view import RunView
 
-__all__ = ["Figure", "css", "figures", "plain_svg", "plot", "png", "ranked_figure", "svg", "write"]
+__all__ = ["Figure", "css", "figures", "plain_svg", "png", "ranked_figure", "svg", "write"]
 
 
 def figures(
@@ -50,21 +42,6 @@ def figures(
         *heat_maps(settings),
     ]
     return _named_apart([figure for figure in found if figure is not None])
-
-
-def plot(
-    runs: Sequence[RunView | str | Path], name: str = "line-recall-over-budget", *, out: Path = RESULTS
-) -> Drawing:
-    """One figure of a report as a matplotlib figure, by its name; runs are objects, or what names them in `out`.
-
-    A notebook shows it as SVG. An unknown name is a UsageError that lists those that the runs have.
-    """
-    found = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
-    if name not in found:
-        raise UsageError(nearest("figure", name, found))
-    chosen = found[name]
-    chosen.drawn.__dict__["_repr_svg_"] = partial(plain_svg, chosen)  # a figure that pyplot did not make has none
-    return chosen.drawn
 
 
 def _forests(runs: Sequence[RunView], base: RunView, measure: str) -> list[Figure]:

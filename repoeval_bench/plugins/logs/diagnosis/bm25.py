@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.comparable import runs_beside
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
@@ -18,6 +17,7 @@ from repoeval_bench.protocols.exclusion import WINDOW
 from repoeval_bench.retrieval.choice import Material, choose_retriever
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.log import Retrieved
+from repoeval_bench.runs.naming import runs_beside
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.inspection import Inspection

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.arms import SIZES, Arm, sample_of, sized
-from repoeval_bench.analysis.evidence import Recommendation, conclude, evidence_of
-from repoeval_bench.core.errors import OR_SKIP, DatasetError, NoDataError, UsageError
+from repoeval_bench.analysis.boards import Boards
+from repoeval_bench.analysis.evidence import BASELINE, SIZES, Recommendation, SizedChunker, conclude, evidence_of
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_option
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, UsageError
+from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import count_nws
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.spec import Spec, nearest
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
+from repoeval_bench.dataset.build.sampling import some_of
+from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.parts import RESULTS, silent
+from repoeval_bench.runs.parts import RESULTS, left_out_for_language, silent
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_once, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
@@ -28,9 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.runs.jobs import JobLog
     from repoeval_bench.runs.view import RunView
 
+
+PRIORS = "priors.json"
 
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "both": ("uses", "docstring"),
@@ -70,10 +79,7 @@ def recommend(
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
     skipped += left_out
-    if sum(map(len, by_size)) < 2:
-        why = "is the same at each of these sizes" if len(request.chunkers) == 1 else "alone is left"
-        reason = f"there is nothing to choose from: {by_size[0][0].name} {why}; name another chunker"
-        raise UsageError("; ".join([reason, *left_out]))
+    _check_choice(by_size, len(request.chunkers), left_out)
     ratio = tokens_per_nws(sample_of(benchmark))
     named = data.model_dump() if data else {}
     specs = [arm.spec for arms in by_size for arm in arms]
@@ -82,29 +88,41 @@ def recommend(
     drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
     runner = Runner(requests, **where, **drawn, notify=notify, ahead=deadline is None)
     skipped += _undrawn(runner)
-    runs: dict[RunRequest, list[tuple[Arm, RunView]]] = {each: [] for each in runner.settings}
+    runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {each: [] for each in runner.settings}
 
     def past_deadline() -> bool:
         return deadline is not None and any(runs.values()) and clock() >= deadline
 
     failed = _gather(runner, by_size, runs, skipped, past_deadline, notify)
-    language = main_language(benchmark)
-    evidence = tuple(evidence_of(setting, made, ratio, language) for setting, made in runs.items() if len(made) > 1)
+    language, boards = main_language(benchmark), read_boards()
+    evidence = tuple(
+        evidence_of(setting, made, ratio, language, boards) for setting, made in runs.items() if len(made) > 1
+    )
     return conclude(
         benchmark.label,
         language,
         evidence,
+        boards=boards,
         skipped=skipped,
         n_failed=failed,
-        runs=[run.folder for made in runs.values() for _, run in made],
+        runs=[run for made in runs.values() for _, run in made],
         arms={arm.label: arm for arms in by_size for arm in arms},
     )
 
 
+def _check_choice(by_size: Sequence[Sequence[SizedChunker]], n_chunkers: int, skipped: Sequence[str]) -> None:
+    """A UsageError where fewer than two candidates are left of so many chunkers."""
+    candidates = [candidate for of_size in by_size for candidate in of_size]
+    if len(candidates) < 2:
+        why = "is the same at each of these sizes" if n_chunkers == 1 else "alone is left"
+        reason = f"there is nothing to choose from: {candidates[0].name} {why}; name another chunker"
+        raise UsageError("; ".join([reason, *skipped]))
+
+
 def _gather(
     runner: Runner,
-    by_size: Sequence[Sequence[Arm]],
-    runs: Mapping[RunRequest, list[tuple[Arm, RunView]]],
+    by_size: Sequence[Sequence[SizedChunker]],
+    runs: Mapping[RunRequest, list[tuple[SizedChunker, RunView]]],
     skipped: list[str],
     past_deadline: Callable[[], bool],
     notify: Callable[[str], None],
@@ -200,3 +218,62 @@ def main_language(benchmark: Benchmark) -> str:
             if language := language_of(file.path, file.text):
                 sizes[language.name] += count_nws(file.text)
     return max(sizes, key=lambda name: (sizes[name], name), default="python")
+
+
+@cache
+def read_boards(path: Path | None = None) -> Boards:
+    """Read what other repositories lead to expect: the file that ships, or one that scripts/estimate_prior.py made."""
+    file = path or shipped(PRIORS)
+    if file is None:
+        raise DatasetError(f"{PRIORS} is missing from the installation; install repoeval-bench again")
+    with faults_as(DatasetError, file, "install repoeval-bench again"):
+        return parse(read_document(file), Boards)
+
+
+def sample_of(benchmark: Benchmark) -> list[SourceFile]:
+    """Files on which sizes are matched."""
+    return some_of([file for held in benchmark.files.values() for file in held])
+
+
+def sized(
+    benchmark: Benchmark, chunkers: Sequence[str], sizes: Sequence[int], notify: Callable[[str], None]
+) -> tuple[list[list[SizedChunker]], list[str]]:
+    """The chunkers at each size, and a line for each that cannot have it; those without a size come with the first.
+
+    The largest size is that of the largest file: it is taken for all above it, with a line for each. So is each chunker
+    left out that does not know a language of the code.
+    """
+    unknown = left_out_for_language(benchmark, {name: make_chunker(name) for name in chunkers}, skippable=False)
+    files = sample_of(benchmark)
+    largest = max([1, *(count_nws(file.text) for held in benchmark.files.values() for file in held)])
+    found: dict[int, list[SizedChunker]] = {min(size, largest): [] for size in sizes}
+    left_out, seen = [f"{name}: {reason}" for name, reason in unknown.items()], set()
+    means: dict[str, dict[int, float]] = {name: {} for name in chunkers if name not in unknown}
+    failing: set[str] = set()
+    for size, arms in found.items():
+        baseline = make_chunker(f"{BASELINE}:max_nws={size}")
+        target = mean_nws(baseline, files)
+        left_out += [
+            f"size {more:,}: no file has more than {largest:,} characters; tried at {largest:,}, where "
+            f"each file is one chunk of `{BASELINE}`, on average of {target:,.0f} characters"
+            for more in dict.fromkeys(sizes)
+            if size == largest < more
+        ]
+        for name, tried in means.items():
+            spec, at, reason = make_chunker(name).spec, None, ""
+            if name == BASELINE:
+                spec, at = baseline.spec, size
+            elif size_option(Spec.parse(spec)) and name not in failing:
+                try:
+                    match = match_size(name, target, files, means=tried)
+                except ChunkError:  # its run says why
+                    failing.add(name)
+                else:
+                    spec, at, reason = match.spec, size, match.reason
+                    notify(str(match))
+            if spec not in seen:
+                arms.append(SizedChunker(name=name, size=at, spec=spec))
+            elif reason:
+                left_out.append(f"{name} at {size:,}: {reason}")
+            seen.add(spec)
+    return [arms for arms in found.values() if arms], left_out

@@ -1,0 +1,1 @@
+"""What scripts and commands call: it finds stored runs by their names, makes missing ones, and asks `analysis`."""

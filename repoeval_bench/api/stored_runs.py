@@ -1,0 +1,125 @@
+"""Verdicts on stored runs, each named by an object, a folder, an id or a chunker, and the files that go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis import choosing, comparison, segments
+from repoeval_bench.analysis.gates import GateConfig
+from repoeval_bench.analysis.statistics import SEED
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.strict_yaml import read_yaml
+from repoeval_bench.runs.facts import with_facts
+from repoeval_bench.runs.naming import opened
+from repoeval_bench.runs.parts import RESULTS
+from repoeval_bench.runs.view import RunView
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from repoeval_bench.analysis.records import Comparison, Comparisons
+    from repoeval_bench.analysis.segments import Segmentation, SegmentComparison
+    from repoeval_bench.analysis.verdicts import Choice
+
+NamedRun = RunView | str | Path
+"""A run, or what names one in a results folder."""
+
+
+def compare(
+    runs: Sequence[NamedRun],
+    baseline: NamedRun | None = None,
+    *,
+    measures: str | Sequence[str] = (),
+    equivalence: float | None = None,
+    out: Path = RESULTS,
+    seed: int = SEED,
+) -> Comparisons:
+    """Compare every pair of `runs`, or each with `baseline`, for each measure that all have (or for `measures`).
+
+    Differences are treatment - baseline over the same queries, of a pair the later run minus the earlier; pairs come
+    in the order of the runs, (1, 2), (1, 3), …, (2, 3), … Intervals and tests resample files. The protocol's headline
+    measure comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are secondary:
+    theirs is adjusted over all of these tests. `equivalence` is the margin within which two means count as equal, above
+    0 and below 1; without one, equality is never claimed. `seed` is that of every draw. A run is an object, or a
+    folder, id or chunker that names one in `out`. Runs of different protocols, data or queries, fewer than two runs and
+    measures that they do not share are a UsageError. Of the result, `["ndcg@10"]` are that measure's comparisons, one
+    for each pair.
+    """
+    if isinstance(runs, NamedRun):
+        raise UsageError(f"{runs} is one run; give a list of two or more")
+    return comparison.compare(
+        [opened(run, out) for run in runs],
+        None if baseline is None else opened(baseline, out),
+        measures=measures,
+        equivalence=equivalence,
+        seed=seed,
+    )
+
+
+def choose(
+    runs: Sequence[NamedRun],
+    comparisons: Sequence[Comparison] = (),
+    *,
+    out: Path = RESULTS,
+    seed: int = SEED,
+) -> Choice:
+    """Choose among two or more stored runs of one question; `seed` is that of every draw.
+
+    A run is an object, or a folder, id or chunker that names one in `out`. `comparisons` are what `compare` says of all
+    pairs by the protocol's headline, where that is known already. A UsageError for fewer than two different runs, and
+    for runs that `compare` refuses.
+    """
+    return choosing.choose([opened(run, out) for run in runs], comparisons, seed=seed)
+
+
+def segment(
+    run: RunView, *, by: Sequence[str] = (), measure: str | None = None, facts: Path | None = None
+) -> Segmentation:
+    """Score each part of a run's queries by the protocol's own mean: macro is over the part's repositories.
+
+    `by` are facts, `repo` or what the queries are clustered by; unless given, the facts of the file `facts`, else
+    every fact that varies. `measure` is the protocol's headline unless named. An unknown fact and a measure that the
+    run lacks are a UsageError.
+    """
+    scores, names = with_facts(run.scores, facts)
+    return segments.segment(run, scores, by=by or names, measure=measure)
+
+
+def compare_segments(
+    baseline: RunView,
+    treatment: RunView,
+    *,
+    by: Sequence[str] = (),
+    measure: str | None = None,
+    facts: Path | None = None,
+) -> SegmentComparison:
+    """Compare two runs, query by query, in each part of the baseline's queries; options as `segment` has them.
+
+    Runs that answer different questions are a UsageError.
+    """
+    scores, names = with_facts(baseline.scores, facts)
+    return segments.compare_segments(baseline, treatment, scores, by=by or names, measure=measure)
+
+
+def read_gates(path: Path) -> GateConfig:
+    """Read a YAML gate file; all mistakes in it are one UsageError."""
+    return read_yaml(path, "give a gate file with --config").read(GateConfig)
+
+
+def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out: Path = RESULTS) -> Figure:
+    """Draw one figure of a report, by its name, as a matplotlib figure; runs are objects, or what names them in `out`.
+
+    A notebook shows it as SVG. An unknown name is a UsageError that lists those that the runs have.
+    """
+    from repoeval_bench.report.plots import figures, plain_svg
+
+    known = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
+    if name not in known:
+        raise UsageError(nearest("figure", name, known))
+    figure = known[name]
+    figure.drawn.__dict__["_repr_svg_"] = partial(plain_svg, figure)  # a figure that pyplot did not make has none
+    return figure.drawn

@@ -1,0 +1,76 @@
+"""Verify that a run folder is what it claims: make it again from the data and from what was asked, and compare.
+
+Taken over are the request, texts that a model wrote, and the ranking if it is by a model that is not here. Nothing that
+a folder names is run unless it is part of this package, or was allowed by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from repoeval_bench.analysis.verification import Verification, compare_replay, other_data
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.extension_points import extension
+from repoeval_bench.dataset.shipped import edition_of
+from repoeval_bench.runs.naming import check_folder, opened
+from repoeval_bench.runs.parts import silent
+from repoeval_bench.runs.replay import check_allowed, data_of, is_of_pack, replay
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.view import RunView
+
+COMPLETERS = "repoeval_bench.completers"
+"""The group of entry points with a function (run, settings, made, benchmark, into) of a run of completions.
+
+It gives `made`, which only retrieves, completed with the texts that the run stores; and (query id, claimed, computed)
+of each task that only one of them has.
+"""
+
+
+def verify(
+    run: RunView | str | Path,
+    source: str = "auto",
+    *,
+    questions: str | None = None,
+    allowed: Collection[str] = (),
+    home: Path | None = None,
+    notify: Callable[[str], None] = silent,
+) -> Verification:
+    """Compute a run again from the data of a source and from what was asked, and compare each value.
+
+    `run` is a run, its id or its folder; `questions` the file of your own that it asked. `allowed` are specs of code
+    from outside, and of models of others, that may run, as the folder names them. A UsageError where it names others,
+    or what does not exist, was imported, or the source has data of another name; a file that is missing or broken, or
+    that no run has, is a ResultError, and so is another name than the folder's.
+    """
+    run = opened(run)
+    config = check_allowed(run, allowed)
+    check_folder(run)
+    name = run.manifest.dataset.name
+    edition = edition_of(config.pack)
+    if edition and is_of_pack(name, edition) and source not in {"", "auto"} and edition_of(source) != edition:
+        raise UsageError(
+            f"{run.run_id} is of pack {edition}, which brings its own data; leave out --source {source} (and "
+            "REPOEVAL_SOURCE)"
+        )
+    benchmark = data_of(run, source, questions=questions, home=home, notify=notify)
+    if benchmark.fingerprint != config.fingerprint:
+        if benchmark.name != name:
+            raise UsageError(f"{run.run_id} is of {name}, and --source gives {benchmark.name}; name the run's own data")
+        return other_data(run, benchmark.label, benchmark.fingerprint)
+    with TemporaryDirectory() as folder:
+        again = replay(run, benchmark, Path(folder), allowed=allowed, home=home, notify=notify)
+        if (settings := run.manifest.completion) is None:
+            return compare_replay(run, again, benchmark.label)
+        completer = extension(COMPLETERS, "complete")
+        if completer is None:
+            raise UsageError(
+                f"{run.run_id} holds completions, and the plug-in complete of {COMPLETERS}, which scores them, is "
+                f"missing; install it, or verify {settings.base}"
+            )
+        completed, other_tasks = completer(run, settings, again.run, benchmark, into=Path(folder))
+        return compare_replay(run, replace(again, run=completed), benchmark.label, other_tasks)
