@@ -93,7 +93,7 @@ out_option = _out("Where run folders are written; at a URL (s3://BUCKET, file://
 runs_folder = _out("Where run folders are; the runs of a store are fetched.", reads=True)
 """--out, the folder in which runs are found (a Path)."""
 
-cells_folder = _out("Cells are kept under it, in sensitivity/, and computed once.")
+cells_folder = _out("Scores are kept under it, in sensitivity/, and computed once.")
 """--out (a Path)."""
 
 

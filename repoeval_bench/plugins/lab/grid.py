@@ -1,41 +1,48 @@
 """One chunker in many settings: chunked once, ranked once per view and retriever, judged by every rule.
 
-A view is what a query is (its policy) and what it may not see (the exclusion).
+A view is what a query is (its policy) and what it may not see (the exclusion). A grid makes no run folders: its
+thousand cells share few rankings, and only their scores are kept.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ChunkError, anew
-from repoeval_bench.core.registry import is_outside
-from repoeval_bench.core.spec import slug
+from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.metrics import Measure, score_run
-from repoeval_bench.plugins.lab.cells import Cell, CellFile, Scores
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.retrieval.choice import ChosenRetriever, Material
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
+from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.jobs import DataJob, JobLog, NamedJob, Shared, check_countable
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
-from repoeval_bench.runs.parts import CELLS, Parts, make_retriever, silent
+from repoeval_bench.runs.parts import Parts, make_retriever, silent
 from repoeval_bench.runs.planning import Plan, select
 from repoeval_bench.runs.stages import map_lines
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.plugins.lab.grid_request import GridRequest
     from repoeval_bench.runs.executors import Executor
+    from repoeval_bench.runs.materials import Materials
+    from repoeval_bench.runs.request import DataRequest
     from repoeval_bench.runs.results import Results
 
     _Corpora = Mapping[Exclusion, Corpus]
@@ -45,116 +52,156 @@ _OF_LINES = ("line_", "definition_")
 """How the names of measures begin that no relevance rule changes."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """One setting: a protocol with its choices (as its name prints them), a retriever and a measure."""
+
+    protocol: str
+    retriever: str
+    measure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A chunker's values in one cell, with the files and repositories that they belong to; float64 (n_queries,)."""
+
+    values: NDArray[np.float64]
+    repos: tuple[str, ...]
+    files: tuple[str, ...]
+    headline: Literal["micro", "macro"]
+
+    def mean(self) -> float:
+        """Return the protocol's headline mean: over queries, or over repositories."""
+        if self.headline == "micro":
+            return float(self.values.mean())
+        by_repo: dict[str, list[float]] = defaultdict(list)
+        for repo, value in zip(self.repos, self.values.tolist(), strict=True):
+            by_repo[repo].append(value)
+        return sum(sum(values) / len(values) for values in by_repo.values()) / len(by_repo)
+
+
 def make_protocols(names: Sequence[str], queries: Sequence[str], relevances: Sequence[str]) -> list[Protocol]:
-    """Every protocol with every query policy and relevance rule, each once."""
-    found = {
-        (each := Protocol.parse(name).override(query=query, relevance=relevance)).name: each
-        for name in names
-        for query in queries
-        for relevance in relevances
-    }
-    return list(found.values())
+    """Return every protocol with every query policy and relevance rule, without repeats."""
+    protocols = (
+        Protocol.parse(name).override(query=query, relevance=relevance)
+        for name, query, relevance in product(names, queries, relevances)
+    )
+    return list({protocol.name: protocol for protocol in protocols}.values())
 
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """A protocol with the measures that are wanted under it, and the tasks it scores."""
+    """A protocol with the measures that are computed under it, and the tasks it scores."""
 
     protocol: Protocol
     measures: tuple[str, ...]
     selected: Benchmark
 
+    @property
+    def view(self) -> tuple[str, Exclusion]:
+        return self.protocol.query, self.protocol.exclusion
+
 
 class Grid:
     """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
 
-    `baseline` makes the documents of protocols that judge all chunkers on one chunker's chunks. Cells are kept in
-    `results`, and what is in it is not computed again. A measure of lines is the same under every relevance rule, so
-    it is a cell under the first one only. A grid can be pickled: its parts are made again from their specs.
+    The chunks of `fixed` are the documents of protocols that judge all chunkers on one chunker's chunks. A measure of
+    lines is the same under every relevance rule, so it is a cell under the first one only. A grid can be pickled: its
+    parts are made again from their specs.
     """
 
     def __init__(
-        self,
-        benchmark: Benchmark,
-        protocols: Sequence[Protocol],
-        parts: Parts,
-        measures: Sequence[str],
-        *,
-        baseline: Chunker,
-        results: Results,
+        self, benchmark: Benchmark, protocols: Sequence[Protocol], parts: Parts, measures: Sequence[str]
     ) -> None:
-        self._benchmark = benchmark
+        self.benchmark = benchmark
         self.parts = parts
-        self._baseline = baseline
-        self._results = results
-        self._folder = f"{CELLS}/{benchmark.fingerprint}"
-        self._cells: dict[tuple[str, str], CellFile] = {}
-        self._settings: list[_Setting] = []
+        self.settings: list[_Setting] = []
         seen: set[tuple[str, ...]] = set()
         for protocol in protocols:
             key = (protocol.query, protocol.gold, protocol.repositories, protocol.documents, protocol.exclusion)
-            wanted = tuple(name for name in measures if not (name.startswith(_OF_LINES) and key in seen))
+            distinct = tuple(name for name in measures if not (name.startswith(_OF_LINES) and key in seen))
             seen.add(key)
-            self._settings.append(_Setting(protocol, wanted, select(benchmark, protocol)))
+            self.settings.append(_Setting(protocol, distinct, select(benchmark, protocol)))
+        self._views = list(dict.fromkeys(setting.view for setting in self.settings))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_cells": {}}
+    @classmethod
+    def of(
+        cls,
+        benchmark: Benchmark,
+        request: GridRequest,
+        embedder: Embedder | None,
+        *,
+        home: Path | None,
+        notify: Callable[[str], None] = silent,
+    ) -> Grid:
+        """Return the grid of a checked request."""
+        protocols = make_protocols(request.protocols, request.queries, request.relevances)
+        strictest = next((protocol for protocol in protocols if protocol.documents == "baseline"), protocols[0])
+        retrievers = tuple(make_retriever(spec, strictest, home=home, notify=notify) for spec in request.retrievers)
+        measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))
+        return cls(benchmark, protocols, Parts(embedder, retrievers, home), measures)
 
     @cached_property
     def _line_nws(self) -> dict[str, list[int]]:
-        return count_lines(self._benchmark)
+        return count_lines(self.benchmark)
 
     @cached_property
     def _baseline_documents(self) -> Corpus:
-        return build_corpus(self._benchmark.files, self._baseline)
+        return build_corpus(self.benchmark.files, make_chunker(BASELINE))
 
-    def score(self, chunker: Chunker, corpora: _Corpora | None = None) -> dict[Cell, Scores]:
-        """One chunker in every cell; `corpora` is what it makes under each exclusion, where a cell is missing."""
-        arms: dict[Exclusion, _Arm] = {}
-        found: dict[Cell, Scores] = {}
-        for retriever, (policy, exclusion), missing in self._lacking(chunker):
-            assert corpora is not None
-            if exclusion not in arms:
-                arms[exclusion] = _Arm(self._benchmark, corpora[exclusion], self.parts.embedder, exclusion)
-            self._kept(chunker, retriever).add(self._score(arms[exclusion], retriever, policy, missing))
-        for retriever in self.parts.retrievers:
-            kept = self._kept(chunker, retriever)
-            for setting in self._settings:
-                repos = tuple(task.repo for task in setting.selected.tasks)
-                files = tuple(f"{task.repo}/{task.path}" for task in setting.selected.tasks)
-                for measure in setting.measures:
-                    cell = _cell(setting, retriever, measure)
-                    values = kept.get(cell)
-                    assert values is not None
-                    found[cell] = Scores(values, repos, files, setting.protocol.headline)
-        return found
+    def score(self, corpora: _Corpora) -> dict[Cell, Scores]:
+        """Score what one chunker makes under each exclusion, in every cell."""
+        values: dict[Cell, NDArray[np.float64]] = {}
+        candidates = {name: _Candidate(self.benchmark, corpora[name], self.parts.embedder, name) for name in corpora}
+        for retriever, (policy, exclusion) in product(self.parts.retrievers, self._views):
+            settings = [setting for setting in self.settings if setting.view == (policy, exclusion)]
+            values |= self._score_view(candidates[exclusion], retriever, policy, settings)
+        return self.with_tasks(values)
+
+    def with_tasks(self, values: Mapping[Cell, Any]) -> dict[Cell, Scores]:
+        """Return the values of every cell, in the order of cells, with the tasks they belong to."""
+        scores = {}
+        for retriever, setting in product(self.parts.retrievers, self.settings):
+            repos = tuple(task.repo for task in setting.selected.tasks)
+            files = tuple(f"{task.repo}/{task.path}" for task in setting.selected.tasks)
+            for measure in setting.measures:
+                cell = _cell(setting, retriever, measure)
+                scores[cell] = Scores(values[cell], repos, files, setting.protocol.headline)
+        return scores
 
     def score_all(self, chunkers: Sequence[Chunker], executor: Executor) -> Iterator[dict[Cell, Scores] | ChunkError]:
-        """Each chunker in every cell, or why it failed, in their order; all that is missing is embedded in one pass."""
-        if chunkers and any(setting.protocol.documents == "baseline" for setting in self._settings):
+        """Yield the scores of each chunker, or why it failed, in their order; all texts are embedded in one pass."""
+        if chunkers and any(setting.protocol.documents == "baseline" for setting in self.settings):
             _ = self._baseline_documents
-        made = list(executor.map([partial(self._try_to_chunk, each) for each in chunkers]))
-        cut = [
-            (chunker, corpora)
-            for chunker, corpora in zip(chunkers, made, strict=True)
-            if not isinstance(corpora, ChunkError)
-        ]
+        chunked = list(executor.map([partial(self._try_to_chunk, chunker) for chunker in chunkers]))
+        cut = [corpora for corpora in chunked if not isinstance(corpora, ChunkError)]
         self._embed(cut)
-        scored = executor.map([partial(self.score, *each) for each in cut])
-        return (each if isinstance(each, ChunkError) else next(scored) for each in made)
+        scored = executor.map([partial(self.score, corpora) for corpora in cut])
+        return (result if isinstance(result, ChunkError) else next(scored) for result in chunked)
 
-    def same_files(self) -> list[tuple[list[SourceFile], frozenset[str]]]:
-        """Every set of files that protocols of the grid score, and the names of those protocols."""
-        found: dict[tuple[str, ...], tuple[list[SourceFile], set[str]]] = {}
-        for setting in self._settings:
-            held = setting.selected.files
-            files = [file for repo_files in held.values() for file in repo_files]
-            found.setdefault(tuple(held), (files, set()))[1].add(setting.protocol.name)
-        return [(files, frozenset(names)) for files, names in found.values()]
+    def file_sets(self) -> list[tuple[list[SourceFile], frozenset[str]]]:
+        """Return every set of files that protocols of the grid score, and the names of those protocols."""
+        sets: dict[tuple[str, ...], tuple[list[SourceFile], set[str]]] = {}
+        for setting in self.settings:
+            by_repo = setting.selected.files
+            files = [file for repo_files in by_repo.values() for file in repo_files]
+            sets.setdefault(tuple(by_repo), (files, set()))[1].add(setting.protocol.name)
+        return [(files, frozenset(names)) for files, names in sets.values()]
 
-    def kept(self, chunker: Chunker) -> bool:
-        """Whether every cell of this chunker is on disk, so that `score` computes none."""
-        return next(self._lacking(chunker), None) is None
+    def identity(self) -> dict[str, Any]:
+        """Return everything beside the code and the chunker that decides a value, as plain values."""
+        embedder = self.parts.embedder
+        return {
+            "fingerprint": self.benchmark.fingerprint,
+            "baseline": BASELINE,
+            "settings": [[setting.protocol.name, *setting.measures] for setting in self.settings],
+            "retrievers": [
+                [retriever.spec, dict(retriever.scorer.identity) if retriever.scorer else None]
+                for retriever in self.parts.retrievers
+            ],
+            "embedder": dict(embedder.identity) if embedder else None,
+            "depth": DEPTH,
+        }
 
     def _try_to_chunk(self, chunker: Chunker) -> _Corpora | ChunkError:
         try:
@@ -163,118 +210,58 @@ class Grid:
             return anew(error)
 
     def _chunk(self, chunker: Chunker) -> _Corpora:
-        """What a chunker makes under each exclusion of the grid."""
-        corpus = build_corpus(self._benchmark.files, chunker)
-        blanking = {protocol.exclusion for protocol in self._protocols() if protocol.blanks}
+        """Return what a chunker makes under each exclusion of the grid."""
+        corpus = build_corpus(self.benchmark.files, chunker)
+        blanking = {setting.protocol.exclusion for setting in self.settings if setting.protocol.blanks}
         blanked = corpus
         if blanking:
-            blanked = chunk_blanked(corpus, self._benchmark.tasks, self._benchmark.files, chunker)
-        return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in self._views()}
+            blanked = chunk_blanked(corpus, self.benchmark.tasks, self.benchmark.files, chunker)
+        return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in self._views}
 
-    def _embed(self, cut: Sequence[tuple[Chunker, _Corpora]]) -> None:
+    def _embed(self, cut: Sequence[_Corpora]) -> None:
+        if not self.parts.embedder or not any(retriever.vectors for retriever in self.parts.retrievers):
+            return
         texts: dict[Role, list[str]] = {"query": [], "document": []}
-        for chunker, of_views in cut:
-            lacking = {view for retriever, view, _ in self._lacking(chunker) if retriever.vectors}
-            for exclusion in sorted({exclusion for _, exclusion in lacking}):
-                texts["document"] += [chunk.embed_text for chunk in of_views[exclusion]]
-            for policy in sorted({policy for policy, _ in lacking}):
-                texts["query"] += [query.text for query in make_queries(self._benchmark.tasks, policy)]
-        if self.parts.embedder:
-            self.parts.embedder.ensure(texts)
+        for corpora in cut:
+            texts["document"] += [chunk.embed_text for corpus in corpora.values() for chunk in corpus]
+        for policy in sorted({policy for policy, _ in self._views}) if cut else ():
+            texts["query"] += [query.text for query in make_queries(self.benchmark.tasks, policy)]
+        self.parts.embedder.ensure(texts)
 
-    def _protocols(self) -> Iterator[Protocol]:
-        return (setting.protocol for setting in self._settings)
-
-    def _views(self) -> list[tuple[str, Exclusion]]:
-        return list(dict.fromkeys((protocol.query, protocol.exclusion) for protocol in self._protocols()))
-
-    def _kept(self, chunker: Chunker, retriever: ChosenRetriever) -> CellFile:
-        key = chunker.spec, retriever.spec
-        if key not in self._cells:
-            ours = not is_outside("chunker", chunker.spec) and not is_outside("retriever", retriever.spec)
-            self._cells[key] = CellFile(
-                self._results, f"{self._folder}/{slug('_'.join(key))}", self._identity(chunker, retriever), keeps=ours
-            )
-        return self._cells[key]
-
-    def _lacking(self, chunker: Chunker) -> Iterator[tuple[ChosenRetriever, tuple[str, Exclusion], list[_Setting]]]:
-        """(retriever, view, its settings with the measures whose cells are not kept yet) where there are such."""
-        for retriever, view in product(self.parts.retrievers, self._views()):
-            kept = self._kept(chunker, retriever)
-            missing = [
-                replace(setting, measures=lacking)
-                for setting in self._settings
-                if (setting.protocol.query, setting.protocol.exclusion) == view
-                and (lacking := tuple(m for m in setting.measures if kept.get(_cell(setting, retriever, m)) is None))
-            ]
-            if missing:
-                yield retriever, view, missing
-
-    def _identity(self, chunker: Chunker, retriever: ChosenRetriever) -> dict[str, Any]:
-        embedder = self.parts.embedder
-        return {
-            "fingerprint": self._benchmark.fingerprint,
-            "chunker": chunker.spec,
-            "baseline": self._baseline.spec,
-            "retriever": retriever.spec,
-            "reranker": dict(retriever.scorer.identity) if retriever.scorer else None,
-            "embedder": dict(embedder.identity) if embedder and retriever.vectors else None,
-            "depth": DEPTH,
-        }
-
-    def _score(
-        self, arm: _Arm, retriever: ChosenRetriever, policy: str, settings: Sequence[_Setting]
+    def _score_view(
+        self, candidate: _Candidate, retriever: ChosenRetriever, policy: str, settings: Sequence[_Setting]
     ) -> dict[Cell, Any]:
-        run = arm.rank(retriever, policy)
+        run = candidate.rank(retriever, policy)
         mapped: dict[str, Run] = {}
-        found = {}
+        values = {}
         for setting in settings:
             protocol, selected = setting.protocol, setting.selected
             onto_baseline = protocol.documents == "baseline"
-            documents = self._baseline_documents if onto_baseline else arm.corpus
-            judged = arm.judge(setting, documents, self._line_nws)
+            documents = self._baseline_documents if onto_baseline else candidate.corpus
+            judged = candidate.judge(setting, documents, self._line_nws)
             ranked = run
             if onto_baseline:
                 if protocol.repositories not in mapped:
-                    queries = make_queries(selected.tasks, policy)
                     plan = Plan(
                         benchmark=selected,
                         protocol=protocol,
                         chunker="",
-                        corpus=arm.corpus,
+                        corpus=candidate.corpus,
                         documents=documents,
-                        queries=queries,
+                        queries=make_queries(selected.tasks, policy),
                         seconds={},
                     )
-                    mapped[protocol.repositories] = map_lines(plan, arm.excluded, judged, run, DEPTH)
+                    mapped[protocol.repositories] = map_lines(plan, candidate.excluded, judged, run, DEPTH)
                 ranked = mapped[protocol.repositories]
             cut = {task.task_id: ranked.rankings[task.task_id][:DEPTH] for task in selected.tasks}
             scores = score_run(cut, judged.qrels, setting.measures, judged.context)
-            for measure, values in scores.values.items():
-                found[_cell(setting, retriever, measure)] = values
-        return found
+            for measure, column in scores.values.items():
+                values[_cell(setting, retriever, measure)] = column
+        return values
 
 
-def make_grid(
-    benchmark: Benchmark,
-    request: GridRequest,
-    embedder: Embedder | None,
-    results: Results,
-    *,
-    home: Path | None,
-    notify: Callable[[str], None] = silent,
-) -> Grid:
-    """The grid of a checked request; its cells are kept in sensitivity/ of the results."""
-    protocols = make_protocols(request.protocols, request.queries, request.relevances)
-    strictest = next((protocol for protocol in protocols if protocol.documents == "baseline"), protocols[0])
-    retrievers = tuple(make_retriever(spec, strictest, home=home, notify=notify) for spec in request.retrievers)
-    measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))
-    parts = Parts(embedder, retrievers, home)
-    return Grid(benchmark, protocols, parts, measures, baseline=make_chunker(BASELINE), results=results)
-
-
-class _Arm:
-    """A data set chunked for one exclusion, its retrievers and its judgements, each made once."""
+class _Candidate:
+    """A data set chunked for one exclusion, with its retrievers and judgements, computed once."""
 
     def __init__(
         self, benchmark: Benchmark, corpus: Corpus, embedder: Embedder | None, exclusion: Exclusion = "none"
@@ -287,7 +274,7 @@ class _Arm:
         self._judged: dict[tuple[str, ...], JudgedCorpus] = {}
 
     def rank(self, retriever: ChosenRetriever, policy: str) -> Run:
-        """Every chunk of a query's repository in order, for all tasks."""
+        """Rank every chunk of a query's repository, for all tasks."""
         if retriever.spec not in self._searchers:
             material = Material(self.corpus.chunks, self.corpus.own, self._embedder, dict)
             self._searchers[retriever.spec] = retriever.build(material)
@@ -295,10 +282,10 @@ class _Arm:
         return self._searchers[retriever.spec].search(queries, max(1, len(list(self.corpus))), self.excluded)
 
     def judge(self, setting: _Setting, documents: Corpus, line_nws: dict[str, list[int]]) -> JudgedCorpus:
-        """The judgements of a protocol, which do not depend on its query policy."""
+        """Return the judgements of a protocol, which do not depend on its query policy."""
         protocol = setting.protocol
-        chosen = tuple(getattr(protocol, choice) for choice in CHOICES if choice != "query")
-        key = (*chosen, protocol.documents, *setting.measures)
+        choices = tuple(getattr(protocol, choice) for choice in CHOICES if choice != "query")
+        key = (*choices, protocol.documents, *setting.measures)
         if key not in self._judged:
             self._judged[key] = judge_corpus(setting.selected, documents, protocol, setting.measures, line_nws=line_nws)
         return self._judged[key]
@@ -306,3 +293,50 @@ class _Arm:
 
 def _cell(setting: _Setting, retriever: ChosenRetriever, measure: str) -> Cell:
     return Cell(setting.protocol.name, retriever.spec, measure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridJobs:
+    """Score chunkers as jobs of an executor, one each, in a worker that has the data."""
+
+    data: DataRequest
+    log: JobLog
+    without: frozenset[str]
+    home: Path | None
+
+    def score(
+        self, request: GridRequest, chunkers: Sequence[str], results: Results
+    ) -> Iterator[Mapping[Cell, Scores] | ChunkError]:
+        """Yield the scores of each chunker, or why its job failed, in their order."""
+        check_countable(request.embedder)
+        request = request.on_this_device()
+        embedder = request.embedder_spec()
+        shared = Shared.here(self.data, without=self.without, results=results, home=self.home)
+        jobs = [
+            DataJob(
+                shared=shared,
+                needs_model=embedder is not None and has_model(embedder),
+                work=partial(_score_one, request, chunker),
+            )
+            for chunker in chunkers
+        ]
+        for job in self.log.map([NamedJob((chunker,)) for chunker in chunkers], jobs):
+            yield ChunkError(str(job.error)) if job.made is None else job.made
+
+
+def _score_one(
+    request: GridRequest, chunker: str, materials: Materials, _: Callable[[str], None]
+) -> Mapping[Cell, Scores]:
+    """Score one chunker in every cell, in a worker."""
+    (scores,) = _worker_grid(request, materials).score_all([make_chunker(chunker)], IN_PROCESS)
+    if isinstance(scores, ChunkError):
+        raise anew(scores)
+    return scores
+
+
+@lru_cache(maxsize=1)
+def _worker_grid(request: GridRequest, materials: Materials) -> Grid:
+    """Return the grid that the jobs of one worker share."""
+    setting = next((setting for setting in request.requests() if setting.needs_vectors), None)
+    embedder = materials.embedder(setting) if setting else None
+    return Grid.of(materials.benchmark, request, embedder, home=materials.home)

@@ -6,11 +6,11 @@ A verdict that flips when query, relevance or retriever change is a statement ab
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from repoeval_bench.core.errors import ChunkError, UsageError, all_mistakes, ane
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
-from repoeval_bench.plugins.lab.grid import Grid, make_grid
+from repoeval_bench.plugins.lab.cells import CellCache
+from repoeval_bench.plugins.lab.grid import Cell, Grid, GridJobs, Scores
 from repoeval_bench.plugins.lab.grid_problems import check_grid
 from repoeval_bench.plugins.lab.grid_request import GridRequest
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
@@ -39,12 +40,6 @@ from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import suited
-
-if TYPE_CHECKING:
-    from repoeval_bench.plugins.lab.cells import Cell, Scores
-
-    Made = Mapping[Cell, Scores] | ChunkError
-    ArmsElsewhere = Callable[[GridRequest, Sequence[str]], Iterator[Made]]
 
 Verdict = Literal["wins", "loses", "undecided", "noise"]
 
@@ -72,7 +67,7 @@ class PairedResult:
 
     @property
     def verdict(self) -> Verdict:
-        """What the interval says about `a`; inside the placebo band, `noise`."""
+        """Return what the interval says about `a`; inside the placebo band, `noise`."""
         if self.ci is None or self.ci[0] <= 0 <= self.ci[1]:
             return "undecided"
         if self.band is not None and abs(self.difference) <= self.band:
@@ -80,7 +75,7 @@ class PairedResult:
         return "wins" if (self.difference > 0) != lower_is_better(self.cell.measure) else "loses"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, with the protocol's choices beside its name, so that a reader can group by them."""
+        """Return plain values, with the protocol's choices beside its name, so that a reader can group by them."""
         protocol = Protocol.parse(self.cell.protocol)
         choices = {choice: getattr(protocol, choice) for choice in CHOICES}
         return {
@@ -104,35 +99,35 @@ class PairedResult:
         }
 
 
-def placebo_bands(arms: Sequence[Mapping[Cell, Scores]]) -> dict[Cell, float]:
-    """Per cell the spread (largest - smallest mean) of arms that differ in nothing that should matter."""
-    if not arms:
+def placebo_bands(scored: Sequence[Mapping[Cell, Scores]]) -> dict[Cell, float]:
+    """Return cell -> the spread (largest - smallest mean) of chunkers that differ in nothing that should matter."""
+    if not scored:
         return {}
-    means = {cell: [arm[cell].mean() for arm in arms] for cell in arms[0]}
+    means = {cell: [scores[cell].mean() for scores in scored] for cell in scored[0]}
     return {cell: max(values) - min(values) for cell, values in means.items()}
 
 
 def paired_results(
-    arms: Mapping[str, Mapping[Cell, Scores]], sizes: str, bands: Mapping[Cell, float]
+    scored: Mapping[str, Mapping[Cell, Scores]], sizes: str, bands: Mapping[Cell, float]
 ) -> list[PairedResult]:
-    """Every pair of chunkers in every cell; `arms` is chunker -> its scores, all over the same cells."""
-    pairs = [(a, b, cell) for a, b in combinations(arms, 2) for cell in arms[a]]
+    """Compare every pair of chunkers in every cell; `scored` is chunker -> its scores, all over the same cells."""
+    pairs = [(a, b, cell) for a, b in combinations(scored, 2) for cell in scored[a]]
     # Cells over the same queries share their draws: one matrix product gives the intervals of all of them.
     groups: dict[tuple[str, tuple[str, ...]], list[tuple[str, str, Cell]]] = defaultdict(list)
     for a, b, cell in pairs:
-        groups[arms[a][cell].headline, arms[a][cell].files].append((a, b, cell))
-    found: dict[tuple[str, str, Cell], PairedResult] = {}
+        groups[scored[a][cell].headline, scored[a][cell].files].append((a, b, cell))
+    results: dict[tuple[str, str, Cell], PairedResult] = {}
     for members in groups.values():
-        first = arms[members[0][0]][members[0][2]]
-        table = np.column_stack([arms[a][cell].values - arms[b][cell].values for a, b, cell in members])
+        first = scored[members[0][0]][members[0][2]]
+        table = np.column_stack([scored[a][cell].values - scored[b][cell].values for a, b, cell in members])
         means, intervals = mean_intervals(table, first.files, first.repos, first.headline)
         for (a, b, cell), difference, ci in zip(members, means, intervals, strict=True):
-            found[a, b, cell] = PairedResult(
+            results[a, b, cell] = PairedResult(
                 a=a,
                 b=b,
                 sizes=sizes,
                 cell=cell,
-                means=(arms[a][cell].mean(), arms[b][cell].mean()),
+                means=(scored[a][cell].mean(), scored[b][cell].mean()),
                 difference=difference,
                 ci=ci,
                 band=bands.get(cell),
@@ -140,20 +135,20 @@ def paired_results(
                 n_files=len(set(first.files)),
                 headline=first.headline,
             )
-    return [found[pair] for pair in pairs]
+    return [results[pair] for pair in pairs]
 
 
-def flips(found: Sequence[PairedResult]) -> list[PairedResult]:
-    """The decided cells that contradict the majority of a pair's decided cells; all of them where it is a draw."""
+def flips(results: Sequence[PairedResult]) -> list[PairedResult]:
+    """Return the decided cells that contradict the majority of their pair; all of them where it is a draw."""
     by_pair: dict[tuple[str, str], list[PairedResult]] = defaultdict(list)
-    for each in found:
-        if each.verdict in ("wins", "loses"):
-            by_pair[each.a, each.b].append(each)
+    for result in results:
+        if result.verdict in ("wins", "loses"):
+            by_pair[result.a, result.b].append(result)
     minority: list[PairedResult] = []
     for decided in by_pair.values():
-        wins = sum(each.verdict == "wins" for each in decided)
+        wins = sum(result.verdict == "wins" for result in decided)
         fewer = {"wins"} if wins * 2 < len(decided) else {"loses"} if wins * 2 > len(decided) else {"wins", "loses"}
-        minority.extend(each for each in decided if each.verdict in fewer)
+        minority.extend(result for result in decided if result.verdict in fewer)
     return minority
 
 
@@ -165,7 +160,7 @@ class _Matched:
     specs: Mapping[str, str]
 
 
-def _raised(_: str, error: ChunkError) -> None:
+def _raise(_: str, error: ChunkError) -> None:
     raise anew(error)
 
 
@@ -177,84 +172,110 @@ def sensitivity(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
-    elsewhere: ArmsElsewhere | None = None,
-    fail: Callable[[str, ChunkError], None] = _raised,
-    **asked: Any,
+    jobs: GridJobs | None = None,
+    fail: Callable[[str, ChunkError], None] = _raise,
+    **fields: Any,
 ) -> list[PairedResult]:
-    """Every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's realised size.
+    """Compare every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's size.
 
-    `asked` are further fields of `GridRequest`. `placebo` is the number of line offsets at which the fixed baseline is
-    started for the placebo band, 0 for none; an arm that cannot be given the baseline's realised size is left out,
-    counted. Chunkers, protocols and retrievers are specs. Cells are kept in `out`/sensitivity, and those that this very
-    code has computed are not computed again. `elsewhere` scores chunkers in the place of `executor`: given the request
-    and their specs, it gives the scores of each, or why it failed, in turn. `fail` receives the spec and the error of
-    each chunker that fails, when the others are scored; unless it raises (the default), these are compared. Raises a
-    BenchError in one sentence.
+    `fields` are further fields of `GridRequest`. `placebo` is the number of line offsets at which the fixed baseline is
+    started for the placebo band, 0 for none; an offset that cannot be given the baseline's realised size is left out,
+    counted. Chunkers, protocols and retrievers are specs. Scores are kept in `out`/sensitivity, and those that this
+    very code has computed are not computed again. `jobs` score chunkers in the place of `executor`. `fail` receives the
+    spec and the error of each chunker that fails, when the others are scored; unless it raises (the default), these are
+    compared. Raises a BenchError in one sentence.
     """
-    if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
+    if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
-    request = GridRequest.of({**asked, "chunkers": tuple(chunkers)})
-    found = Problems()
-    check_grid(request, home, found)
-    found.check()
+    request = GridRequest.of({**fields, "chunkers": tuple(chunkers)})
+    problems = Problems()
+    check_grid(request, home, problems)
+    problems.check()
     embedder, results = None, results_at(out, home)
     if model := request.embedder_spec():
         cache = results.vectors(home, notify)
         embedder = make_embedder(model, home=home, notify=notify, cache=cache)
-    grid = make_grid(benchmark, request, embedder, results, home=home, notify=notify)
-    arms = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
-    for spec, reason in left_out_for_language(benchmark, arms, least=2, skippable=False).items():
+    grid = Grid.of(benchmark, request, embedder, home=home, notify=notify)
+    named = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
+    for spec, reason in left_out_for_language(benchmark, named, least=2, skippable=False).items():
         notify(left_out_line(spec, reason))
-        del arms[spec]
-    same_files = grid.same_files()
-    same = placebo_arms(BASELINE, request.placebo, [files for files, _ in same_files]) if request.placebo else []
-    if same:
-        notify(describe(same))
-    shifted = [arm.size.spec for arm in same if arm.matched]
+        del named[spec]
+    file_sets = grid.file_sets()
+    offsets = placebo_arms(BASELINE, request.placebo, [files for files, _ in file_sets]) if request.placebo else []
+    if offsets:
+        notify(describe(offsets))
+    shifted = [offset.size.spec for offset in offsets if offset.matched]
     # Protocols score different repositories: sizes are matched on those, and hold for these protocols alone.
-    matched = [_matched(arms, files, names, notify) for files, names in same_files] if request.match else []
-    further = (*shifted, *(spec for each in matched for spec in each.specs.values()))
-    every = arms | {spec: make_chunker(spec) for spec in further}
+    matched = [_matched(named, files, names, notify) for files, names in file_sets] if request.match else []
+    further = (*shifted, *(spec for sizes in matched for spec in sizes.specs.values()))
+    every = named | {spec: make_chunker(spec) for spec in further}
 
-    def score(missing: Mapping[str, Chunker]) -> Iterator[Made]:
-        if elsewhere is not None:
-            return elsewhere(request, list(missing))
+    def score(missing: Mapping[str, Chunker]) -> Iterator[Mapping[Cell, Scores] | ChunkError]:
+        if jobs is not None:
+            return jobs.score(request, list(missing), results)
         return grid.score_all([*missing.values()], suited(executor, benchmark, missing.values(), [grid.parts]))
 
-    scored, failed = _score(grid, every, notify, score)
+    scored, failed = _score(every, CellCache(grid, results), score, notify)
     for spec, error in failed.items():
         fail(spec, error)
-    if len(arms.keys() - failed.keys()) < 2:
-        raise ChunkError(all_mistakes(str(failed[spec]) for spec in arms if spec in failed))
+    if len(named.keys() - failed.keys()) < 2:
+        raise ChunkError(all_mistakes(str(failed[spec]) for spec in named if spec in failed))
     bands = placebo_bands([scored[spec] for spec in shifted]) if len(shifted) > 1 else {}
-    return _contests(scored, arms, matched, bands)
+    return _compare({spec: scored[spec] for spec in named if spec in scored}, scored, matched, bands)
 
 
-def _contests(
+def _score(
+    chunkers: Mapping[str, Chunker],
+    cells: CellCache,
+    score: Callable[[Mapping[str, Chunker]], Iterator[Mapping[Cell, Scores] | ChunkError]],
+    notify: Callable[[str], None],
+) -> tuple[dict[str, Mapping[Cell, Scores]], dict[str, ChunkError]]:
+    """Return spec -> the scores in every cell, and spec -> the error; `score` scores what is not cached."""
+    scored: dict[str, Mapping[Cell, Scores]] = {}
+    for spec, chunker in chunkers.items():
+        if (cached := cells.get(chunker)) is not None:
+            scored[spec] = cached
+    if scored:
+        notify(f"{len(scored)} of {len(chunkers)} chunkers were scored before and are reused")
+    missing = {spec: chunker for spec, chunker in chunkers.items() if spec not in scored}
+    failed: dict[str, ChunkError] = {}
+    results = score(missing)
+    for spec, chunker in missing.items():
+        notify(f"scoring {spec}")
+        result = next(results)
+        if isinstance(result, ChunkError):
+            failed[spec] = result
+        else:
+            cells.put(chunker, result)
+            scored[spec] = result
+    return scored, failed
+
+
+def _compare(
+    nominal: Mapping[str, Mapping[Cell, Scores]],
     scored: Mapping[str, Mapping[Cell, Scores]],
-    arms: Iterable[str],
     matched: Sequence[_Matched],
     bands: Mapping[Cell, float],
 ) -> list[PairedResult]:
-    """The pairs of the chunkers that were scored, at nominal sizes and then at matched ones."""
-    verdicts = paired_results({spec: scored[spec] for spec in arms if spec in scored}, "nominal", bands)
-    for each in matched:
+    """Compare the pairs of chunkers at nominal sizes, then at matched ones."""
+    pairs = paired_results(nominal, "nominal", bands)
+    for sizes in matched:
         resized = {
-            spec: {cell: values for cell, values in scored[size].items() if cell.protocol in each.protocols}
-            for spec, size in each.specs.items()
+            spec: {cell: values for cell, values in scored[size].items() if cell.protocol in sizes.protocols}
+            for spec, size in sizes.specs.items()
             if size in scored
         }
-        verdicts += paired_results(resized, f"matched to {next(iter(each.specs))}", bands)
-    return verdicts
+        pairs += paired_results(resized, f"matched to {next(iter(sizes.specs))}", bands)
+    return pairs
 
 
 def _matched(
-    arms: Mapping[str, Chunker], files: Sequence[Any], protocols: frozenset[str], notify: Callable[[str], None]
+    chunkers: Mapping[str, Chunker], files: Sequence[Any], protocols: frozenset[str], notify: Callable[[str], None]
 ) -> _Matched:
-    """The first that does not fail is what the others' sizes are matched to; of one that fails a line says why."""
+    """Match sizes to that of the first chunker that does not fail; of one that fails a line says why."""
     target, specs = 0.0, dict[str, str]()
     repositories = len({file.repo for file in files})
-    for spec, chunker in arms.items():
+    for spec, chunker in chunkers.items():
         try:
             if not specs:
                 target, specs[spec] = mean_nws(chunker, files), spec
@@ -269,27 +290,3 @@ def _matched(
         line = f"{average}, as {size.spec} {size.reason}".rstrip()
         notify(f"{line} ({count(repositories, 'repository')})")
     return _Matched(protocols, specs)
-
-
-def _score(
-    grid: Grid,
-    chunkers: Mapping[str, Chunker],
-    notify: Callable[[str], None],
-    score: Callable[[Mapping[str, Chunker]], Iterator[Made]],
-) -> tuple[dict[str, Mapping[Cell, Scores]], dict[str, ChunkError]]:
-    """Spec -> the scores in every cell, of which those that are kept are read, and spec -> why it failed."""
-    ready = [spec for spec, chunker in chunkers.items() if grid.kept(chunker)]
-    if ready:
-        notify(f"{len(ready)} of {len(chunkers)} arms were scored before and are reused")
-    scored: dict[str, Mapping[Cell, Scores]] = {spec: grid.score(chunkers[spec]) for spec in ready}
-    missing = {spec: chunker for spec, chunker in chunkers.items() if spec not in scored}
-    failed: dict[str, ChunkError] = {}
-    made = score(missing)
-    for spec in missing:
-        notify(f"scoring {spec}")
-        found = next(made)
-        if isinstance(found, ChunkError):
-            failed[spec] = found
-        else:
-            scored[spec] = found
-    return scored, failed

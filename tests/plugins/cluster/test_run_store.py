@@ -296,7 +296,7 @@ def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean, monkeypatch):
         for out, home in ((url, "a"), (url, "b"), (tmp_path / "alone", "c"))
     ]
     assert answers[0] == answers[1] == answers[2]
-    assert told.count("3 of 3 arms were scored before and are reused") == 1
+    assert told.count("3 of 3 chunkers were scored before and are reused") == 1
     cells = sorted((tmp_path / "store" / "sensitivity").rglob("*"))
     cells[-1].write_bytes(cells[-1].read_bytes()[:100])
     assert sensitivity(benchmark, list(CHUNKERS), out=url, home=tmp_path / "d", **options) == answers[0]

@@ -1,4 +1,4 @@
-"""The grid's arithmetic: intervals, verdicts, bands and flips; and what is kept of a grid that is killed."""
+"""The grid's arithmetic: intervals, verdicts, bands and flips."""
 
 import json
 from dataclasses import fields
@@ -11,12 +11,11 @@ import pytest
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
-from repoeval_bench.plugins.lab.cells import Cell, CellFile, Scores
-from repoeval_bench.plugins.lab.grid import _Arm, _Setting, make_protocols
+from repoeval_bench.plugins.lab.grid import Cell, Scores, _Candidate, _Setting, make_protocols
 from repoeval_bench.plugins.lab.grid_problems import check_grid, grid_problems, scoring_protocols
 from repoeval_bench.plugins.lab.grid_request import GridRequest
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
@@ -24,8 +23,6 @@ from repoeval_bench.plugins.lab.sensitivity import PairedResult, flips, paired_r
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.records import CodeState
-from repoeval_bench.runs.results import Results
 
 CELL = Cell("context", "bm25", "ndcg@10")
 
@@ -146,62 +143,6 @@ def test_a_cell_says_everything_that_a_heat_map_groups_by():
     assert [key for key in record if f"`{key}`" not in page] == []
 
 
-@pytest.fixture
-def committed(monkeypatch):
-    """As if nothing differed from the commit: only then are cells kept."""
-    monkeypatch.setattr("repoeval_bench.plugins.lab.cells.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
-
-
-def test_cells_are_read_back_to_the_last_digit(tmp_path, committed):
-    """What was added is there for the same identity, and for no other."""
-    values = np.array([1 / 3, 0.1, 1.0])
-    CellFile(Results(tmp_path), "ast", {"k": 1}).add({CELL: values})
-    assert CellFile(Results(tmp_path), "ast", {"k": 1}).get(CELL).tolist() == values.tolist()
-    assert CellFile(Results(tmp_path), "ast", {"k": 2}).get(CELL) is None
-
-
-def test_a_killed_grid_keeps_what_was_written(tmp_path, committed):
-    """A line broken off in the middle is passed over, and the next cells are read all the same."""
-    first, second = CELL, Cell("body", "bm25", "ndcg@10")
-    kept = CellFile(Results(tmp_path), "ast", {})
-    kept.add({first: np.array([0.5])})
-    kept.add({second: np.array([0.25])})
-    broken = kept.path.read_text()[:-9]
-    kept.path.write_text(broken)
-    again = CellFile(Results(tmp_path), "ast", {})
-    assert (again.get(first).tolist(), again.get(second)) == ([0.5], None)
-    again.add({second: np.array([0.75])})
-    assert CellFile(Results(tmp_path), "ast", {}).get(second).tolist() == [0.75]
-
-
-@pytest.mark.parametrize(("old", "new"), [("0.25, 0.5", "0.25"), ("0.25", "0.75"), ("0.25", "NaN"), ("mrr", "map")])
-def test_a_damaged_cell_is_computed_again(tmp_path, committed, old, new):
-    """A line that has changed since it was written, in its numbers or in their setting, is not a cell."""
-    damaged, sound = Cell("body", "bm25", "mrr"), CELL
-    kept = CellFile(Results(tmp_path), "ast", {})
-    kept.add({damaged: np.array([0.25, 0.5]), sound: np.array([1.0, 0.0])})
-    text = kept.path.read_text()
-    assert old in text
-    kept.path.write_text(text.replace(old, new))
-    again = CellFile(Results(tmp_path), "ast", {})
-    assert [again.get(Cell("body", "bm25", measure)) for measure in ("mrr", "map")] == [None, None]
-    assert again.get(sound).tolist() == [1.0, 0.0]
-
-
-def test_changed_code_keeps_nothing(tmp_path, monkeypatch):
-    """Where files differ from the commit, nothing is written and nothing is read."""
-    monkeypatch.setattr("repoeval_bench.plugins.lab.cells.code_state", lambda: CodeState(commit="c" * 40, dirty=True))
-    CellFile(Results(tmp_path), "ast", {}).add({CELL: np.array([1.0])})
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path, committed):
-    """One sentence with the way out."""
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ResultError, match="choose another folder with --out"):
-        CellFile(Results(tmp_path / "file"), "ast", {}).add({CELL: np.array([1.0])})
-
-
 def wrong(**asked):
     """The sentences about a grid; nothing is fetched before it."""
     found = Problems()
@@ -304,9 +245,9 @@ def test_each_choice_of_a_protocol_is_judged_apart():
         level="function",
     )
     benchmark = SimpleNamespace(tasks=(task,), files=files)
-    arm = _Arm(benchmark, build_corpus(files, make_chunker("window:lines=1,step=1")), None)
+    candidate = _Candidate(benchmark, build_corpus(files, make_chunker("window:lines=1,step=1")), None, "none")
     relevant = {
-        protocol.name: set(arm.judge(_Setting(protocol, ("mrr",), benchmark), arm.corpus, {}).qrels["r/0"])
+        protocol.name: set(candidate.judge(_Setting(protocol, ("mrr",), benchmark), candidate.corpus, {}).qrels["r/0"])
         for protocol in make_protocols(["context", "context+gold=body"], ["full", "tail:20"], ["overlap"])
     }
     assert len(relevant) == 4

@@ -17,7 +17,7 @@ from repoeval_bench.core.errors import ChunkError, ResultError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.plugins.lab.grid_jobs import GridJobs
+from repoeval_bench.plugins.lab.grid import GridJobs
 from repoeval_bench.plugins.lab.grid_problems import answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.plugins.lab.grid_request import GridRequest
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
@@ -51,8 +51,8 @@ def sensitivity_command(
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
 
     A cell is decided where the 95 % interval of the difference over files leaves out 0, and is noise
-    where the difference is not larger than the spread of one and the same chunker started at other lines. Every cell is
-    computed once and kept: a grid that was interrupted goes on, and one with a chunker more computes that one's cells.
+    where the difference is not larger than the spread of one and the same chunker started at other lines. A chunker is
+    scored once and its scores are kept: an interrupted grid goes on, and one with a further chunker scores that one.
     """
     request = GridRequest.of(asked, typed=True)
     check_writable(out)
@@ -83,7 +83,7 @@ def sensitivity_command(
         options: dict[str, Any] = {"out": out, "home": home, "notify": say, "executor": pool}
         if log is not None:
             # What a worker loads is what was loaded here.
-            options["elsewhere"] = GridJobs(data=request.data(), log=log, without=without, out=out, home=home)
+            options["jobs"] = GridJobs(data=request.data(), log=log, without=without, home=home)
         found = sensitivity(benchmark, request.chunkers, **grid, **options, fail=fail)
     text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
     if output:
