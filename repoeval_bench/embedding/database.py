@@ -1,7 +1,9 @@
-"""What diskcache's public interface lacks: the only file that knows its tables and its connection.
+"""The cache's database in a folder: diskcache's public interface writes entries, and sqlite reads them in bulk.
 
-Its `add`, `touch` and `transact` write entries. Left for here: looking up and reading in bulk (one by one takes several
-times as long), lists of entries, entries whose key is not valid, and folders that cannot be written.
+diskcache reads one entry at a time, which takes twice as long as a cache of vectors may take, and lists no sizes. So
+this file knows diskcache's table. diskcache would unpickle what it reads, which lets anyone who can write the folder
+run code in the reader (CVE-2025-69872): nothing is ever read through it. Keys are SHA-256 digests and values raw bytes.
+The meaning of the bytes is not known here.
 """
 
 from __future__ import annotations
@@ -10,22 +12,115 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from diskcache import Cache
 
 from repoeval_bench.core.errors import CacheError
-from repoeval_bench.embedding.disk import FILE, KEPT, RawDisk
+
+MEND = "run repoeval-bench cache verify --delete, and what it removes is computed again"
+"""The way out where single entries are broken."""
+
+FILE = "cache.db"
+"""diskcache's name of the database in its folder."""
+
+LIFETIME = 100 * 365 * 86400.0
+"""Seconds from an entry's last use until it expires, so that the expiry gives the last use."""
+
+_RAW = 1  # diskcache's mode for values that sqlite holds as they are
+_PAGE_BYTES = 32768  # rows of 1.5 kB waste a third of sqlite's default pages
+_CACHED_PAGES = 1024  # 32 MiB; diskcache's default would be 256 MiB
+_SETTINGS = {
+    "eviction_policy": "none",
+    "size_limit": 2**50,
+    "cull_limit": 0,
+    "disk_min_file_size": 2**30,  # no value is in a file of its own
+    "sqlite_auto_vacuum": 0,
+    "sqlite_cache_size": _CACHED_PAGES,
+}
 
 
-class Database(Cache):  # type: ignore[misc]  # diskcache has no type information
-    """diskcache's database in a folder that can be written."""
+class Entry(NamedTuple):
+    """A row of the database, unchecked: another program may have written values of any type.
+
+    `plain`: key and value are bytes that sqlite holds as they are.
+    """
+
+    row: int
+    key: bytes
+    plain: bool
+    tag: bytes
+    value: bytes
+
+
+class Database:
+    """The entries in a folder; read-only where the folder cannot be written.
+
+    `timeout` is how many seconds to wait for another process that writes. Where that process's log cannot be read, as
+    sqlite needs an index beside it, opening is a CacheError: what was written last is never passed over.
+    """
+
+    def __init__(self, folder: Path, timeout: float = 60) -> None:
+        self._folder, self._timeout, self._local = folder, timeout, threading.local()
+        path = folder / FILE
+        self.cache: Any = None
+        """The diskcache.Cache that writes entries; None where the database can only be read."""
+        if not path.exists() or (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
+            _prepare(folder)
+            self.cache = Cache(str(folder), timeout, **_SETTINGS)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the file system or the permissions say that the database can only be read."""
+        return self.cache is None
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        # A thread has its own, and a forked process must not go on with its parent's.
+        if getattr(self._local, "pid", None) != os.getpid():
+            self._local.connection, self._local.pid = self._connect(), os.getpid()
+        return self._local.connection  # type: ignore[no-any-return]
+
+    def _connect(self) -> sqlite3.Connection:
+        path = (self._folder / FILE).absolute()
+        mode = "ro" if self.read_only else "rw"
+        connection = _open(f"{path.as_uri()}?mode={mode}", self._timeout)
+        try:
+            connection.execute(f"PRAGMA cache_size = {_CACHED_PAGES}")
+            connection.execute("SELECT 1 FROM Cache")
+        except sqlite3.OperationalError:
+            connection.close()  # sqlite wants to write an index of the log even without a log
+            if not self.read_only:
+                raise
+            log = path.with_name(f"{FILE}-wal")
+            if log.exists() and log.stat().st_size:
+                raise CacheError(
+                    f"the vector cache {self._folder} is read-only, and {log.name} beside it holds entries that "
+                    "cannot be read here; run repoeval-bench cache info where the cache can be written, or set "
+                    "REPOEVAL_HOME to another folder"
+                ) from None
+            connection = _open(f"{path.as_uri()}?immutable=1", self._timeout)
+        return connection
+
+    def close(self) -> None:
+        """Close this thread's connections."""
+        if getattr(self._local, "pid", None) == os.getpid():
+            self._local.connection.close()
+            self._local.pid = None
+        if self.cache is not None:
+            self.cache.close()
 
     def get_many(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes, float | None]]:
         """(key, value, when it expires) of each key that has an entry, in no order."""
-        for key, mode, filename, value, expires in self._rows("key, mode, filename, value, expire_time", keys):
-            yield key, self.disk.fetch(mode, filename, value, read=False), expires
+        for key, mode, value, expires in self._rows("key, mode, value, expire_time", keys):
+            if mode != _RAW or not isinstance(value, bytes):
+                raise CacheError(
+                    f"the vector cache {self._folder} holds an entry that was not written by this program; "
+                    f"it was not read; {MEND}"
+                )
+            yield key, value, expires
 
     def present(self, keys: Sequence[bytes]) -> set[bytes]:
         """Those of the keys that have an entry."""
@@ -35,69 +130,54 @@ class Database(Cache):  # type: ignore[misc]  # diskcache has no type informatio
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
             where = f"raw = 1 AND key IN ({','.join('?' * len(part))})"
-            yield from self._con.execute(f"SELECT {columns} FROM Cache WHERE {where}", part)  # noqa: S608
+            yield from self._connection.execute(f"SELECT {columns} FROM Cache WHERE {where}", part)  # noqa: S608
 
     def summary(self) -> Iterator[tuple[int, bytes | None, int, float]]:
-        """(row id, tag, bytes of the value, time of the last use) of each entry, the least recently used first."""
-        used = f"COALESCE(expire_time - {KEPT}, access_time)"  # entries of version 0.1 do not expire
-        yield from self._con.execute(f"SELECT rowid, tag, LENGTH(value), {used} FROM Cache ORDER BY 4, 1")  # noqa: S608
+        """(row, tag, bytes of the value, time of the last use) of each entry, the least recently used first."""
+        used = f"COALESCE(expire_time - {LIFETIME}, access_time)"  # entries of version 0.1 do not expire
+        select = f"SELECT rowid, tag, LENGTH(value), {used} FROM Cache ORDER BY 4, 1"  # noqa: S608
+        yield from self._connection.execute(select)
 
-    def entries(self, kind: bytes = b"") -> Iterator[tuple[Any, ...]]:
-        """(row id, key, raw, mode, file name, tag, value) of each entry, or of those of one kind, unchecked."""
+    def entries(self, kind: bytes = b"") -> Iterator[Entry]:
+        """Each entry, or each of one kind, in the order of rows."""
+        plain = f"raw = 1 AND mode = {_RAW} AND filename IS NULL AND TYPEOF(key) || TYPEOF(value) = 'blobblob'"
         where = "WHERE SUBSTR(tag, 1, 1) = ?" if kind else ""
-        select = f"SELECT rowid, key, raw, mode, filename, tag, value FROM Cache {where} ORDER BY rowid"  # noqa: S608
-        yield from self._con.execute(select, (kind,) if kind else ())
+        select = f"SELECT rowid, key, {plain}, tag, value FROM Cache {where} ORDER BY rowid"  # noqa: S608
+        yield from map(Entry._make, self._connection.execute(select, (kind,) if kind else ()))
 
     def faults(self) -> list[str]:
         """What sqlite finds wrong with the database's structure."""
-        return [words for (words,) in self._con.execute("PRAGMA integrity_check(3)") if words != "ok"]
+        return [words for (words,) in self._connection.execute("PRAGMA integrity_check(3)") if words != "ok"]
 
     def stored_bytes(self) -> int:
         """Bytes of the database itself, without the log beside it."""
-        ((size,),) = self._con.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        ((size,),) = self._connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
         return int(size)
 
     def delete_rows(self, rows: Sequence[int]) -> None:
         """Delete entries, in transactions short enough for another process to write in between."""
         for start in range(0, len(rows), 1000):
-            with self.transact():
-                self._con.executemany("DELETE FROM Cache WHERE rowid = ?", zip(rows[start : start + 1000], strict=True))
+            part = rows[start : start + 1000]
+            where = f"rowid IN ({','.join(map(str, part))})"
+            self._connection.execute(f"DELETE FROM Cache WHERE {where}")  # noqa: S608 - whole numbers
 
     def pack(self) -> None:
         """Give the room of deleted entries back to the disk; sqlite3.Error where others keep the database busy."""
-        self._con.execute("VACUUM")
-        self._con.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.execute("VACUUM")
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-class ReadOnlyDatabase(Database):
-    """The database in a folder that cannot be written; another process may write to it meanwhile.
+def _open(address: str | Path, timeout: float = 60) -> sqlite3.Connection:
+    return sqlite3.connect(address, uri=isinstance(address, str), timeout=timeout, isolation_level=None)
 
-    What that process wrote last is never passed over: where its log cannot be read, this is a CacheError.
-    """
 
-    def __init__(self, folder: Path) -> None:
-        self._directory, self._disk, self._local = str(folder), RawDisk(str(folder)), threading.local()
-        self._path = (folder / FILE).absolute()
-
-    @property
-    def _con(self) -> sqlite3.Connection:
-        # A forked process must not go on with its parent's connection.
-        if getattr(self._local, "pid", None) != os.getpid():
-            self._local.pid, self._local.con = os.getpid(), self._connect()
-        return self._local.con  # type: ignore[no-any-return]
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True, timeout=60, isolation_level=None)
-        try:
-            connection.execute("SELECT 1 FROM Cache")
-        except sqlite3.OperationalError:
-            connection.close()  # sqlite wants to write an index of the log even without a log
-            log = self._path.with_name(f"{FILE}-wal")
-            if log.exists() and log.stat().st_size:
-                raise CacheError(
-                    f"the vector cache {self._directory} is read-only, and {log.name} beside it holds entries that "
-                    "cannot be read here; run repoeval-bench cache info where the cache can be written, or set "
-                    "REPOEVAL_HOME to another folder"
-                ) from None
-            connection = sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True, isolation_level=None)
-        return connection
+def _prepare(folder: Path) -> None:
+    """Make a folder with an empty database of large pages, unless there is one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # diskcache asks for a page size when it has already chosen the journal; then sqlite keeps its own.
+    with closing(_open(folder / FILE)) as database:
+        if database.execute("PRAGMA page_count").fetchone() == (0,):
+            database.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("PRAGMA user_version = 1")
+            database.execute("COMMIT")

@@ -15,7 +15,7 @@ import numpy as np
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cached_scorer import ENTRY
-from repoeval_bench.embedding.disk import FILE, RAW
+from repoeval_bench.embedding.database import FILE, Entry
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
 
 _ROW_BYTES = 120  # what an entry takes in the table and its indexes beside its value
@@ -137,8 +137,8 @@ def known_identities(cache: VectorCache) -> dict[bytes, str]:
     """The part of an entry's tag that says whose it is -> that model's identity, in JSON."""
     return {
         tag("identity", content.decode())[1:]: content.decode()
-        for _, key, *_, value in cache.database.entries(_IDENTITY)
-        if (content := unsealed(key, value)) is not None
+        for entry in cache.database.entries(_IDENTITY)
+        if (content := unsealed(entry.key, entry.value)) is not None
     }
 
 
@@ -176,12 +176,12 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
     vectors: dict[bytes, dict[int, int]] = defaultdict(dict)  # a model's tag -> row id -> length
     entries = 0
     with cache.explained("read"):
-        for row, key, raw, mode, filename, label, value in cache.database.entries():
-            entries += not _is_identity(label)
-            if fault := _fault(key, (raw, mode, filename), label, value):
-                broken[row] = fault
-            elif label[:1] == b"v":
-                vectors[label][row] = len(value)
+        for entry in cache.database.entries():
+            entries += not _is_identity(entry.tag)
+            if fault := _fault(entry):
+                broken[entry.row] = fault
+            elif entry.tag[:1] == b"v":
+                vectors[entry.tag][entry.row] = len(entry.value)
         for lengths in vectors.values():
             usual = Counter(lengths.values()).most_common(1)[0][0]
             odd = (row for row, length in lengths.items() if length != usual)
@@ -191,19 +191,19 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
             raise sqlite3.DatabaseError(f"database disk image is malformed: {faults[0]}")
     if delete and broken:
         with cache.explained("written"):
-            cache.writer.delete_rows(list(broken))
+            cache.database.delete_rows(list(broken))
     cache.close()
     return Verified(str(folder), entries, tuple(broken.values()), len(broken) if delete else 0)
 
 
-def _fault(key: object, form: tuple[object, ...], label: object, value: object) -> str:
-    """What is wrong with an entry by itself; empty for a sound one."""
-    if form != (1, RAW, None):
+def _fault(entry: Entry) -> str:
+    """Say what is wrong with an entry by itself; empty for a sound one."""
+    if not entry.plain:
         return "an entry that this program did not write; it was not read"
-    content = unsealed(key, value)
+    content = unsealed(entry.key, entry.value)
     if content is None:
         return "an entry without its seal, or changed since it was written"
-    kind = label[:1] if isinstance(label, bytes) else b""
+    kind = entry.tag[:1] if isinstance(entry.tag, bytes) else b""
     if kind == b"v":
         return _vector_fault(content)
     if kind == b"s":
@@ -244,7 +244,7 @@ def prune(folder: Path, max_bytes: int) -> Pruned:
     with cache.explained("pruned"):
         before = database.stored_bytes()
         while not note and (size := database.stored_bytes()) > max_bytes and (rows := _oldest(cache, size, max_bytes)):
-            cache.writer.delete_rows(rows)
+            cache.database.delete_rows(rows)
             removed += len(rows)
             note = _pack(cache)
         after = database.stored_bytes()
@@ -272,7 +272,7 @@ def _pack(cache: VectorCache) -> str:
     """Give the freed room back to the disk; why that failed, if so: then sqlite fills it with new entries."""
     try:
         with cache.explained("packed"):
-            cache.writer.pack()
+            cache.database.pack()
     except CacheError as error:
         return str(error)
     return ""

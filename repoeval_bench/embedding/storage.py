@@ -14,8 +14,7 @@ from typing import Literal
 from diskcache import Timeout
 
 from repoeval_bench.core.errors import CacheError, in_one_line
-from repoeval_bench.embedding.database import Database, ReadOnlyDatabase
-from repoeval_bench.embedding.disk import KEPT, MEND, SETTINGS, RawDisk, can_be_written, prepare
+from repoeval_bench.embedding.database import LIFETIME, MEND, Database
 
 Kind = Literal["vector", "tokens", "read", "score", "completion", "identity"]
 """What an entry holds: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight
@@ -58,26 +57,16 @@ class VectorCache:
 
     def __init__(self, folder: Path, notify: Callable[[str], None] = lambda _: None, *, timeout: float = 60) -> None:
         self.folder = folder
-        self.read_only = not can_be_written(folder)
+        self.read_only = False
         self._notify = notify
         self._known: set[str] = set()
         self._unkept: dict[bytes, bytes] = {}
         self._notified: set[str] = set()
         with self.explained("opened"):
-            if self.read_only:
-                self.database: Database = ReadOnlyDatabase(folder)
-            else:
-                prepare(folder)
-                self.database = Database(str(folder), timeout, RawDisk, **SETTINGS)
+            self.database = Database(folder, timeout)
+        self.read_only = self.database.read_only
         # A connection refers to itself: without this it would be open until Python looks for garbage.
         weakref.finalize(self, self.database.close)
-
-    @property
-    def writer(self) -> Database:
-        """The database, to be changed; a CacheError where it is read-only."""
-        if self.read_only:
-            raise CacheError(f"the vector cache {self.folder} is read-only; run this where it can be written")
-        return self.database
 
     @property
     def mend(self) -> str:
@@ -103,7 +92,7 @@ class VectorCache:
         wanted = list(keys)
         found = {key: self._unkept[key] for key in wanted if key in self._unkept}
         stale: list[bytes] = []
-        fresh = time.time() - _SECONDS_FRESH + KEPT
+        fresh = time.time() - _SECONDS_FRESH + LIFETIME
         with self.explained("read"):
             for key, sealed, expires in self.database.get_many(wanted):
                 value = sealed[:-SEAL_BYTES]
@@ -121,9 +110,10 @@ class VectorCache:
 
     def _note_use(self, keys: list[bytes]) -> None:
         # While another process writes for longer than the timeout, nothing is noted: the next run that reads does it.
-        with suppress(Timeout), self.writer.transact():
+        cache = self.database.cache
+        with suppress(Timeout), cache.transact():
             for key in keys:
-                self.writer.touch(key, expire=KEPT)
+                cache.touch(key, expire=LIFETIME)
 
     def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
         """Store all values in one transaction: after a kill all of them are there, or none.
@@ -133,7 +123,7 @@ class VectorCache:
         if self.read_only:
             self._unkept.update(values)
             return
-        with self.explained("written"), self.writer.transact():
+        with self.explained("written"), self.database.cache.transact():
             self._add(values, tag(kind, identity))
             if identity not in self._known:
                 key = hashlib.sha256(b"identity\0" + identity.encode()).digest()
@@ -141,8 +131,9 @@ class VectorCache:
         self._known.add(identity)
 
     def _add(self, values: Mapping[bytes, bytes], label: bytes) -> None:
+        add = self.database.cache.add
         for key, value in values.items():
-            self.writer.add(key, value + seal(key, value), expire=KEPT, tag=label)
+            add(key, value + seal(key, value), expire=LIFETIME, tag=label)
 
     def flush(self) -> None:
         """Hand on what waits; here nothing does."""

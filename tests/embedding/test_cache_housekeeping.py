@@ -15,7 +15,7 @@ import pytest
 from repoeval_bench.cli.cache import parse_size, show_size
 from repoeval_bench.core.errors import CacheError, UsageError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.disk import KEPT
+from repoeval_bench.embedding.database import LIFETIME
 from repoeval_bench.embedding.housekeeping import info, prune, verify
 from repoeval_bench.embedding.storage import VectorCache, seal
 from support.encoders import CountingEncoder
@@ -141,7 +141,7 @@ def fill(folder, n, *, noted=True):
     with closing(sqlite3.connect(folder / "cache.db")) as database, database:
         database.executemany(
             "UPDATE Cache SET access_time = ?, expire_time = ? WHERE key = ?",
-            ((1e9 + i, (1e9 + i + KEPT) if noted else None, key) for i, key in enumerate(keys)),
+            ((1e9 + i, (1e9 + i + LIFETIME) if noted else None, key) for i, key in enumerate(keys)),
         )
     return keys
 

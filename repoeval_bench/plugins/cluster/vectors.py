@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import CacheError
-from repoeval_bench.embedding.disk import FILE
+from repoeval_bench.embedding.database import FILE
 from repoeval_bench.embedding.housekeeping import known_identities, unsealed
 from repoeval_bench.embedding.storage import Kind, VectorCache
 from repoeval_bench.plugins.cluster.blocks import (
@@ -119,6 +119,6 @@ def _stored(store: ObjectStore) -> set[bytes]:
 def _entries(cache: VectorCache) -> Iterator[tuple[Kind, bytes, bytes, bytes]]:
     """(kind, whose it is, key, value) of every entry that is shared and sound."""
     for kind in SHARED:
-        for _, key, *_, label, value in cache.database.entries(kind[0].encode()):
-            if (content := unsealed(key, value)) is not None and len(key) == KEY_BYTES:
-                yield kind, label[1:], key, content
+        for entry in cache.database.entries(kind[0].encode()):
+            if (content := unsealed(entry.key, entry.value)) is not None and len(entry.key) == KEY_BYTES:
+                yield kind, entry.tag[1:], entry.key, content

@@ -50,7 +50,7 @@ def fill(folder, numbers, identity=IDENTITY):
 def entries(folder):
     """Key -> (tag, value) of everything in a cache."""
     cache = VectorCache(folder)
-    found = {key: (label, value) for _, key, _, _, _, label, value in cache.database.entries()}
+    found = {entry.key: (entry.tag, entry.value) for entry in cache.database.entries()}
     cache.close()
     return found
 

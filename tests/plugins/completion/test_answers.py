@@ -1,6 +1,8 @@
 """The client of completion servers against a real server on this machine, faults, limits and the cache included."""
 
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -198,9 +200,10 @@ def test_requests_begin_at_even_distances():
 def test_a_changed_answer_is_found_and_removed(model, cache, tmp_path):
     """Its seal says so, on reading and in `cache verify`."""
     answer_all(model, asked_of(model), cache, Limits())
-    row, _, _, _, _, _, value = next(cache.database.entries(b"c"))
-    changed = bytes(value).replace(b"return", b"Return")
-    cache.database._con.execute("UPDATE Cache SET value = ? WHERE rowid = ?", (changed, row))
+    entry, *_ = cache.database.entries(b"c")
+    changed = entry.value.replace(b"return", b"Return")
+    with closing(sqlite3.connect(tmp_path / "vectors" / "cache.db")) as database, database:
+        database.execute("UPDATE Cache SET value = ? WHERE rowid = ?", (changed, entry.row))
     with pytest.raises(CacheError, match="has changed since it was written"):
         answer_all(model, asked_of(model), cache, Limits())
     found = verify(tmp_path / "vectors", delete=True)
