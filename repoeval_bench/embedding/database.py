@@ -13,8 +13,9 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from diskcache import Cache
 
@@ -42,7 +43,8 @@ _SETTINGS = {
 }
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
     """A row of the database, unchecked: another program may have written values of any type.
 
     `plain`: key and value are bytes that sqlite holds as they are.
@@ -143,7 +145,8 @@ class Database:
         plain = f"raw = 1 AND mode = {_RAW} AND filename IS NULL AND TYPEOF(key) || TYPEOF(value) = 'blobblob'"
         where = "WHERE SUBSTR(tag, 1, 1) = ?" if kind else ""
         select = f"SELECT rowid, key, {plain}, tag, value FROM Cache {where} ORDER BY rowid"  # noqa: S608
-        yield from map(Entry._make, self._connection.execute(select, (kind,) if kind else ()))
+        for row, key, is_plain, tag, value in self._connection.execute(select, (kind,) if kind else ()):
+            yield Entry(row=row, key=key, plain=bool(is_plain), tag=tag, value=value)
 
     def faults(self) -> list[str]:
         """What sqlite finds wrong with the database's structure."""
