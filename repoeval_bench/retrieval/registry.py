@@ -36,7 +36,7 @@ RETRIEVERS = (
     ),
     Row(
         name="bm25",
-        meaning="BM25 as Lucene has it (bm25s); reads texts whole and needs no model",
+        meaning="BM25 as Lucene has it; reads texts whole and needs no model",
         where="repoeval_bench.retrieval.bm25:Bm25Retriever",
         options=_BM25,
     ),

@@ -14,7 +14,6 @@ from repoeval_bench.runs.records import CodeState
 
 PACKAGES = (
     "repoeval-bench",
-    "bm25s",
     "chonkie",
     "diskcache",
     "faiss-cpu",
