@@ -158,7 +158,7 @@ def recommendation_record(found: Recommendation) -> dict[str, Any]:
         "evidence": [_evidence_record(each) for each in found.evidence],
         "too_few_queries": dict(found.few),
         "skipped": list(found.skipped),
-        "runs": [str(folder) for folder in found.runs],
+        "runs": [str(run.folder) for run in found.runs],
     }
 
 

@@ -13,7 +13,6 @@ from repoeval_bench.chunkers.tools.sizes import mean_nws
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.runs.view import RunView
 from support.command import bench, one_sentence
 
 NARROW = ["--retriever", "bm25", "-c", "fixed", "-c", "ast", "--sizes", "200,400"]
@@ -197,8 +196,7 @@ def test_only_so_many_tasks_are_asked(answered):
         "32 of 40 tasks of body; the 8 that are asked are spread over the files; --tasks 40 asks all",
     )
     assert found.few == {"docstring": 8, "body": 8}
-    for folder in found.runs:
-        run = RunView(folder)
+    for run in found.runs:
         assert len(run.scores) == 8
         assert len(set(run.scores.gold_files)) == 8
         assert run.metrics.dataset.label.startswith("pack-project-function-2k-code · 8 of 40 tasks")

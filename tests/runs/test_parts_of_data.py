@@ -14,7 +14,6 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.runner import evaluate
-from repoeval_bench.runs.view import RunView
 from support.command import bench
 
 N_FILES = 6
@@ -95,8 +94,7 @@ def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark,
     """Under every kind of gold; what is not scored and what was not drawn make up the others."""
     found = recommend(benchmark, protocols=("uses", "docstring", "body"), tasks=8, out=tmp_path, **ASKED)
     assert len(found.runs) == 6
-    for folder in found.runs:
-        run = RunView(folder)
+    for run in found.runs:
         dataset, counts = run.manifest.dataset, run.manifest.counts
         sample = dataset.part.sample
         assert (dataset.tasks, sample.most, sample.seed) == (8, 8, 0)
@@ -155,4 +153,4 @@ def test_a_page_names_the_command_that_asks_for_the_same_part(benchmark, pack, t
     assert "--limit" not in report_page([whole], "page.html")
     found = recommend(benchmark, protocols=("uses",), tasks=8, out=tmp_path / "sampled", **ASKED)
     drawn = "recommend SOURCE --tasks 8 --protocol uses --retriever bm25"
-    assert drawn in report_page([RunView(found.runs[0])], "page.html")
+    assert drawn in report_page([found.runs[0]], "page.html")
