@@ -17,19 +17,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing import forkserver, resource_tracker
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError, SpecError, in_one_line
 from repoeval_bench.core.registry import known_or_none
 from repoeval_bench.core.spec import Spec
-
-if TYPE_CHECKING:
-    from ctypes import Array, c_ubyte
 
 T = TypeVar("T")
 
@@ -86,12 +83,11 @@ class InProcess:
 
 
 @dataclass(slots=True)
-class _Handed(Generic[T]):
-    """A job that was handed over; `place` is where its worker notes that it has begun it."""
+class _Task(Generic[T]):
+    """A job that was handed over, and how often it has lost its worker with no other job beside it."""
 
     job: Callable[[], T]
-    place: int
-    future: Future[T]
+    future: Future[T] = field(default_factory=Future)
     losses: int = 0
 
     @property
@@ -106,9 +102,9 @@ class ProcessPool:
     Workers start with the first two jobs, and with the first their server, unless `start_server` has started it.
     Where the context is left by an error or an interrupt they are ended at once, and what they were writing is removed.
 
-    A worker that is killed takes the pool with it. What was begun and not done is then tried again, one job alone at a
-    time, so that no job is blamed for another; the rest goes on. A job that loses its worker `TRIES` times has failed:
-    what `failed` makes of the reason is its result, a BenchError without it.
+    A worker that is killed takes the pool with it. What was running is then tried again, one job alone at a time, so
+    that no job is blamed for another; the rest goes on. A job that loses its worker `TRIES` times has failed: what
+    `failed` makes of the reason is its result, a BenchError without it.
     """
 
     def __init__(self, workers: int | None = None, *, failed: Callable[[str], Any] | None = None) -> None:
@@ -116,9 +112,7 @@ class ProcessPool:
         self._failed = failed
         self._pool: ProcessPoolExecutor | None = None
         self._others: frozenset[int | None] = frozenset()
-        self._handed: deque[_Handed[Any]] = deque()
-        self._begun: Array[c_ubyte] | None = None
-        self._idle = 0
+        self._tasks: deque[_Task[Any]] = deque()
 
     def __enter__(self) -> Self:
         return self
@@ -126,9 +120,7 @@ class ProcessPool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pool is None:
-            return
-        if kind is not None and not all(each.future.done() for each in self._handed):
+        if kind is not None and self._pool is not None and not all(task.future.done() for task in self._tasks):
             self._end_workers()
         self._end()
 
@@ -137,93 +129,75 @@ class ProcessPool:
         if min(len(jobs), self.workers) < 2:
             yield from InProcess().map(jobs)
             return
-        ahead = AHEAD * self.workers
-        handed: deque[_Handed[T]] = deque()
-        self._handed = handed
-        coming = (_Handed(job, number % ahead, Future()) for number, job in enumerate(jobs))
-        for each in islice(coming, ahead):
-            handed.append(self._submit(each))
-        while handed:
+        coming = map(_Task, jobs)
+        tasks: deque[_Task[T]] = deque()
+        self._tasks = tasks
+        for task in islice(coming, AHEAD * self.workers):
+            tasks.append(self._submit(task))
+        while tasks:
             try:
-                found = handed[0].future.result()
+                result = tasks[0].future.result()
             except BrokenProcessPool:
-                self._try_again(handed)
+                self._try_again([task for task in tasks if task.is_lost])
                 continue
-            yield found
-            self._idle = 0
-            handed.popleft()
-            handed.extend(map(self._submit, islice(coming, 1)))
+            yield result
+            tasks.popleft()
+            tasks.extend(map(self._submit, islice(coming, 1)))
 
-    def _try_again(self, handed: Sequence[_Handed[Any]]) -> None:
-        """What the broken pool had begun, one after the other, then the rest of what was lost."""
+    def _try_again(self, lost: Sequence[_Task[Any]]) -> None:
+        """Do what the broken pool was doing, one job after the other, then hand over the rest of what was lost."""
         self._end_broken()
-        lost = [each for each in handed if each.is_lost]
-        suspects = self._begun_of(lost)
-        for each in suspects:
-            each.losses += len(suspects) == 1
-            while each.is_lost and each.losses < TRIES:
-                self._submit(each)
-                wait([each.future])
-                if each.is_lost:
+        suspects = lost[: self.workers]  # jobs begin in their order, so these had begun, and no others
+        for task in suspects:
+            task.losses += len(suspects) == 1
+            while task.is_lost and task.losses < TRIES:
+                wait([self._submit(task).future])
+                if task.is_lost:
                     self._end_broken()
-                    each.losses += len(self._begun_of([each]))
-            if each.is_lost:
-                self._fail(each)
-        for each in lost:
-            if each.is_lost:
-                self._submit(each)
+                    task.losses += 1
+            if task.is_lost:
+                self._fail(task)
+        for task in lost[self.workers :]:
+            self._submit(task)
 
-    def _begun_of(self, lost: Sequence[_Handed[Any]]) -> list[_Handed[Any]]:
-        """Those that a worker had begun; a BenchError where workers end again and again and begin none."""
-        begun = [each for each in lost if self._begun and self._begun[each.place]]
-        self._idle = 0 if begun else self._idle + 1
-        if self._idle == TRIES:
-            raise BenchError(
-                "worker processes end before they begin a job; a script of yours that starts them has to do so below "
-                "if __name__ == '__main__', and where they print no error the system ran out of memory: free some, and "
-                "run the same again (what was stored so far is kept)"
-            )
-        return begun
-
-    def _fail(self, handed: _Handed[Any]) -> None:
-        reason = f"its worker process was killed {TRIES} times, also with no other job beside it; give it more memory"
-        handed.future = Future()
+    def _fail(self, task: _Task[Any]) -> None:
+        reason = (
+            f"its worker process was killed {TRIES} times, also with no other job beside it; give it more memory, and "
+            "in a script of yours begin below if __name__ == '__main__'"
+        )
+        task.future = Future()
         if self._failed is None:
-            handed.future.set_exception(BenchError(f"a job failed: {reason}; what was stored so far is kept"))
+            task.future.set_exception(BenchError(f"a job failed: {reason}; what was stored so far is kept"))
         else:
-            handed.future.set_result(self._failed(reason))
+            task.future.set_result(self._failed(reason))
 
-    def _submit(self, handed: _Handed[T]) -> _Handed[T]:
+    def _submit(self, task: _Task[T]) -> _Task[T]:
         with _interrupts_held():  # a job may start another worker
             pool = self._started()
-            assert self._begun is not None
-            self._begun[handed.place] = 0
             try:
-                handed.future = pool.submit(_run, handed.job, handed.place)
+                task.future = pool.submit(_run, task.job)
             except BrokenProcessPool as error:
-                handed.future = Future()
-                handed.future.set_exception(error)
+                task.future = Future()
+                task.future.set_exception(error)
             except OSError:
                 # The queues were closed under a worker that was starting: another was lost just then. A broken pool
                 # says so of the next job.
-                handed.future = Future()
+                task.future = Future()
                 try:
                     pool.submit(int)
                 except BrokenProcessPool as error:
-                    handed.future.set_exception(error)
+                    task.future.set_exception(error)
                 else:
                     raise
-        return handed
+        return task
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context = multiprocessing.get_context(_METHOD)
             context.set_forkserver_preload(_PRELOADED)
-            self._others = frozenset(each.pid for each in multiprocessing.active_children())
-            if self._begun is None:
-                self._begun = context.RawArray("B", AHEAD * self.workers)
+            self._others = frozenset(process.pid for process in multiprocessing.active_children())
             self._pool = ProcessPoolExecutor(
-                self.workers, mp_context=context, initializer=_begin, initargs=(gc.get_threshold(), self._begun)
+                self.workers, mp_context=context, initializer=_begin, initargs=(gc.get_threshold(),)
             )
         return self._pool
 
@@ -295,9 +269,8 @@ def _interrupts_held() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-def _begin(threshold: tuple[int, int, int], begun: Array[c_ubyte]) -> None:
+def _begin(threshold: tuple[int, int, int]) -> None:
     """Prepare a worker: Ctrl-C is the caller's to handle, and a worker does not outlive the caller."""
-    _Worker.begun = begun
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     gc.set_threshold(*threshold)
@@ -305,9 +278,8 @@ def _begin(threshold: tuple[int, int, int], begun: Array[c_ubyte]) -> None:
 
 
 class _Worker:
-    """What a worker process knows of itself: where to note what it has begun, and whether it is in a job."""
+    """Whether this worker process is in a job."""
 
-    begun: Array[c_ubyte]
     busy = False
 
 
@@ -328,8 +300,7 @@ def _end_with_caller() -> None:
     os._exit(_INTERRUPTED)
 
 
-def _run(job: Callable[[], T], place: int) -> T:
-    _Worker.begun[place] = 1
+def _run(job: Callable[[], T]) -> T:
     try:
         _Worker.busy = True
         try:
