@@ -94,31 +94,26 @@ def shipped(name: str) -> Path | None:
 
 
 def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = None) -> Benchmarking:
-    """Read and check a file; `given` are fields that override it. One UsageError names every mistake, with its line."""
+    """Read and check a file; `given` are fields that override it.
+
+    One UsageError names every value of another shape, with its line; where all have theirs, everything else that is
+    wrong.
+    """
     document = read_yaml(path, _WAY_OUT)
-    problems = document.problems(BenchmarkFile)
-    # What has the wrong shape is reported; the rest is checked all the same, so that one look shows everything. A key
-    # that is misspelt stands for those that it may mean and that are not there: nothing more is said of them.
-    said = document.content if isinstance(document.content, dict) else {}
-    missing = BenchmarkFile.model_fields.keys() - said.keys()
-    broken = {str(place[0]) for place, _ in problems if place}
-    broken |= {meant for key in broken - BenchmarkFile.model_fields.keys() for meant in get_close_matches(key, missing)}
-    content = _without(document.content, [place for place, _ in problems])
-    file = BenchmarkFile.model_validate(content).model_dump(exclude_none=True)
+    file = document.read(BenchmarkFile).model_dump(exclude_none=True)
     base = RunRequest.of(_fields(file) | dict(given))
     _check_number(document, file)
     requests = list(_requests(file, base))
-    found = Problems()
+    collected = Problems()
     baseline: int | None = None
-    with found.about("compare"):
+    with collected.about("compare"):
         if not file["compare"] and {"baseline", "equivalence"} & file.keys():
             raise UsageError("compare: false compares nothing; leave it out, or baseline and equivalence")
-    with found.about("baseline"):
+    with collected.about("baseline"):
         baseline = _position(file.get("baseline"), file.get("chunkers", []))
-    check_requests(requests, home, found)
+    check_requests(requests, home, collected)
+    problems = [(_place(problem, document), problem.sentence) for problem in collected.found]
     problems += _repeated(file, base, document)
-    if said:  # else nothing was said of anything
-        problems += [(_place(each, document), each.sentence) for each in found.found if _key(each) not in broken]
     if problems:
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
         sentences = (f"{document.where(place)}: {sentence}" for place, sentence in ordered)
@@ -162,19 +157,6 @@ def _distinct(requests: Sequence[RunRequest]) -> list[RunRequest]:
     """The requests without those that make the run of another: no embedder takes part, and only that differs."""
     kept = {(request.chunker, *request.combination().values()): request for request in reversed(requests)}
     return [request for request in requests if request in set(kept.values())]
-
-
-def _without(content: Any, places: Sequence[Place]) -> dict[Any, Any]:
-    """The content without the values at these places: an entry of a list where the place is one, else the whole key."""
-    if not isinstance(content, dict):
-        return {}
-    kept = dict(content)
-    for key in {place[0] for place in places if place}:
-        at = {place[1] for place in places if place[:1] == (key,) and len(place) > 1}
-        value = kept.pop(key, None)
-        if at and isinstance(value, list) and all(isinstance(i, int) for i in at) and len(at) < len(value):
-            kept[key] = [entry for i, entry in enumerate(value) if i not in at]
-    return kept
 
 
 def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
@@ -223,13 +205,9 @@ def _last(key: str, value: str, document: Document) -> Place:
     return (key, len(values) - 1 - values[::-1].index(value)) if isinstance(values, list) else (key,)
 
 
-def _key(problem: Problem) -> str:
-    return _KEYS.get(problem.option, problem.option)
-
-
 def _place(problem: Problem, document: Document) -> Place:
-    key = _key(problem)
-    values = document.content.get(key) if isinstance(document.content, dict) else None
+    key = _KEYS.get(problem.option, problem.option)
+    values = document.content.get(key)
     if isinstance(values, list) and problem.value in values:
         return (key, values.index(problem.value))
     return (key,)
