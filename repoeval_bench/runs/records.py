@@ -145,7 +145,7 @@ class Completed(Record):
     base: str
     model: str
     identity: Plain
-    context: Literal["none", "retrieved", "oracle"]
+    context: Literal["none", "retrieved"]
     budget: Count
     fragments: Count
     layout: str

@@ -1,9 +1,11 @@
-"""`complete`: what a language model writes with what stored runs retrieved."""
+"""`complete`: let a language model write the tasks of stored runs with the chunks that these retrieved."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,10 +16,11 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, request_options, runs_folder, say
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
-from repoeval_bench.plugins.completion.complete import check_request, complete, prompts_of
+from repoeval_bench.metrics import TEXT_MEASURES
+from repoeval_bench.plugins.completion.complete import CompletionRequest, check_request, complete, prompts_of
 from repoeval_bench.plugins.completion.folder import base_run
-from repoeval_bench.plugins.completion.request import CompletionRequest
-from repoeval_bench.plugins.completion.table import completion_table
+from repoeval_bench.report.table import Table, figures, make_table, spec_column
+from repoeval_bench.report.text import heading
 from repoeval_bench.runs.naming import find_run, find_runs
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.replay import benchmark_of
@@ -36,10 +39,10 @@ if TYPE_CHECKING:
 @home_option
 @json_option
 def run_command(
-    *, runs: tuple[str, ...], source: str, out: Path, home: Path | None, as_json: bool, **asked: Any
+    *, runs: tuple[str, ...], source: str, out: Path, home: Path | None, as_json: bool, **fields: Any
 ) -> None:
     """Send the prompts of each RUN's tasks with what it retrieved, and store the scored completions as a run."""
-    request = CompletionRequest.of(asked, typed=True)
+    request = CompletionRequest.of(fields, typed=True)
     check_request(request)
     stored = list(map(base_run, find_runs(runs, out)))
     loaded: dict[tuple[str, str], Benchmark] = {}
@@ -61,7 +64,7 @@ def run_command(
         contents = [run.metrics.as_json() for run in done]
         print_json(contents[0] if len(contents) == 1 else contents)
     else:
-        print_table(completion_table(done))
+        print_table(_table(done))
 
 
 @click.command("prompt")
@@ -73,23 +76,49 @@ def run_command(
 @home_option
 @json_option
 def prompt_command(
-    *, run: str, task: str | None, source: str, out: Path, home: Path | None, as_json: bool, **asked: Any
+    *, run: str, task: str | None, source: str, out: Path, home: Path | None, as_json: bool, **fields: Any
 ) -> None:
     """Print the prompt of one task of RUN; its tokens and SHA-256 on standard error."""
-    request = CompletionRequest.of(asked, typed=True)
+    request = CompletionRequest.of(fields, typed=True)
     if len(request.shown) > 1:
         raise UsageError("one prompt is printed; name one --context")
     base = base_run(find_run(run, out))
     prompted = prompts_of(base, benchmark_of(base, source, home=home, notify=say), request, request.shown[0])
-    found = next((each for each in prompted if task in (None, each.task.task_id)), None)
-    if found is None:
+    shown = next((one for one in prompted if task in (None, one.task.task_id)), None)
+    if shown is None:
         raise UsageError(f"{base.run_id} has no task {task!r}; its first is {prompted[0].task.task_id}")
-    digest = sha256_text(found.prompt.text)
+    digest = sha256_text(shown.prompt.text)
     if as_json:
-        print_json({"query_id": found.task.task_id, "prompt_sha256": digest, "prompt": found.prompt.text})
+        print_json({"query_id": shown.task.task_id, "prompt_sha256": digest, "prompt": shown.prompt.text})
         return
-    echo(found.prompt.text, nl=False)
+    echo(shown.prompt.text, nl=False)
     say(
-        f"{found.task.task_id}: {found.prompt.tokens:,} tokens, {found.prompt.context_tokens:,} of them for "
-        f"{len(found.prompt.shown)} fragments; {found.hidden} beside the hole passed over; SHA-256 {digest}"
+        f"{shown.task.task_id}: {shown.prompt.tokens:,} tokens, {shown.prompt.context_tokens:,} of them for "
+        f"{len(shown.prompt.shown)} fragments; {shown.hidden} beside the hole passed over; SHA-256 {digest}"
     )
+
+
+def _table(runs: Sequence[RunView]) -> Table:
+    """Return a row for each completed run: headline means, fragments shown, answers that were cut off."""
+    measures = [name for name in TEXT_MEASURES if any(name in run.metrics.micro for run in runs)]
+    rows = []
+    notes = []
+    completions = [run.manifest.completion for run in runs if run.manifest.completion]
+    for run, completed in zip(runs, completions, strict=True):
+        means = run.metrics.headline_means
+        shown = fmean(float(n or 0) for n in run.scores.facts["fragments"])
+        scored = (len(run.scores), *(means.get(name) for name in measures), shown, completed.cut_off)
+        rows.append((run.metrics.chunker, completed.context, *scored))
+    if any(completed.cut_off for completed in completions):
+        notes.append("cut off: answers that ended at the limit of tokens; max_tokens=N in the model's spec gives more")
+    columns = [
+        spec_column("chunker"),
+        spec_column("context"),
+        *figures("tasks", number=","),
+        *figures(*map(heading, measures)),
+        *figures("fragments", number=".1f"),
+        *figures("cut off", number=","),
+    ]
+    first = runs[0].metrics
+    title = f"{completions[0].model} · {first.dataset.label} · {first.headline} means"
+    return make_table(columns, rows, title=title, notes=dict.fromkeys(notes))

@@ -1,4 +1,4 @@
-"""The steps of a completion, in order: fragments, prompts, answers, what is kept of them, scores, a run folder."""
+"""The steps of a completion, in order: fragments, prompts, answers, their ends cut, scores, a run folder."""
 
 from __future__ import annotations
 
@@ -8,35 +8,49 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import GrammarError, SpecError, UsageError, all_mistakes
+from repoeval_bench.core.errors import GrammarError, ResultError, SpecError, UsageError, all_mistakes
 from repoeval_bench.core.extras import install_command, require
 from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
+from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.source import SourceFile, spliced
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.spec import Spec, nearest
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.metrics import TEXT_MEASURES, Context, RunScores, Written, score_run
-from repoeval_bench.plugins.completion.answers import Answered, Limits, answer_all
 from repoeval_bench.plugins.completion.ending import ENDING, cut, stops
 from repoeval_bench.plugins.completion.folder import Spent, save
 from repoeval_bench.plugins.completion.fragments import fragments_of
 from repoeval_bench.plugins.completion.layout import MOST_FRAGMENTS, Prompt, lay_out, layout_hash
-from repoeval_bench.plugins.completion.model import Asked, Model, parse_model
+from repoeval_bench.plugins.completion.model import Answers, Model, ModelRequest, answer_all, parse_model
+from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import silent, vectors_folder
 from repoeval_bench.runs.records import Completed
-from repoeval_bench.runs.row_records import CompletionRow
+from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.plugins.completion.request import CompletionRequest
     from repoeval_bench.runs.view import RunView
 
-CONTEXTS = ("none", "retrieved", "oracle")
+CONTEXTS = ("none", "retrieved")
+
+
+class CompletionRequest(Request):
+    """The options of a completion of stored runs."""
+
+    model: str | None = option(None, "openai:NAME,base_url=…,api=chat,max_tokens=N,timeout=SECONDS.", "SPEC")
+    shown: tuple[str, ...] = option(
+        ("retrieved",),
+        "What is shown above the code: none or retrieved; repeat it.",
+        "KIND",
+        spelled="--context",
+    )
+    budget: int = option(2000, "Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS", ge=0)
+    concurrency: int = option(8, "Requests that are under way at a time.", "N", ge=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +64,16 @@ class Prompted:
 
 
 def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, context: str) -> list[Prompted]:
-    """The prompt of every task of a run, in the order of `benchmark`, which is the run's own."""
+    """Return the prompt of every task of a run, in the order of `benchmark`, which is the run's own."""
     shown = fragments_of(run, benchmark.tasks, context)
     files = benchmark.by_name
-    found = []
+    prompted = []
     for task in benchmark.tasks:
         language = _language(files[task.file])
         fragments, hidden = shown[task.task_id]
         prompt = lay_out(task.prompt, fragments, language.line_comment, budget=request.budget)
-        found.append(Prompted(task, prompt, language, hidden))
-    return found
+        prompted.append(Prompted(task, prompt, language, hidden))
+    return prompted
 
 
 def _language(file: SourceFile) -> Language:
@@ -69,33 +83,22 @@ def _language(file: SourceFile) -> Language:
     return language
 
 
-def check_request(request: CompletionRequest) -> tuple[Model, Limits]:
-    """The model and the limits of a request; a UsageError lists all that is wrong with it."""
+def check_request(request: CompletionRequest) -> Model:
+    """Return the model of a request; a UsageError lists all that is wrong with it."""
     require("complete", "rapidfuzz")
     problems = [
         nearest("--context", context, CONTEXTS, f"choose from {', '.join(CONTEXTS)}")
         for context in request.shown
         if context not in CONTEXTS
     ]
-    model, price = None, None
+    model = None
     try:
         model = parse_model(request.model or "")
     except SpecError as error:
         problems.append(str(error) if request.model else "no model was named; give --model openai:NAME,base_url=…")
-    if request.price is not None:
-        try:
-            read, written = map(float, request.price.split(":"))
-            price = (read, written)
-        except ValueError:
-            price = None
-        if price is None or not all(0 <= each < 1e9 for each in price):
-            problems.append(f"--price {request.price!r} is not IN:OUT; write it as 0.15:0.60")
-    elif request.cost_limit is not None:
-        problems.append("--cost-limit needs --price, as a server does not say what it takes")
     if problems or model is None:
         raise UsageError(all_mistakes(problems))
-    limits = Limits(concurrency=request.concurrency, rate=request.rate, price=price, cost=request.cost_limit)
-    return model, limits
+    return model
 
 
 def complete(
@@ -109,24 +112,24 @@ def complete(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
 ) -> RunView:
-    """Complete every task of a run and store that as a run of its own in `out`, with the measures of what was written.
+    """Complete every task of a run and store that as a run of its own in `out`, with the measures of the texts.
 
     `benchmark` is the one of `benchmark_of`, `created` an ISO 8601 time. Answers are cached in `home`.
     """
-    model, limits = check_request(request)
+    model = check_request(request)
     prompted = prompts_of(run, benchmark, request, context)
     _check_grammars(prompted)
     check_writable(out)
     cache = VectorCache(vectors_folder(home), notify)
-    asked = [
-        model.asked(each.prompt.text, stops(each.task, each.language.name, chat=model.chat), each.task.level)
-        for each in prompted
+    requests = [
+        model.request(one.prompt.text, stops(one.task, one.language.name, chat=model.chat), one.task.level)
+        for one in prompted
     ]
     started = perf_counter()
-    answered = answer_all(model, asked, cache, limits)
-    spent = Spent(perf_counter() - started, answered.sent, answered.usage)
-    notify(_account(answered, len(set(asked))))
-    rows = [_row(each, request_of, answered, chat=model.chat) for each, request_of in zip(prompted, asked, strict=True)]
+    answers = answer_all(model, requests, cache, concurrency=request.concurrency)
+    spent = Spent(perf_counter() - started, answers.sent, answers.usage)
+    notify(_account(answers, len(set(requests))))
+    rows = [_row(*pair, answers, chat=model.chat) for pair in zip(prompted, requests, strict=True)]
     scores = score_texts(rows, benchmark)
     settings = Completed(
         base=run.run_id,
@@ -138,43 +141,69 @@ def complete(
         layout=layout_hash(),
         ending=ENDING,
         measures=tuple(scores.values),
-        cut_off=sum(answered.answers[each].cut_off for each in asked),
+        cut_off=sum(answers.by_request[sent].cut_off for sent in requests),
     )
     return save(run, settings, scores, rows, spent, name=model.name, out=out, created=created)
 
 
-def _account(answered: Answered, distinct: int) -> str:
-    tokens = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in answered.usage.items())
-    cost = "" if answered.cost is None else f", cost {answered.cost:.4f}"
-    rest = ", the rest was in the cache" if answered.sent < distinct else ""
-    return f"{count(distinct, 'distinct prompt')}: {answered.sent:,} sent{tokens}{cost}{rest}"
+def complete_again(
+    run: RunView, settings: Completed, base: RunView, benchmark: Benchmark, *, into: Path
+) -> tuple[RunView, list[tuple[str, str | None, str | None]]]:
+    """Return `base`, which only retrieves, completed with a run's stored texts, for `verify` to compare.
+
+    Beside it (query id, claimed, computed) of each task that only one of them has.
+    """
+    require("complete", "rapidfuzz")
+    rows: dict[str, CompletionRow] = {}
+    with faults_as(ResultError, run.folder / COMPLETIONS, "complete the run again"):
+        for number, row in read_rows(run.folder / COMPLETIONS, CompletionRow):
+            if row.query_id in rows:
+                raise JsonFaultError(f"{row.query_id!r} appears twice", line=number)
+            rows[row.query_id] = row
+    tasks = [task.task_id for task in benchmark.tasks]
+    different: list[tuple[str, str | None, str | None]] = [
+        *((query_id, "completed", None) for query_id in sorted(rows.keys() - set(tasks))),
+        *((query_id, None, "a task") for query_id in tasks if query_id not in rows),
+    ]
+    completed = [rows[query_id] for query_id in tasks if query_id in rows]
+    if not completed:
+        raise ResultError(f"{run.folder / COMPLETIONS} has no row of a task; complete the run again")
+    scores = score_texts(completed, benchmark)
+    again = settings.model_copy(update={"base": base.run_id, "measures": tuple(scores.values)})
+    name, created = Spec.parse(settings.model).target or "", run.manifest.created
+    return save(base, again, scores, completed, Spent(0.0, 0, {}), name=name, out=into, created=created), different
+
+
+def _account(answers: Answers, distinct: int) -> str:
+    tokens = "".join(f", {number:,} {name.replace('_', ' ')}" for name, number in answers.usage.items())
+    rest = ", the rest was in the cache" if answers.sent < distinct else ""
+    return f"{count(distinct, 'distinct prompt')}: {answers.sent:,} sent{tokens}{rest}"
 
 
 def _check_grammars(prompted: Sequence[Prompted]) -> None:
-    missing = {each.language.name: each.language for each in prompted if not each.language.installed}
-    if missing:
+    if missing := sorted({one.language.name for one in prompted if not one.language.installed}):
         raise GrammarError(
-            f"the grammar of {', '.join(sorted(missing))} is not installed, and identifiers are found by it; run "
+            f"the grammar of {', '.join(missing)} is not installed, and identifiers are found by it; run "
             f"{install_command()}"
         )
 
 
-def _row(each: Prompted, asked: Asked, answered: Answered, *, chat: bool) -> CompletionRow:
-    answer = answered.answers[asked]
+def _row(prompted: Prompted, request: ModelRequest, answers: Answers, *, chat: bool) -> CompletionRow:
+    answer = answers.by_request[request]
     return CompletionRow(
-        query_id=each.task.task_id,
-        prompt_sha256=sha256_text(asked.prompt),
-        prompt_tokens=each.prompt.tokens,
-        context_tokens=each.prompt.context_tokens,
-        fragments=each.prompt.shown,
-        hidden=each.hidden,
+        query_id=prompted.task.task_id,
+        prompt_sha256=sha256_text(request.prompt),
+        prompt_tokens=prompted.prompt.tokens,
+        context_tokens=prompted.prompt.context_tokens,
+        fragments=prompted.prompt.shown,
+        hidden=prompted.hidden,
         finish=answer.finish,
-        text=readable(cut(answer.text, each.task, chat=chat)),
+        text=readable(cut(answer.text, prompted.task, chat=chat)),
     )
 
 
 def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScores:
-    """The measures of what was written, in the order of the rows, each of a task of `benchmark`; none appears twice."""
+    """Return the measures of the texts, in the order of the rows, each of a task of `benchmark`; none appears twice."""
     files, tasks = benchmark.by_name, {task.task_id: task for task in benchmark.tasks}
     written = {}
     by_file: dict[str, list[tuple[CompletionRow, Task]]] = {}
@@ -186,21 +215,20 @@ def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScore
         language = _language(file)
         as_it_is = parse(file, language)
         for row, task in pairs:
-            hole = task.body
             # An empty completion has no name, and the file need not be parsed with it.
-            again = replace(file, text=spliced(file.text, hole, row.text))
-            completed = parse(again, language) if row.text else as_it_is
+            changed = replace(file, text=spliced(file.text, task.body, row.text))
+            completed = parse(changed, language) if row.text else as_it_is
             written[row.query_id] = Written(
                 text=row.text,
                 truth=task.ground_truth,
-                names=_names(completed, hole.start, row.text),
-                true_names=_names(as_it_is, hole.start, task.ground_truth),
+                names=_names(completed, task.body.start, row.text),
+                true_names=_names(as_it_is, task.body.start, task.ground_truth),
             )
     qrels: Mapping[str, Mapping[str, float]] = {row.query_id: {} for row in rows}
     return score_run({}, qrels, TEXT_MEASURES, Context(written=written))
 
 
 def _names(parsed: Parsed, start: int, text: str) -> frozenset[str]:
-    """The identifiers of a text that begins at a line of the file."""
+    """Return the identifiers of a text that begins at a line of the file."""
     lines = LineSpan(start, min(start + len(text.splitlines()), parsed.file.n_lines))
     return identifiers_in(parsed, lines) if lines else frozenset()

@@ -1,4 +1,4 @@
-"""The folder of a completed run: that of the run which only retrieves, under another id, with what was written."""
+"""The folder of a completed run: that of the run which only retrieves, under another id, with the texts."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Spent(NamedTuple):
 
 
 def base_run(run: RunView) -> RunView:
-    """The run that only retrieves: the run itself, or that whose tasks it completes; a UsageError where it is gone."""
-    done = run.manifest.completion
-    if done is None:
+    """Return the run itself, or that whose tasks it completes; a UsageError where it is gone."""
+    completed = run.manifest.completion
+    if completed is None:
         return run
-    folder = run.folder.parent / done.base
+    folder = run.folder.parent / completed.base
     if not (folder / MANIFEST).is_file():
-        raise UsageError(f"{run.run_id} is the completed {done.base}, which is not beside it; complete that one")
+        raise UsageError(f"{run.run_id} is the completed {completed.base}, which is not beside it; complete that one")
     return RunView.open(folder)
 
 
@@ -53,9 +53,9 @@ def save(
     out: Path,
     created: str,
 ) -> RunView:
-    """Write what was completed of a run; `name` is that of the model, for the run's id and for tables."""
-    asked = {key: value for key, value in settings.as_json().items() if key != "cut_off"}
-    digest = short_hash(json.dumps(asked, sort_keys=True))
+    """Write the completions of a run; `name` is that of the model, for the run's id and for tables."""
+    identity = {key: value for key, value in settings.as_json().items() if key != "cut_off"}
+    digest = short_hash(json.dumps(identity, sort_keys=True))
     run_id = f"{settings.base.rpartition('-')[0]}_{slug(name, 32)}-{settings.context}-{digest}"
     queries = _queries(run, rows, scores)
     shown = {"run_id": run_id, "completion": f"{name} {settings.context}"}
@@ -74,7 +74,7 @@ def save(
         TimeRow(query_id=query_id, latency_ms=dict(milliseconds))
         for query_id, milliseconds in run.timings.queries.items()
     ]
-    stored = {each: (run.folder / each).read_bytes() for each in (SOURCES, CHUNKS, QUERIES)}
+    stored = {name: (run.folder / name).read_bytes() for name in (SOURCES, CHUNKS, QUERIES)}
     files = RunFiles(
         manifest=manifest,
         metrics=metrics,
@@ -89,20 +89,20 @@ def save(
 
 
 def _queries(run: RunView, rows: Sequence[CompletionRow], scores: RunScores) -> list[QueryRow]:
-    """The rows of the queries that were completed, with their measures of texts and how much was shown."""
+    """Return the rows of the completed queries, with their measures of texts and how much was shown."""
     columns = {name: values.tolist() for name, values in scores.values.items()}
     by_id = {row.query_id: row for row in run.query_rows()}
-    found = []
-    for at, row in enumerate(rows):
+    queries = []
+    for index, row in enumerate(rows):
         query = by_id[row.query_id]
         facts = {**query.facts, "fragments": len(row.fragments), "prompt_tokens": row.prompt_tokens}
-        measures = query.measures | {name: column[at] for name, column in columns.items()}
-        found.append(query.model_copy(update={"facts": facts, "measures": measures}))
-    return found
+        measures = query.measures | {name: column[index] for name, column in columns.items()}
+        queries.append(query.model_copy(update={"facts": facts, "measures": measures}))
+    return queries
 
 
 def _metrics(metrics: Metrics, queries: Sequence[QueryRow]) -> Metrics:
-    """The means of a run with those of the measures that were added."""
+    """Return the metrics of a run with the means of the measures that were added."""
     rows = [row.measures for row in queries]
-    found = Means.of({name: [row[name] for row in rows] for name in rows[0]}, [row.repo or "all" for row in queries])
-    return metrics.model_copy(update={"micro": found.micro, "macro": found.macro, "per_repo": found.per_repo})
+    means = Means.of({name: [row[name] for row in rows] for name in rows[0]}, [row.repo or "all" for row in queries])
+    return metrics.model_copy(update={"micro": means.micro, "macro": means.macro, "per_repo": means.per_repo})

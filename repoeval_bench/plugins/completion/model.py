@@ -1,19 +1,27 @@
-"""A language model behind a server that speaks OpenAI's completions or chat API, greedy: `openai:NAME,base_url=…`."""
+"""A language model behind a server that speaks OpenAI's completions or chat API, greedy: `openai:NAME,base_url=…`.
+
+Each distinct request is sent once, ever: answers are cached one by one, so an interrupted command goes on.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, check_no_key, counted, no_pause, server_address
-from repoeval_bench.core.errors import CompletionError, SpecError
+from repoeval_bench.core.crowd import Again, Crowd
+from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.core.files import readable
+from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.options import OneOf, Option, OrNone, Text, Whole, read_options
+from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec, format_spec, nearest
+from repoeval_bench.core.words import count
+from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
 USAGE = ("prompt_tokens", "completion_tokens")
 """What an answer's `usage` counts."""
@@ -39,7 +47,7 @@ OPTIONS: Mapping[str, Option] = {
 
 
 class Answer(BaseModel, strict=True, extra="forbid", frozen=True):
-    """What a model wrote, why it ended (`stop`, `length`, …), and the tokens that the server counted."""
+    """The text that a model wrote, why it ended (`stop`, `length`, …), and the tokens that the server counted."""
 
     text: str
     finish: str
@@ -47,12 +55,8 @@ class Answer(BaseModel, strict=True, extra="forbid", frozen=True):
 
     @property
     def cut_off(self) -> bool:
-        """Whether it ended at the limit of tokens."""
+        """Tell whether it ended at the limit of tokens."""
         return self.finish == "length"
-
-    def as_bytes(self) -> bytes:
-        """As it is cached."""
-        return json.dumps(self.model_dump()).encode()
 
 
 class _Message(BaseModel):
@@ -75,7 +79,7 @@ class _Content(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRequest:
     """One request: the prompt, and what ends the answer."""
 
     prompt: str
@@ -95,7 +99,7 @@ class Model:
 
     @property
     def spec(self) -> str:
-        """The spec that names it again; how long is waited decides no answer and is left out."""
+        """Return the spec that names it again; how long is waited decides no answer and is left out."""
         named = {"base_url": self.base_url, "api": self.api}
         return format_spec(
             "openai", named | ({} if self.max_tokens is None else {"max_tokens": self.max_tokens}), self.name
@@ -103,35 +107,30 @@ class Model:
 
     @property
     def chat(self) -> bool:
-        """Whether it is asked as a chat."""
+        """Tell whether it is asked as a chat."""
         return self.api == "chat"
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides an answer beside the request. The server's weights are not known; they may change unseen."""
-        told = {"instruction": INSTRUCTION} if self.chat else {}
+        """Return what decides an answer beside the request; the server's weights are not known and may change."""
         return {
             "model": self.name,
             "base_url": self.base_url,
             "api": self.api,
             "temperature": 0,
             "weights_sha256": None,
-            **told,
+            **({"instruction": INSTRUCTION} if self.chat else {}),
         }
 
-    def asked(self, prompt: str, stop: tuple[str, ...], level: str) -> Asked:
-        """The request for a task of a level."""
-        return Asked(readable(prompt), stop, self.max_tokens or MAX_TOKENS.get(level, max(MAX_TOKENS.values())))
-
-    def server(self, *, pace: Callable[[], None] = no_pause, **clock: Any) -> CompletionServer:
-        """What asks it; `clock` is what `ApiServer` takes of time."""
-        return CompletionServer(self, pace=pace, **clock)
+    def request(self, prompt: str, stop: tuple[str, ...], level: str) -> ModelRequest:
+        """Return the request for a task of a level."""
+        return ModelRequest(readable(prompt), stop, self.max_tokens or MAX_TOKENS.get(level, max(MAX_TOKENS.values())))
 
 
 class CompletionServer:
-    """Asks one model, request by request."""
+    """Ask one model, request by request; `clock` is what `ApiServer` takes of time."""
 
-    def __init__(self, model: Model, **options: Any) -> None:
+    def __init__(self, model: Model, **clock: Any) -> None:
         self._model = model
         api = Api(
             name="chat" if model.chat else "completions",
@@ -142,31 +141,31 @@ class CompletionServer:
             refused=f"model {model.name!r} or a prompt; check model, base_url and api, or shorten the prompts with a "
             "smaller --budget",
         )
-        self._server = ApiServer(model.base_url, api, timeout=model.timeout, **options)
+        self._server = ApiServer(model.base_url, api, timeout=model.timeout, **clock)
 
-    def ask(self, asked: Asked, again: Callable[[], None] = no_pause) -> Answer:
-        """The model's answer; a CompletionError where there is none that can be used."""
-        content = self._server.post(self._body(asked), _Content, most=ANSWER_BYTES, again=again)
+    def ask(self, request: ModelRequest, again: Callable[[], None] = no_pause) -> Answer:
+        """Return the model's answer; a CompletionError where there is none that can be used."""
+        content = self._server.post(self._body(request), _Content, most=ANSWER_BYTES, again=again)
         choice = content.choices[0]
         text = (choice.message.content if choice.message else None) if self._model.chat else choice.text
         if text is None:
-            wanted = "choices.0.message.content" if self._model.chat else "choices.0.text"
-            raise self._server.refusal(f"its {wanted}: it is missing")
+            field = "message.content" if self._model.chat else "text"
+            raise self._server.refusal(f"its choices.0.{field}: it is missing")
         finish = (choice.finish_reason or "not stated")[:40]
         return Answer(text=text, finish=finish, usage=counted(content.usage, USAGE))
 
-    def _body(self, asked: Asked) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self._model.name, "max_tokens": asked.max_tokens, "temperature": 0}
-        if asked.stop:
-            body["stop"] = list(asked.stop)
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._model.name, "max_tokens": request.max_tokens, "temperature": 0}
+        if request.stop:
+            body["stop"] = list(request.stop)
         if self._model.chat:
-            told = {"role": "system", "content": INSTRUCTION}
-            return body | {"messages": [told, {"role": "user", "content": asked.prompt}]}
-        return body | {"prompt": asked.prompt}
+            system = {"role": "system", "content": INSTRUCTION}
+            return body | {"messages": [system, {"role": "user", "content": request.prompt}]}
+        return body | {"prompt": request.prompt}
 
 
 def parse_model(text: str) -> Model:
-    """The model that a spec names, options checked; a SpecError says what is not possible and repeats no key."""
+    """Return the model that a spec names, options checked; a SpecError says what is not possible and repeats no key."""
     spec = Spec.parse(text)
     if spec.name != "openai":
         raise SpecError(nearest("model", spec.name, ["openai"], "write openai:NAME,base_url=http://HOST:PORT/v1"))
@@ -181,3 +180,67 @@ def parse_model(text: str) -> Model:
         max_tokens=values.get("max_tokens"),
         timeout=values["timeout"],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answer to each request, how many were sent, and the tokens that the server counted for these.
+
+    A count that one of the new answers lacks is left out.
+    """
+
+    by_request: Mapping[ModelRequest, Answer]
+    sent: int
+    usage: Mapping[str, int]
+
+
+def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCache, *, concurrency: int = 8) -> Answers:
+    """Return the answer to every request, from the cache where it is there; a new one is cached when it arrives.
+
+    A CompletionError where a request fails for good.
+    """
+    distinct = list(dict.fromkeys(requests))
+    identity = json.dumps(model.identity, sort_keys=True)
+    keys = {request: _key(identity, request) for request in distinct}
+    answers = {
+        request: _unpacked(value, cache)
+        for request, value in zip(distinct, cache.read(keys.values()), strict=True)
+        if value is not None
+    }
+    missing = [request for request in distinct if request not in answers]
+    new: list[Answer] = []
+    if missing:
+        cache.note(f"{len(missing):,} completions of {model.name} are asked for by this command alone")
+        server = CompletionServer(model)
+
+        def ask(request: ModelRequest, again: Again) -> tuple[ModelRequest, Answer]:
+            return request, server.ask(request, again)
+
+        # No request has a cost here, so none is refused for it.
+        crowd = Crowd[ModelRequest, tuple[ModelRequest, Answer]](
+            most=lambda _: 0.0, spent=lambda *_: 0.0, too_dear=lambda *_: CompletionError("")
+        )
+        with progress(desc=f"complete {count(len(missing), 'prompt')}", unit="prompts", total=len(missing)) as bar:
+            for request, answer in crowd.answers(missing, ask, concurrency):
+                value = json.dumps(answer.model_dump()).encode()
+                cache.write({keys[request]: value}, "completion", identity)
+                answers[request] = answer
+                new.append(answer)
+                bar.update()
+    counted_by_all = [name for name in USAGE if new and all(name in answer.usage for answer in new)]
+    usage = {name: sum(answer.usage[name] for answer in new) for name in counted_by_all}
+    return Answers(answers, len(new), usage)
+
+
+def _key(identity: str, request: ModelRequest) -> bytes:
+    settings = json.dumps({"stop": list(request.stop), "max_tokens": request.max_tokens})
+    return text_key(key_prefix("completion", identity, settings), request.prompt)
+
+
+def _unpacked(value: bytes, cache: VectorCache) -> Answer:
+    try:
+        return parse(value, Answer)
+    except JsonFaultError as fault:
+        raise CacheError(
+            f"the vector cache {cache.folder} holds a completion that is broken ({fault}); {cache.mend}"
+        ) from fault

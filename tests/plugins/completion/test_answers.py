@@ -1,4 +1,4 @@
-"""The client of completion servers against a real server on this machine, faults, limits and the cache included."""
+"""The client of completion servers against a real server on this machine, faults and the cache included."""
 
 import sqlite3
 import time
@@ -9,8 +9,7 @@ import pytest
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.embedding.housekeeping import verify
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.plugins.completion.answers import Limits, Pace, answer_all
-from repoeval_bench.plugins.completion.model import parse_model
+from repoeval_bench.plugins.completion.model import CompletionServer, answer_all, parse_model
 from support.completion_server import KEY, continued, serving_completions
 
 PROMPTS = [f"def f{i}(a):\n    return a + {i}\n\n\ndef f{i}(a):\n" for i in range(6)]
@@ -38,11 +37,11 @@ def model(server):
 
 
 def asked_of(model, prompts=PROMPTS):
-    return [model.asked(prompt, (), "function") for prompt in prompts]
+    return [model.request(prompt, (), "function") for prompt in prompts]
 
 
 def ask_once(model, sleep=lambda _: None):
-    return model.server(sleep=sleep).ask(asked_of(model)[0])
+    return CompletionServer(model, sleep=sleep).ask(asked_of(model)[0])
 
 
 def refused(model):
@@ -139,73 +138,45 @@ def test_a_spec_that_is_not_possible_is_refused(spec, message):
 
 def test_each_prompt_is_asked_for_once_ever(server, model, cache):
     """Repeats are sent once; a second time nothing is, and the answers are the same."""
-    first = answer_all(model, [*asked_of(model), *asked_of(model)], cache, Limits())
+    first = answer_all(model, [*asked_of(model), *asked_of(model)], cache)
     assert (first.sent, len(server.seen())) == (6, 6)
     assert first.usage == {
         "prompt_tokens": sum(continued(each, 20)[2] for each in PROMPTS),
         "completion_tokens": sum(continued(each, 20)[3] for each in PROMPTS),
     }
-    again = answer_all(model, asked_of(model), cache, Limits(concurrency=1))
+    again = answer_all(model, asked_of(model), cache, concurrency=1)
     assert (again.sent, again.usage, server.seen()) == (0, {}, [])
-    assert again.answers == first.answers
+    assert again.by_request == first.by_request
 
 
 @pytest.mark.parametrize("changed", ["max_tokens=21", "api=chat", "stop"])
 def test_another_setting_is_another_answer(server, model, cache, changed):
     """What decides an answer is in its key."""
-    answer_all(model, asked_of(model), cache, Limits())
+    answer_all(model, asked_of(model), cache)
     other = parse_model(f"openai:ngram,base_url={server.base_url},timeout=5,{changed}") if "=" in changed else model
     stop = ("\nx",) if changed == "stop" else ()
-    asked = [other.asked(prompt, stop, "function") for prompt in PROMPTS]
-    assert answer_all(other, asked, cache, Limits()).sent == len(PROMPTS)
+    asked = [other.request(prompt, stop, "function") for prompt in PROMPTS]
+    assert answer_all(other, asked, cache).sent == len(PROMPTS)
 
 
 def test_what_was_answered_before_a_failure_is_kept(server, model, cache):
     """The command that is run again asks for the rest."""
     server.fail({}, {}, {"status": 400})
     with pytest.raises(CompletionError, match="HTTP 400"):
-        answer_all(model, asked_of(model), cache, Limits(concurrency=1))
+        answer_all(model, asked_of(model), cache, concurrency=1)
     server.fail()
-    assert answer_all(model, asked_of(model), cache, Limits()).sent == 4
-
-
-def test_nothing_is_sent_that_could_cost_too_much(server, model, cache):
-    """The limit holds before each request, with its longest answer; what was paid for is kept."""
-    asked = asked_of(model)
-    most = Limits(price=(0, 1e6)).cost_of(0, 20)
-    limits = Limits(price=(0, 1e6), cost=2.5 * most, concurrency=3)
-    with pytest.raises(CompletionError, match="could pass the limit of 50;"):
-        answer_all(model, asked, cache, limits)
-    sent = len(server.seen())
-    assert 2 <= sent < 6
-    done = answer_all(model, asked, cache, Limits(price=(0, 1e6), cost=1000))
-    assert done.sent == 6 - sent
-    assert done.cost == done.usage["completion_tokens"]
-
-
-def test_requests_begin_at_even_distances():
-    """60 a minute: one a second, whoever asks; nothing is saved up while nobody does."""
-    now, slept = [100.0], []
-    pace = Pace(60, slept.append, lambda: now[0])
-    for _ in range(3):
-        pace()
-    now[0] = 110.0
-    pace()
-    pace()
-    assert slept == [1, 2, 1]
-    Pace(None, slept.append, lambda: now[0])()
-    assert len(slept) == 3
+    assert answer_all(model, asked_of(model), cache).sent == 4
 
 
 def test_a_changed_answer_is_found_and_removed(model, cache, tmp_path):
     """Its seal says so, on reading and in `cache verify`."""
-    answer_all(model, asked_of(model), cache, Limits())
+    answer_all(model, asked_of(model), cache)
     entry, *_ = cache.database.entries(b"c")
     changed = entry.value.replace(b"return", b"Return")
     with closing(sqlite3.connect(tmp_path / "vectors" / "cache.db")) as database, database:
         database.execute("UPDATE Cache SET value = ? WHERE rowid = ?", (changed, entry.row))
     with pytest.raises(CacheError, match="has changed since it was written"):
-        answer_all(model, asked_of(model), cache, Limits())
+        answer_all(model, asked_of(model), cache)
     found = verify(tmp_path / "vectors", delete=True)
     assert (found.removed, found.broken) == (1, ("an entry without its seal, or changed since it was written",))
-    assert answer_all(model, asked_of(model), cache, Limits()).sent == 1
+    assert answer_all(model, asked_of(model), cache).sent == 1

@@ -76,16 +76,17 @@ def test_a_completed_run_is_a_run(stored, server, complete):
 
 
 def test_controls_take_the_same_tasks(stored, complete):
-    """Without context the chunker plays no part; the oracle shows chunks too, none of them over the hole."""
-    done = complete("ast", "fixed", "--context", "none", "--context", "retrieved", "--context", "oracle", "--json")
+    """Without context the chunker plays no part; with it, no chunk over the hole is shown."""
+    done = complete("ast", "fixed", "--context", "none", "--context", "retrieved", "--json")
     assert done.code == 0, done.err
     made = [find_run(each["run_id"], stored / "runs") for each in json.loads(done.out)]
-    none, retrieved, oracle = ([run for run in made if run.manifest.completion.context == kind] for kind in
-                               ("none", "retrieved", "oracle"))  # fmt: skip
+    none, retrieved = (
+        [run for run in made if run.manifest.completion.context == kind] for kind in ("none", "retrieved")
+    )
     texts = [[row.text for row in rows_of(run.folder)] for run in none]
     assert texts[0] == texts[1]
     assert all(row.fragments == () for run in none for row in rows_of(run.folder))
-    for run in (*retrieved, *oracle):
+    for run in retrieved:
         assert any(row.fragments for row in rows_of(run.folder))
         chunks = {each.chunk_id: each for held in run.inspection.chunks.values() for each in held}
         for row in rows_of(run.folder):
@@ -94,26 +95,22 @@ def test_controls_take_the_same_tasks(stored, complete):
                 assert chunks[shown].file != query.file or not chunks[shown].lines.overlaps(query.body)
 
 
-@pytest.mark.parametrize("kind", ["retrieved", "oracle"])
-def test_nothing_beside_the_hole_is_shown(stored, kind):
+def test_nothing_beside_the_hole_is_shown(stored):
     """What is shown of the task's own file ends where its prompt begins; what is passed over for that is counted."""
     run = find_run("fixed", stored / "runs")
     benchmark = benchmark_of(run, str(stored / "mirror"), home=stored / "home")
     chunks = {each.chunk_id: each for held in run.inspection.chunks.values() for each in held}
-    shown = fragments_of(run, benchmark.tasks, kind)
+    shown = fragments_of(run, benchmark.tasks, "retrieved")
     for task in benchmark.tasks:
         own = [
             chunks[each.chunk_id] for each in shown[task.task_id].fragments if chunks[each.chunk_id].file == task.file
         ]
         assert all(chunk.lines.end <= task.context_start for chunk in own)
         ranked = run.ranked_ids()[task.task_id]
-        if kind == "retrieved":
-            assert [each.chunk_id for each in shown[task.task_id].fragments] == [
-                each
-                for each in ranked
-                if chunks[each].file != task.file or chunks[each].lines.end <= task.context_start
-            ]
-            assert shown[task.task_id].hidden + len(shown[task.task_id].fragments) == len(ranked)
+        assert [each.chunk_id for each in shown[task.task_id].fragments] == [
+            each for each in ranked if chunks[each].file != task.file or chunks[each].lines.end <= task.context_start
+        ]
+        assert shown[task.task_id].hidden + len(shown[task.task_id].fragments) == len(ranked)
     assert any(each.fragments for each in shown.values())
 
 
@@ -189,7 +186,7 @@ def test_a_prompt_is_shown_and_no_server_is_asked(stored, server, complete):
     stored_hash = {row.query_id: row.prompt_sha256 for row in rows_of(stored / "runs" / made)}
     assert stored_hash[shown["query_id"]] == shown["prompt_sha256"]
     assert "name one --context" in one_sentence(
-        complete("prompt", "ast", "--context", "none", "--context", "oracle"), 2
+        complete("prompt", "ast", "--context", "none", "--context", "retrieved"), 2
     )
     assert "unknown-task" in one_sentence(complete("prompt", "ast", "--task", "unknown-task"), 2)
 
@@ -239,9 +236,7 @@ def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complet
     ("words", "message"),
     [
         (["--context", "retreived"], "did you mean 'retrieved'"),
-        (["--price", "1"], "is not IN:OUT"),
-        (["--cost-limit", "1"], "--cost-limit needs --price"),
-        (["--model", "openai:m,api=x", "--price", "a:b"], "2 mistakes"),
+        (["--model", "openai:m,api=x", "--context", "retreived"], "2 mistakes"),
         (["--execute"], "--execute"),
     ],
 )
