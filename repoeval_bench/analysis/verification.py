@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.statistics import mean_intervals
@@ -14,7 +15,6 @@ from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, 
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Record
 from repoeval_bench.runs.row_records import COMPLETIONS
-from repoeval_bench.runs.verified import RankingStatus
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -42,6 +42,13 @@ _AS_STORED = {"created", "code", "versions", "source"}
 
 _TOLERANCE = 1e-9
 """Relative and absolute: another processor may sum in another order. Values below 1e-9 are not told from 0."""
+
+
+class RankingStatus(StrEnum):
+    """Whether a ranking was computed from what was asked, or is the one that the run's maker stored."""
+
+    RECOMPUTED = "recomputed"
+    AS_STORED = "as stored"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from repoeval_bench.analysis.verification import RankingStatus
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import Column, Table, make_table, spec_column
 from repoeval_bench.report.text import heading, with_interval
-from repoeval_bench.runs.verified import RankingStatus
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.verification import Verification

@@ -23,7 +23,7 @@ from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
-from repoeval_bench.runs.trec import format_qrels, format_run
+from repoeval_bench.runs.trec import format_qrels, run_lines
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -117,7 +117,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> Path:
         metrics=_metrics(outcome, dataset),
         queries=_query_rows(outcome),
         timings=_time_rows(outcome),
-        run=format_run(outcome.run.rankings, outcome.config.chunker),
+        run=run_lines(outcome.run.rankings, outcome.config.chunker),
         qrels=qrels,
         log="".join(_log_lines(outcome)),
         inspection=outcome.inspection,

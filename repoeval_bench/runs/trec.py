@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -57,11 +56,6 @@ class _FieldsOf(dict[str, str]):
         if "%" in field and (other := self._encoded.setdefault(field, name)) != name:
             raise MetricError(f"{self._what} {other!r} and {name!r} are one in a TREC file; rename one of them")
         return field
-
-
-def format_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> str:
-    """The text of a run file, as `run_lines` gives it query by query."""
-    return "".join(run_lines(rankings, tag))
 
 
 def run_lines(
@@ -111,42 +105,22 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
     return "".join(lines), factor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
-    """A line of a run file, as it is written."""
-
-    query_id: str
-    chunk_id: str
-    rank: str
-    score: float
-    tag: str
-
-
-def run_rows(path: Path) -> Iterator[RunRow]:
-    """Every line of a run file in order; MetricErrors are those of `read_run`."""
-    seen: set[tuple[str, str]] = set()
-    for number, (query_id, _, chunk_id, rank, text, tag) in _rows(path, 6, "query Q0 chunk rank score tag"):
-        score = _number(path, number, "score", text)
-        if math.isinf(score):
-            raise MetricError(f"{path}:{number}: the score {text!r} is not a finite number")
-        if (query_id, chunk_id) in seen:
-            raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
-        seen.add((query_id, chunk_id))
-        yield RunRow(query_id=query_id, chunk_id=chunk_id, rank=rank, score=score, tag=tag)
-
-
 def read_run(path: Path) -> Run:
     """Read a run file, each query ordered by (score as float32, chunk id), both descending.
 
     A line without six fields, a score that is not a finite number, and a chunk that appears twice in a query are a
     MetricError with file:line. The tag is the last line's; a query without a result has no line, so it is not there.
     """
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    scores: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
-    for row in run_rows(path):
-        found[row.query_id][row.chunk_id] = row.score
-        tag = row.tag
-    return Run(tag=tag, rankings={query_id: in_order(scores) for query_id, scores in found.items()})
+    for number, (query_id, _, chunk_id, _, text, tag) in _rows(path, 6, "query Q0 chunk rank score tag"):  # noqa: B007
+        score = _number(path, number, "score", text)
+        if math.isinf(score):
+            raise MetricError(f"{path}:{number}: the score {text!r} is not a finite number")
+        if chunk_id in scores[query_id]:
+            raise MetricError(f"{path}:{number}: {chunk_id!r} appears twice in query {query_id!r}; keep one line")
+        scores[query_id][chunk_id] = score
+    return Run(tag=tag, rankings={query_id: in_order(of_query) for query_id, of_query in scores.items()})
 
 
 def read_qrels(path: Path, factor: float = 1) -> Qrels:

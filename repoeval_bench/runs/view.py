@@ -46,7 +46,6 @@ from repoeval_bench.runs.records import (
 )
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.trec import as_field, read_qrels, read_run
-from repoeval_bench.runs.verified import VerificationState, verification_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -144,11 +143,6 @@ class RunView:
                         f"its ceiling {ceiling:.6g}; {_AGAIN}"
                     )
             yield row
-
-    @cached_property
-    def verification(self) -> VerificationState | None:
-        """What is known of a run that was added from elsewhere; None for one that was made here."""
-        return verification_of(self.folder)
 
     def per_query(self) -> QueryRows:
         """A plain row for each query, with `to_pandas` and `to_polars`."""

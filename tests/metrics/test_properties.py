@@ -20,7 +20,7 @@ from repoeval_bench.metrics import (
     score_run,
 )
 from repoeval_bench.metrics.registry import REGISTRY
-from repoeval_bench.runs.trec import format_qrels, format_run, read_qrels, read_run
+from repoeval_bench.runs.trec import format_qrels, read_qrels, read_run, run_lines
 from support import brute_metrics as brute
 from support.random_runs import plain
 
@@ -162,9 +162,9 @@ def test_a_written_run_reads_back_in_the_order_it_had(tmp_path_factory, pair_lis
     """Ties, scores that float32 cannot tell apart and ids with blanks keep their order through a file."""
     ranking = sorted(((d, s + shift) for d, s in pair_list), key=lambda pair: (pair[1], pair[0]), reverse=True)
     path = tmp_path_factory.mktemp("trec") / "run.trec"
-    path.write_text(format_run({"q": ranking}, "tag"), encoding="utf-8")
+    path.write_text("".join(run_lines({"q": ranking}, "tag")), encoding="utf-8")
     back = read_run(path).rankings
-    assert format_run(back, "tag") == path.read_text(encoding="utf-8")
+    assert "".join(run_lines(back, "tag")) == path.read_text(encoding="utf-8")
     written = {"a b": "a%20b", "ä\u2028c": "ä%E2%80%A8c"}
     assert [d for d, _ in back.get("q", ())] == [written.get(d, d) for d, _ in ranking]
 

@@ -9,7 +9,7 @@ import pytest
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.runs.records import RUN
-from repoeval_bench.runs.trec import Fields, format_qrels, format_run, read_qrels, read_run, run_lines
+from repoeval_bench.runs.trec import Fields, format_qrels, read_qrels, read_run, run_lines
 from support.runs import write_run
 
 
@@ -17,27 +17,31 @@ def lines(text):
     return [line.split() for line in text.splitlines()]
 
 
+def text_of(rankings, tag):
+    return "".join(run_lines(rankings, tag))
+
+
 def test_a_run_line_has_six_fields_with_rank_from_1():
     """query Q0 chunk rank score tag, in rank order, a tag's blanks encoded."""
-    assert format_run({"q": [("b", 0.5), ("a", 0.25)]}, "a tag") == "q Q0 b 1 0.5 a%20tag\nq Q0 a 2 0.25 a%20tag\n"
+    assert text_of({"q": [("b", 0.5), ("a", 0.25)]}, "a tag") == "q Q0 b 1 0.5 a%20tag\nq Q0 a 2 0.25 a%20tag\n"
 
 
 def test_scores_are_written_with_nine_digits():
     """%.9g, which a float32 survives."""
-    assert lines(format_run({"q": [("a", 1 / 3)]}, "t"))[0][4] == "0.333333333"
+    assert lines(text_of({"q": [("a", 1 / 3)]}, "t"))[0][4] == "0.333333333"
 
 
 def test_an_id_without_blanks_is_written_as_it_is():
     """Ids that are encoded already are not encoded again."""
-    assert lines(format_run({"q": [("r/a%20b.py@0-9", 1.0)]}, "t"))[0][2] == "r/a%20b.py@0-9"
-    assert lines(format_run({"q q": [("a\tb", 1.0)]}, "t"))[0][::2] == ["q%20q", "a%09b", "1"]
+    assert lines(text_of({"q": [("r/a%20b.py@0-9", 1.0)]}, "t"))[0][2] == "r/a%20b.py@0-9"
+    assert lines(text_of({"q q": [("a\tb", 1.0)]}, "t"))[0][::2] == ["q%20q", "a%09b", "1"]
     with pytest.raises(MetricError, match="chunk id is empty"):
-        format_run({"q": [("", 1.0)]}, "t")
+        text_of({"q": [("", 1.0)]}, "t")
 
 
 def test_scores_that_float32_cannot_tell_apart_keep_their_order():
     """trec_eval would order them by id: the lower one is written one float32 step down."""
-    text = format_run({"q": [("a", 300.00002), ("b", 300.00001), ("c", 300.0)]}, "t")
+    text = text_of({"q": [("a", 300.00002), ("b", 300.00001), ("c", 300.0)]}, "t")
     scores = [float(fields[4]) for fields in lines(text)]
     assert scores[0] > scores[1] > scores[2]
     assert scores[2] == pytest.approx(300.0, abs=1e-4)
@@ -46,20 +50,20 @@ def test_scores_that_float32_cannot_tell_apart_keep_their_order():
 def test_a_long_tie_in_the_order_of_ids_is_written():
     """Thousands of equal scores against the order of ids are all stepped down, not refused."""
     ranking = [(f"d{i:05}", 0.5) for i in range(3000)]
-    assert len({fields[4] for fields in lines(format_run({"q": ranking}, "t"))}) == 3000
+    assert len({fields[4] for fields in lines(text_of({"q": ranking}, "t"))}) == 3000
 
 
 def test_scores_that_rise_are_refused():
     """A file is read by score, so a ranking whose scores rise would come back in another order."""
     with pytest.raises(MetricError, match=r"rank 2 scores 0\.9"):
-        format_run({"q": [("a", 0.5), ("b", 0.9)]}, "t")
+        text_of({"q": [("a", 0.5), ("b", 0.9)]}, "t")
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf])
 def test_scores_that_are_not_finite_are_not_written(score):
     """NaN and infinity are named with id and query."""
     with pytest.raises(MetricError, match=r"query 'q'.*'a'"):
-        format_run({"q": [("a", score)]}, "t")
+        text_of({"q": [("a", score)]}, "t")
 
 
 def test_whole_gains_are_written_as_they_are():
@@ -159,7 +163,7 @@ def test_a_byte_order_mark_is_not_part_of_a_query_id(tmp_path):
 def test_two_ids_that_would_be_one_field_are_refused():
     """`a b` is written as `a%20b`: where that is another id, results of one would count for the other."""
     with pytest.raises(MetricError, match=r"chunk id 'a b' and 'a%20b' are one in a TREC file"):
-        format_run({"q": [("a b", 2.0), ("a%20b", 1.0)]}, "t")
+        text_of({"q": [("a b", 2.0), ("a%20b", 1.0)]}, "t")
     with pytest.raises(MetricError, match=r"query id 'q%20r' and 'q r' are one in a TREC file"):
         format_qrels({"q%20r": {"a": 1}, "q r": {"a": 1}})
     fields = Fields()

@@ -11,7 +11,7 @@ from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import MANIFEST, SCHEMA, Manifest, Means, Metrics
 from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
-from repoeval_bench.runs.trec import as_field, format_run
+from repoeval_bench.runs.trec import as_field, run_lines
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -162,9 +162,7 @@ def write_run(
                     TimeRow(step="judge", seconds=1.0),
                     *(TimeRow(query_id=q, latency_ms={"retrieve": ms}) for q, ms in zip(ids, latency, strict=False)),
                 ],
-                run=format_run(
-                    {q: [(c, -float(r)) for r, c in enumerate(ids, 1)] for q, ids in ranked.items()}, "made"
-                ),
+                run=run_lines({q: [(c, -float(r)) for r, c in enumerate(ids, 1)] for q, ids in ranked.items()}, "made"),
                 qrels="".join(
                     f"{as_field(query_id, 'query id')} 0 {chunk} {int(gain)}\n"
                     for query_id, gains in gold.items()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.api.verification import verify
 from repoeval_bench.core.errors import ResultError, of_each
+from repoeval_bench.plugins.lab.verified import VerificationState, VerificationStatus, file_hashes, write_record
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.naming import check_finished, check_folder
@@ -16,7 +17,6 @@ from repoeval_bench.runs.publish import differing
 from repoeval_bench.runs.records import MANIFEST, METRICS
 from repoeval_bench.runs.replay import code_named_by
 from repoeval_bench.runs.results import results_at
-from repoeval_bench.runs.verified import VerificationState, VerificationStatus, file_hashes, write_record
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:

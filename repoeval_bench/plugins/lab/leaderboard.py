@@ -19,6 +19,7 @@ from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
+from repoeval_bench.plugins.lab.verified import VerificationState, verification_of
 from repoeval_bench.runs.naming import check_name
 from repoeval_bench.runs.parts import CELLS, PACKS, VERIFIED
 from repoeval_bench.runs.records import MANIFEST
@@ -50,6 +51,11 @@ class Entry:
     def run_id(self) -> str:
         """The run's id."""
         return self.run.run_id
+
+    @property
+    def verification(self) -> VerificationState | None:
+        """What is known of a run that was added from elsewhere; None for one that was made here."""
+        return verification_of(self.run.folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +138,7 @@ def _check(run: RunView) -> None:
     if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
         raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
     check_name(run)
-    _ = run.verification
+    verification_of(run.folder)
     measure = headline_measure([run])
     if len(run.scores) == 0:
         raise UsageError("it holds no query")

@@ -87,11 +87,12 @@ def add_command(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
     """
     from repoeval_bench.plugins.lab.adding import add_run, check_folders
     from repoeval_bench.plugins.lab.report.leaderboard import verification_words
+    from repoeval_bench.plugins.lab.verified import verification_of
 
     check_folders(folders)
     for folder in folders:
         run = add_run(folder, out, **asked, notify=say)
-        echo(f"added {shown_place(run.folder)}: {verification_words(run.verification)}")
+        echo(f"added {shown_place(run.folder)}: {verification_words(verification_of(run.folder))}")
 
 
 def _write_site(results: Path, folder: Path, updates: Path | None) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count, plural
 from repoeval_bench.plugins.lab.standings import mean_nws
+from repoeval_bench.plugins.lab.verified import VerificationStatus
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
@@ -21,11 +22,10 @@ from repoeval_bench.report.table import (
     with_notes,
 )
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
-from repoeval_bench.runs.verified import VerificationStatus
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.lab.leaderboard import Board, Entry, Leaderboard
-    from repoeval_bench.runs.verified import VerificationState
+    from repoeval_bench.plugins.lab.verified import VerificationState
 
 
 def leaderboard_tables(found: Leaderboard) -> list[Table]:
@@ -62,10 +62,10 @@ def notes(found: Leaderboard) -> list[str]:
 def verification_notes(found: Leaderboard) -> list[str]:
     """What is known of each run from elsewhere."""
     return [
-        f"{run.run_id}: {verification_words(run.verification)}"
+        f"{entry.run_id}: {verification_words(entry.verification)}"
         for board in found.boards
-        for run in board.runs
-        if run.verification
+        for entry in board.entries
+        if entry.verification
     ]
 
 
@@ -153,9 +153,9 @@ def board_columns(board: Board) -> list[Column]:
         Column(name="against the first", key="against_first", value=lambda entry: entry.against_first),
         *map(beside, ("ndcg@10", "recall@10")),
         number(heading("mean_nws"), lambda entry: mean_nws(entry.run), ".0f", lowest_first=True),
-        fact("verification", lambda entry: entry.run.verification and entry.run.verification.status),
-        fact("ranking", lambda entry: entry.run.verification and entry.run.verification.ranking),
-        fact("reason", lambda entry: entry.run.verification and entry.run.verification.reason),
+        fact("verification", lambda entry: entry.verification and entry.verification.status),
+        fact("ranking", lambda entry: entry.verification and entry.verification.ranking),
+        fact("reason", lambda entry: entry.verification and entry.verification.reason),
         fact("fingerprint", lambda entry: entry.run.metrics.dataset.fingerprint),
         fact("commit", lambda entry: entry.run.manifest.code.commit),
         fact("changed_files", lambda entry: entry.run.manifest.code.dirty),

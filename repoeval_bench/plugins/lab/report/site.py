@@ -158,7 +158,7 @@ def page_columns(found: Standing) -> list[Column]:
 
     def chunker(entry: Entry) -> tuple[str, ...]:
         label, spec = found.placed[entry.run_id].label, entry.run.metrics.chunker
-        return label, *filter(None, (spec if spec != label else "", verification_words(entry.run.verification)))
+        return label, *filter(None, (spec if spec != label else "", verification_words(entry.verification)))
 
     def tokens(entry: Entry) -> float | None:
         nws = found.placed[entry.run_id].nws

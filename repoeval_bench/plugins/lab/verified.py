@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from repoeval_bench.analysis.verification import RankingStatus  # noqa: TC001 - pydantic reads it
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import sha256_file, write_named
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
@@ -21,13 +22,6 @@ from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import CodeState, Record
 
 _SHOWN = 3
-
-
-class RankingStatus(StrEnum):
-    """Whether a ranking was computed from what was asked, or is the one that the run's maker stored."""
-
-    RECOMPUTED = "recomputed"
-    AS_STORED = "as stored"
 
 
 class VerificationStatus(StrEnum):
