@@ -228,7 +228,11 @@ class Parsed:
 
     def text(self, node: Node) -> str:
         """The node's text; line ends are newlines."""
-        return self._encoded[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return self.text_between(node.start_byte, node.end_byte)
+
+    def text_between(self, start: int, end: int) -> str:
+        """Return the text of the tree's bytes [start, end)."""
+        return self._encoded[start:end].decode("utf-8", "replace")
 
     def lines(self, node: Node) -> LineSpan:
         """The lines that the node's text is on; one line for an empty node."""

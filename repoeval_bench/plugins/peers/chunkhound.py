@@ -1,0 +1,53 @@
+"""ChunkHound's parser (chunkhound 6.1.0, `chunkhound.parsers`), by its own package and without its database.
+
+Unit of `max_chunk_size` and `min_chunk_size`: non-whitespace characters, this project's unit. Definitions, comments,
+imports and blocks are found by queries, larger ones halved by lines, and small neighbours merged. A chunk here is the
+whole lines that it names; ChunkHound's own texts join what it merges and leave out what is between. A line that no
+query finds is in no chunk.
+
+The package brings 1.6 GB of databases and clients with it, so no other extra of this tool includes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import accumulate
+from typing import Any, ClassVar
+
+from repoeval_bench.chunkers._adapters import Peer
+from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
+from repoeval_bench.chunkers._tokens import LARGEST
+from repoeval_bench.core.options import Whole, option
+from repoeval_bench.core.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkhoundChunker(Peer):
+    """ChunkHound's parser (extra `chunkhound`); several of its chunks on the same lines are one."""
+
+    name: ClassVar[str] = "chunkhound"
+    max_chunk_size: int = option(1200, "non-whitespace characters of a chunk, at most", Whole(1, LARGEST))
+    min_chunk_size: int = option(50, "below so many, a chunk is no longer halved", Whole(1, LARGEST))
+
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
+        """Return the whole lines that the package names."""
+        names = {**SAME_NAMES, "tsx": "tsx"}
+        language = library_language(file, "auto", names, self.name)
+        found = _library(self.max_chunk_size, self.min_chunk_size, language).parse_content(file.text)
+        starts = [0, *accumulate(len(line) for line in file.text.splitlines(keepends=True))]
+        rows = sorted({(int(chunk.start_line), int(chunk.end_line)) for chunk in found})
+        # It counts an empty line behind the file's last line end.
+        if any(not 1 <= first <= last <= len(starts) for first, last in rows):
+            return None
+        return [(starts[first - 1], starts[min(last, len(starts) - 1)]) for first, last in rows]
+
+
+@cache
+def _library(most: int, least: int, language: str) -> Any:
+    parsers = import_module("chunkhound.parsers.parser_factory")
+    config = import_module("chunkhound.parsers.chunk_splitter").CASTConfig(max_chunk_size=most, min_chunk_size=least)
+    known = import_module("chunkhound.core.types.common").Language(language)
+    return parsers.ParserFactory(config).create_parser(known)

@@ -1,0 +1,71 @@
+"""Definitions, nested ones too, what is between them, and windows over what is too large: ck's rule.
+
+ck cuts so (BeaconBay/ck, ck-chunk/src/lib.rs and query_chunker.rs of version 0.7): what a syntax query finds, the gaps
+between, and above 400 estimated tokens windows of 90 % of that, each repeating 80 tokens. ck estimates a token as 4.5
+characters, so its size is 1,800 here. The query is taken by the definitions of all ten languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from repoeval_bench.chunkers._cutter import Cutter
+from repoeval_bench.chunkers._lines import cut_spans
+from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._tokens import LARGEST
+from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.options import Whole, option
+from repoeval_bench.core.source import Chunk, SourceFile
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CkChunker(Cutter):
+    """Each definition with its lines, a method in its class's chunk too; the lines between; windows of the large ones.
+
+    A window has nine tenths of `chunk_size`, of which two ninths of a window's characters repeat the one before.
+    Every line is in a chunk.
+    """
+
+    name: ClassVar[str] = "ck"
+    chunk_size: int = option(1800, "characters of a chunk, whitespace included, at most", Whole(10, LARGEST))
+    language: str = language_option()
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """Return the chunks in order of their start, outer ones first.
+
+        LanguageError where the file's language is not known or its grammar is not installed.
+        """
+        found = definitions(file, chosen_language(file, self.language))
+        spans = {
+            (span.start, span.end) for item in found if item.kind != "variable" for span in [file.chars_of(item.lines)]
+        }
+        parts = sorted(spans | set(_gaps(spans, len(file.text))), key=lambda span: (span[0], -span[1]))
+        return cut_spans(file, (window for part in parts for window in self._windows(part)))
+
+    def _windows(self, part: Span) -> Iterator[Span]:
+        start, end = part
+        if end - start <= self.chunk_size:
+            yield part
+            return
+        window = self.chunk_size * 9 // 10
+        step = max(1, window - self.chunk_size // 5)
+        while True:
+            yield start, min(start + window, end)
+            if start + window >= end:
+                return
+            start += step
+
+
+def _gaps(spans: Iterable[Span], length: int) -> Iterator[Span]:
+    """Yield what no span covers."""
+    covered = 0
+    for start, end in sorted(spans):
+        if start > covered:
+            yield covered, start
+        covered = max(covered, end)
+    if covered < length:
+        yield covered, length

@@ -1,0 +1,107 @@
+"""Whole classes and functions, and collapsed forms of those that are too large: Continue's rule.
+
+Continue cuts so (continuedev/continue, core/indexing/chunk/code.ts, read at commit 03040a0): a file or a definition
+below the size is a chunk; of a larger class a form whose methods' bodies are "..." and of a larger function its head,
+and then what is in it, by the same rule. Its size is that of the embedding model, at most 512 tokens. What is in no
+definition of a file that is too large is in no chunk: the rule loses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._tokens import Ruler, Sized, counter
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import CharSpan
+from repoeval_bench.core.syntax import Parsed, segments
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_CLASSES = frozenset({"class_definition", "class_declaration", "impl_item"})
+_FUNCTIONS = frozenset({"function_definition", "function_declaration", "function_item", "method_declaration"})
+_METHODS = _FUNCTIONS | {"method_definition"}
+_CLASS_BODIES = frozenset({"block", "class_body", "declaration_list"})
+_BODIES = frozenset({"block", "statement_block"})
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueChunker(Sized):
+    """Files and definitions below `max_nws`; a larger one collapsed, and then what is in it.
+
+    A collapsed chunk is the lines of its whole definition, and its embedded text the shorter form: it is credited with
+    those lines and charged for them. A method is in its class's chunk too, if the class fits.
+    """
+
+    name: ClassVar[str] = "continue"
+    language: str = language_option()
+
+    def chunk(self, file: SourceFile) -> list[Chunk]:
+        """Return the chunks in the order of their start, outer ones first.
+
+        LanguageError where the file's language is not known or its grammar is not installed.
+        """
+        language = chosen_language(file, self.language)
+        ruler = Ruler(file.text, self.tokenizer if self.max_tokens else None)
+        size = ruler.size(0, len(file.text))
+        if not size:
+            return []
+        if size < self.limit:
+            return [Chunk.cut(file, CharSpan(0, len(file.text)))]
+        return [
+            Chunk.cut(file, parsed.chars(node), rewritten=collapsed)
+            for parsed in segments(file, language)
+            for node, collapsed in self._definitions(parsed, ruler)
+        ]
+
+    def _definitions(self, parsed: Parsed, ruler: Ruler) -> Iterator[tuple[Node, str]]:
+        """Yield nodes with their collapsed form, "" for one that fits; a stack, as nesting can pass Python's own."""
+        nodes = [parsed.root]
+        while nodes:
+            node = nodes.pop()
+            if node.type in _CLASSES | _FUNCTIONS:
+                span = parsed.chars(node)
+                if ruler.size(span.start, span.end) < self.limit:
+                    yield node, ""
+                    continue
+                yield node, self._collapsed_class(node, parsed) if node.type in _CLASSES else _head(node, parsed)
+            nodes += [child for _, _, child in parsed.children(node)][::-1]
+
+    def _collapsed_class(self, node: Node, parsed: Parsed) -> str:
+        """Return a class with the bodies of its methods left out, and from its end on as many methods as it takes."""
+        body = next((child for child in node.children if child.type in _CLASS_BODIES), None)
+        methods = [child for child in body.children if child.type in _METHODS] if body else []
+        cuts = [(child, next((part for part in child.children if part.type in _BODIES), None)) for child in methods]
+        bodies = [(method, block) for method, block in cuts if block]
+        size = counter(self.tokenizer if self.max_tokens else None)
+        for n_kept in range(len(bodies), -1, -1):
+            pieces, position = [], node.start_byte
+            for index, (method, block) in enumerate(bodies):
+                if index < n_kept:
+                    pieces += [parsed.text_between(position, block.start_byte), _ellipsis(block)]
+                else:
+                    pieces.append(parsed.text_between(position, method.start_byte))
+                position = block.end_byte
+            text = "".join([*pieces, parsed.text_between(position, node.end_byte)])
+            if n_kept == 0 or size(text) <= self.limit:
+                break
+        return text
+
+
+def _head(node: Node, parsed: Parsed) -> str:
+    """Return a function with its last part left out, in a class's method with the class's head before it."""
+    last = node.children[-1]
+    head = parsed.text_between(node.start_byte, last.start_byte) + _ellipsis(last)
+    block = node.parent
+    owner = block.parent if block and block.type in {"block", "declaration_list"} else None
+    if block and owner and owner.type in {"class_definition", "impl_item"}:
+        indent = " " * node.start_point.column
+        return f"{parsed.text_between(owner.start_byte, block.start_byte)}...\n\n{indent}{head}"
+    return head
+
+
+def _ellipsis(block: Node) -> str:
+    return "{ ... }" if block.type == "statement_block" else "..."

@@ -1,0 +1,35 @@
+"""Semble's chunker (semble 0.7.0, `semble.chunking.core`), by its own package and without its model.
+
+Unit of `chunk_size`: UTF-8 bytes, whitespace included. Syntax nodes that fit are merged with their next siblings,
+larger ones are opened, and what comes of it is merged again. A leaf is never cut, so a long string is a chunk of any
+size. A chunk begins and ends with a node: what stands between two chunks is in none, and most of that is blank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import ClassVar
+
+from repoeval_bench.chunkers._adapters import Peer
+from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
+from repoeval_bench.chunkers._tokens import LARGEST
+from repoeval_bench.core.options import Text, Whole, option
+from repoeval_bench.core.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class SembleChunker(Peer):
+    """Semble's chunker (extra `semble`); its own size is 750."""
+
+    name: ClassVar[str] = "semble"
+    chunk_size: int = option(2000, "bytes of a chunk, whitespace included", Whole(1, LARGEST))
+    language: str = option("auto", "the grammar; auto: by the file's name", Text())
+
+    def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
+        """Return the character offsets that the package reports."""
+        language = library_language(file, self.language, SAME_NAMES, self.name)
+        bounds = import_module("semble.chunking.core").chunk(file.text, language, self.chunk_size)
+        # None where the package has no such grammar on this platform: it would cut by lines, and only its log says so.
+        return None if bounds is None else [(bound.start, bound.end) for bound in bounds]
