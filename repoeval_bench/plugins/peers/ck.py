@@ -43,8 +43,9 @@ class CkChunker(Cutter):
         spans = {
             (span.start, span.end) for item in found if item.kind != "variable" for span in [file.chars_of(item.lines)]
         }
-        parts = sorted(spans | set(_gaps(spans, len(file.text))), key=lambda span: (span[0], -span[1]))
-        return cut_spans(file, (window for part in parts for window in self._windows(part)))
+        parts = spans | set(_gaps(spans, len(file.text)))
+        windows = {window for part in parts for window in self._windows(part)}
+        return cut_spans(file, sorted(windows, key=lambda span: (span[0], -span[1])))
 
     def _windows(self, part: Span) -> Iterator[Span]:
         start, end = part

@@ -3,11 +3,17 @@
 Unit of `max_effective_lines` and `min_effective_lines`: 45 characters, whitespace included, which Haystack takes for a
 line of code. A chunk of methods gets their class's first lines as its header, as Haystack puts them before its text. A
 function of more than three sizes is cut every `max_effective_lines` real lines, with five repeated. Python only.
+
+Haystack refuses a file that Python does not parse. A function whose body is blank, because a task asks for it, has a
+`pass` there while Haystack looks at it.
 """
 
 from __future__ import annotations
 
+import ast
+import logging
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -45,35 +51,64 @@ class HaystackChunker(Peer):
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int, str]] | None:
         """Return the lines of each chunk, with the classes' first lines where Haystack puts them before it."""
         library_language(file, "auto", {"python": "python"}, self.name)
-        document = import_module("haystack").Document(content=file.text)
+        text = _with_bodies(file.text)
+        document = import_module("haystack").Document(content=text)
         found = _library(self.max_effective_lines, self.min_effective_lines).run([document])["documents"]
-        spans = list(_spans(file.text, found, self.max_effective_lines))
-        is_whole = all(file.text[start:end] == body for start, end, _, body in spans)
-        return [(start, end, header) for start, end, header, _ in spans] if is_whole else None
+        lines = text.splitlines(keepends=True)
+        starts = [0, *accumulate(len(line) for line in file.text.splitlines(keepends=True))]
+        spans = []
+        for first, last, header, body in _parts(lines, found, self.max_effective_lines):
+            if body != "".join(lines[first:last]):
+                return None
+            spans.append((starts[first], starts[last], header))
+        return spans
 
 
-def _spans(text: str, documents: Sequence[Any], size: int) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the start, end, header and own text of each document: they follow each other and leave nothing out."""
-    starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
-    end = first = 0
+def _with_bodies(text: str) -> str:
+    """Return a text with `pass` in the first line of each body that is blank; what is wrong otherwise stays so."""
+    while True:
+        try:
+            ast.parse(text)
+        except IndentationError as error:
+            head = re.search(r"expected an indented block after .* on line (\d+)", error.msg)
+            lines = text.splitlines(keepends=True)
+            # A head goes on to the line of its colon, and what follows it is where Python did not find a body.
+            last = next((row for row in range(error.lineno or 0, 0, -1) if lines[row - 1 : row] == ["\n"]), 0)
+            while last > 1 and lines[last - 2] == "\n":
+                last -= 1
+            if not head or last <= int(head[1]):
+                return text
+            indent = re.match(r"\s*", lines[int(head[1]) - 1])
+            lines[last - 1] = f"{indent[0] if indent else ''}    pass\n"
+            text = "".join(lines)
+        except (SyntaxError, ValueError, RecursionError):
+            return text
+        else:
+            return text
+
+
+def _parts(lines: Sequence[str], documents: Sequence[Any], size: int) -> Iterator[tuple[int, int, str, str]]:
+    """Yield first line, end, header and own text of each document: they follow each other and leave no line out."""
+    end = oversized = 0
     for document in documents:
         content, meta = document.content, document.meta
         if meta.get("secondary_split"):
             if not meta["secondary_split_index"]:
-                first = starts.index(end)
-            start = starts[first + meta["secondary_split_index"] * (size - min(_OVERLAP, size - 1))]
-            header = ""
+                oversized = end
+            first = oversized + meta["secondary_split_index"] * (size - min(_OVERLAP, size - 1))
+            end = first + len(content.splitlines())
+            yield first, end, "", content
         else:
-            start = end
             # The text goes on to the end of its last unit; what is longer is in front.
-            own = starts[meta["end_line"]] - start
-            header, content = content[: len(content) - own], content[len(content) - own :]
-        end = start + len(content)
-        yield start, end, header, content
+            first, end = end, meta["end_line"]
+            own = sum(map(len, lines[first:end]))
+            yield first, end, content[: len(content) - own], content[len(content) - own :]
 
 
 @cache
 def _library(most: int, least: int) -> Any:
-    os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
+    os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+    # It warns of each function that it cuts by lines; docs/chunkers.md says that it does.
+    logging.getLogger("haystack").setLevel(logging.ERROR)
     splitter = import_module("haystack.components.preprocessors").PythonCodeSplitter
     return splitter(max_effective_lines=most, min_effective_lines=least)

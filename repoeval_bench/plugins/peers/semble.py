@@ -7,6 +7,7 @@ size. A chunk begins and ends with a node: what stands between two chunks is in 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -30,6 +31,7 @@ class SembleChunker(Peer):
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the character offsets that the package reports."""
         language = library_language(file, self.language, SAME_NAMES, self.name)
+        logging.getLogger("semble").setLevel(logging.ERROR)  # it warns of what is nested deeper than it opens
         bounds = import_module("semble.chunking.core").chunk(file.text, language, self.chunk_size)
         # None where the package has no such grammar on this platform: it would cut by lines, and only its log says so.
         return None if bounds is None else [(bound.start, bound.end) for bound in bounds]

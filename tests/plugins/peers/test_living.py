@@ -80,6 +80,13 @@ def test_ck_cuts_what_is_large_into_windows_that_overlap_by_a_fifth_of_the_size(
     assert [(chunk.chars.start, chunk.chars.end) for chunk in found] == [(0, 90), (70, 160), (140, 230), (210, 300)]
 
 
+def test_ck_keeps_the_order_of_starts_where_a_class_is_cut_and_its_methods_are_chunks():
+    code = "class A:\n" + "".join(f"    def m{index}(self):\n        return {index}\n\n" for index in range(9))
+    found = chunks("ck:chunk_size=100", code)
+    assert [chunk.chars.start for chunk in found] == sorted(chunk.chars.start for chunk in found)
+    assert len({chunk.chunk_id for chunk in found}) == len(found)
+
+
 @given(text=st.lists(st.sampled_from(["def f():\n    x = 1\n", "y = 2\n", "\n", "class A:\n    def m(self): ...\n"])))
 def test_ck_puts_every_line_in_a_chunk(text):
     joined = "".join(text)
@@ -164,5 +171,8 @@ def test_haystack_gives_the_package_texts_and_its_class_lines_as_headers():
         assert ours == [each.content for each in library.run([haystack.Document(content=file.text)])["documents"]]
         headed += sum(bool(chunk.header) for chunk in chunker.chunk(file))
     assert headed
+    blank = "def f():\n\n\n\nclass A:\n    def g(\n        self,\n    ):\n\n    def h(self):\n        return 1\n"
+    (whole,) = chunker.chunk(SourceFile("r", "a.py", blank))
+    assert whole.text == blank
     with pytest.raises(LanguageError, match="does not know typescript"):
         chunker.chunk(SourceFile("r", "a.ts", "let a = 1;\n"))
