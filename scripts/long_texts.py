@@ -2,7 +2,7 @@
 
 python scripts/long_texts.py --source SOURCE
 
-A row is `repoeval-bench eval -c ast -c fixed --protocol PROTOCOL --long-text queries=…,chunks=…`.
+A row is `repoeval-bench eval -c ast -c fixed --protocol PROTOCOL --set long_text=queries=…,chunks=…`.
 """
 
 from __future__ import annotations

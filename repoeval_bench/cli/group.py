@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from repoeval_bench.cli.echo import echo, spelling
+from repoeval_bench.cli.echo import spelling
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import nearest
 
@@ -91,8 +91,6 @@ class CommandGroup(click.Group):
             command = self._plug_in(cmd_name)
         if command is not None and "Examples:" not in (command.epilog or "") and not isinstance(command, CommandGroup):
             command.epilog = "\n\n".join(filter(None, [command.epilog, self._shown_examples(cmd_name)]))
-        if command is not None and not any(each.name == HELP_ALL for each in command.params):
-            command.params += [_help_all()] if any(map(_is_rare, command.params)) else []
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -162,38 +160,6 @@ class CommandGroup(click.Group):
         shown = [f"  repoeval-bench {words}{line}" for line in self.examples.splitlines() if line.split()[0] == name]
         return "\n".join(["\b", "Examples:", *shown]) if shown else ""
 
-
-def _is_rare(parameter: click.Parameter) -> bool:
-    return isinstance(parameter, click.Option) and parameter.hidden
-
-
-def _help_all() -> click.Option:
-    """Return the option that prints the help with the options that few people need."""
-
-    def show(context: click.Context, _: click.Parameter, asked: bool) -> None:
-        if not asked or context.resilient_parsing:
-            return
-        rare = [each for each in context.command.params if isinstance(each, click.Option) and each.hidden]
-        for each in rare:
-            each.hidden = False
-        text = context.get_help()
-        for each in rare:
-            each.hidden = True
-        echo(text)
-        context.exit()
-
-    return click.Option(
-        ["--help-all", HELP_ALL],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=show,
-        help="Show every option, also those that few people need, and exit.",
-    )
-
-
-HELP_ALL = "help_all"
-"""The parameter of `--help-all`."""
 
 ROOT = "repoeval-bench"
 """The name of the group that the tool is."""

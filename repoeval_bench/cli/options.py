@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from repoeval_bench.cli.completion import names_for
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.parts import RESULTS, is_url
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RunRequest
 
@@ -100,9 +101,10 @@ cells_folder = _out("Scores are kept under it, in sensitivity/, and computed onc
 def request_options(
     model: type[Request], *, several: Mapping[str, Sequence[str]] | None = None, only: Collection[str] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add an option for each field of a request, passed on under the field's name.
+    """Add an option for each field of a request, passed on under the field's name; `--set` for the rare ones.
 
-    `several`: fields that may be given more than once, with their defaults. `only`: the fields that are wanted.
+    `several`: fields that may be given more than once, with their defaults. `only`: the fields that the command reads,
+    each with an option.
     """
     several = several or {}
     names = [name for name in model.options() if only is None or name in only]
@@ -110,12 +112,96 @@ def request_options(
     names.sort(key=lambda name: name in DataRequest.model_fields)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        rare = {name: option for name, option in model.options().items() if option.rare and only is None}
         for name in reversed(names):
-            option, field = model.options()[name], model.model_fields[name]
-            command = _option(name, option, field, several.get(name))(command)
-        return command
+            if name not in rare:
+                command = _option(name, model.options()[name], model.model_fields[name], several.get(name))(command)
+        return _with_rare(command, {name: (option, model.model_fields[name].default) for name, option in rare.items()})
 
     return decorate
+
+
+class RareFields(click.Option):
+    """`--set FIELD=VALUE`: the fields that few people need, passed on under their names like options."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            ["--set"],
+            multiple=True,
+            metavar="FIELD=VALUE",
+            expose_value=False,
+            callback=self._assign,
+            help="Set a field that few people need; repeat it. --help-all lists them.",
+        )
+        self.fields: dict[str, tuple[Option, Any]] = {}
+        """Field -> (its option, its default)."""
+
+    def _assign(self, context: click.Context, _option: click.Parameter, assignments: Sequence[str]) -> None:
+        values: dict[str, str] = {}
+        for assignment in assignments:
+            name, _, value = assignment.partition("=")
+            name = name.strip().replace("-", "_")
+            if name not in self.fields:
+                raise UsageError(f"--set {assignment}: {nearest('field', name, self.fields)}")
+            if name in values:
+                raise UsageError(f"--set {name} is given twice and takes one value; leave all but one out")
+            if not value and self.fields[name][1] is not False:
+                raise UsageError(f"--set {name} has no value; give --set {name}=VALUE")
+            values[name] = value
+        for name, (_, default) in self.fields.items():
+            given = values.get(name, context.lookup_default(name))
+            # What is neither of the two is refused with the request, beside its other mistakes.
+            truth = {"": True, "1": True, "true": True, "false": False} if default is False else {}
+            context.params[name] = default if given is None else truth.get(given, given)
+            source = ParameterSource.COMMANDLINE if name in values else ParameterSource.DEFAULT
+            context.set_parameter_source(name, source)
+
+
+class _HelpAll(click.Option):
+    """`--help-all`: the help with the fields of `--set`."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=self._print,
+            help="Show this message with the fields of --set, and exit.",
+        )
+
+    def _print(self, context: click.Context, _: click.Parameter, value: bool) -> None:
+        if not value or context.resilient_parsing:
+            return
+        formatter = context.make_formatter()
+        context.command.format_help(context, formatter)
+        with formatter.section("Fields of --set"):
+            formatter.write_dl(
+                [
+                    (name if default is False else f"{name}={option.metavar or 'NAME'}", option.meaning)
+                    for name, (option, default) in _rare_fields(context.command).items()
+                ]
+            )
+        echo(formatter.getvalue().rstrip())
+        context.exit()
+
+
+def _rare_fields(command: click.Command) -> dict[str, tuple[Option, Any]]:
+    return next((option.fields for option in command.params if isinstance(option, RareFields)), {})
+
+
+def _with_rare(command: Callable[..., Any], fields: dict[str, tuple[Option, Any]]) -> Callable[..., Any]:
+    """Add the fields to the command's one `--set`."""
+    if not fields:
+        return command
+    options: list[click.Parameter] = getattr(command, "__click_params__", [])
+    option = next((option for option in options if isinstance(option, RareFields)), None)
+    if option is None:
+        option = RareFields()
+        # The list is of click's decorators, in reverse order.
+        command.__click_params__ = [_HelpAll(), option, *options]  # type: ignore[attr-defined]
+    option.fields = {**fields, **option.fields}
+    return command
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,7 +246,6 @@ def _option(
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default
     made: dict[str, Any] = {"help": option.meaning, "metavar": option.metavar, "shell_complete": names_for(name)}
-    made["hidden"] = option.rare
     if option.variable:
         made |= {"envvar": option.variable, "show_envvar": True}
     if option.words:
@@ -219,6 +304,11 @@ def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> No
         for each in context.command.params
         if each.name in names and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
     ]
+    typed += [
+        option.spelling(name)
+        for name, (option, _) in _rare_fields(context.command).items()
+        if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
     if typed:
         one = len(typed) == 1
         raise UsageError(
@@ -242,11 +332,13 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
         names = [_variable(each) for each in parameter.opts if each.startswith("--")]
         if value := next(filter(None, map(environment.get, names)), None):
             found[parameter.name] = value.split() if parameter.multiple else value
-    return found
+    return found | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}
 
 
 def as_variables(command: click.Command, text: str) -> str:
-    """A text that names options with the variables they are read from: `--k=5` as K=5, `--few-gold` as FEW_GOLD=1."""
+    """Write a text with variables instead of options: `--k=5` as K=5, `--set few_gold` as FEW_GOLD=1."""
+    for name, (_, default) in _rare_fields(command).items():
+        text = re.sub(rf"(?<![\w-])--set {name}\b", name.upper() + ("=1" if default is False else ""), text)
     for parameter in command.params:
         if parameter.name in _NOT_VARIABLES or not isinstance(parameter, click.Option):
             continue
@@ -262,7 +354,7 @@ def _variable(option: str) -> str:
     return option[2:].upper().replace("-", "_")
 
 
-_NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help", "help_all"})
+_NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help", "help_all", "set"})
 """HOME is the user's, and what is printed is asked for by hand."""
 
 

@@ -129,16 +129,16 @@ def title_of(run: RunView) -> str:
 
 
 def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None] | None:
-    """Return what writes the page of --job-page when a command ends, also when it fails; None where none is wanted."""
+    """Return what writes the job page when a command ends, also when it fails; None where none is wanted."""
     if execution.job_page is None:
         return None
-    output = OUTPUT_HTML.convert(execution.job_page, click.Option(["--job-page"]), None)
-    require("--job-page", "jinja2")
+    output = OUTPUT_HTML.convert(execution.job_page, click.Option(["--set"]), None)
+    require("--set job_page", "jinja2")
 
     def write(log: JobLog) -> None:
         from repoeval_bench.report.html.jobs import job_page
 
-        write_and_say(output, job_page(log), "another file with --job-page")
+        write_and_say(output, job_page(log), "another file with --set job_page=FILE")
 
     return write
 

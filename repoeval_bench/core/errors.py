@@ -80,7 +80,7 @@ class LanguageError(ChunkError, UsageError):
     exit_code = 2
 
 
-OR_SKIP = ", or leave such files out with --skip-errors"
+OR_SKIP = ", or leave such files out (--skip-errors; of a run --set skip_errors)"
 """The end of such a sentence. It is cut off where no file can be left out, or where it was asked for already."""
 
 

@@ -132,7 +132,7 @@ class OpenAiEncoder:
             raise EmbeddingError(
                 f"{long:,} of {len(sizes):,} texts may be longer than the {limit:,} tokens that {self._model} "
                 f"reads (the longest takes up to {max(sizes):,}); give tokenizer=FOLDER, so that they are cut as "
-                "long_queries and long_chunks say, or take smaller chunks and --query tail:N"
+                "long_queries and long_chunks say, or take smaller chunks and --set query=tail:N"
             )
 
     def encode_batches(

@@ -69,8 +69,8 @@ class EmbeddingServer:
             error=EmbeddingError,
             kept="what was embedded so far is kept, run the same command again",
             late="timeout=SECONDS gives more, batch=N asks for less",
-            refused=f"model {model!r} or a text; check model and base_url, or shorten the texts with --query tail:N "
-            "and a smaller chunker",
+            refused=f"model {model!r} or a text; check model and base_url, or shorten the texts with "
+            "--set query=tail:N and a smaller chunker",
         )
         self._server = ApiServer(base_url, api, timeout=timeout, sleep=sleep, now=now)
         self._model, self._dimensions = model, dimensions

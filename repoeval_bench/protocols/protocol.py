@@ -90,7 +90,7 @@ class Protocol:
             "the lines to be found follow the query's in the same file, so neighbourhood helps; they are not the only "
             "useful ones": self.gold == "body",
             "the definitions were found by reading the code without running it, so dynamic names do not count; "
-            "the order of chunkers also depends on what a query may see (--exclusion)": self.of_definitions,
+            "the order of chunkers also depends on what a query may see (--set exclusion=NAME)": self.of_definitions,
             "a docstring is written with its code in view, so it shares more words with it than a stranger's question "
             "does": self.tasks == "docstring",
             "the places are those that the questions' author knew; others may answer as well": self.tasks

@@ -27,22 +27,22 @@ def run_command(run: RunView) -> str:
         return f"# its tasks were drawn by: repoeval-bench recommend SOURCE {shlex.join(asked)}"
     words = ["repoeval-bench", "eval"]
     if config and edition_of(config.pack):
-        words += ["--pack", config.pack]
+        words += ["--source", config.pack]
     if config is None or config.protocol.documents != "windows":
         words += ["--chunker", metrics.chunker]
     words += ["--protocol", metrics.protocol, "--retriever", metrics.retriever]
     if metrics.embedder != NO_EMBEDDER:
         words += ["--embedder", metrics.embedder]
     if metrics.expand:
-        words += ["--expand", metrics.expand]
+        words += ["--set", f"expand={metrics.expand}"]
     if metrics.k != DEPTH:
         words += ["--k", str(metrics.k)]
     if config and config.measures != usual_measures(config.protocol.gold):
         words += [word for name in config.measures for word in ("-m", name)]
     if config and config.skip_errors:
-        words.append("--skip-errors")
+        words += ["--set", "skip_errors"]
     if 2 * metrics.counts.queries_without_relevant > metrics.counts.queries:
-        words.append("--few-gold")
+        words += ["--set", "few_gold"]
     return shlex.join([*words, *_dataset(metrics.dataset)]) + _source_note(run)
 
 
@@ -60,7 +60,7 @@ def _dataset(dataset: DatasetRecord) -> list[str]:
     options = []
     for name in ("level", "context", "tokenizer"):
         if (value := getattr(combination, name)) != getattr(DEFAULT, name):
-            options += [f"--{name}", value]
+            options += ["--set", f"{name}={value}"]
     if dataset.part and dataset.part.repositories:
         options += ["--repos", " ".join(dataset.part.repositories)]
     if dataset.part and dataset.part.limit is not None:

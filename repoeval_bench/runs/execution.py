@@ -61,7 +61,7 @@ def check_execution(execution: ExecutionRequest) -> None:
         choose_executor(execution)
         return
     if execution.job_page is not None:
-        raise UsageError(f"--job-page {execution.job_page} is about jobs; add --executor local:2 or ray")
+        raise UsageError(f"--set job_page={execution.job_page} is about jobs; add --executor local:2 or ray")
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def tell_unread(requests: Sequence[RunRequest], notify: Callable[[str], None]) -
         return
     usual = RunRequest()
     named = dict.fromkeys(
-        f"--{name.replace('_', '-')} {getattr(request, name)}"
+        " ".join(request.options()[name].words_of(name, getattr(request, name)))
         for name in ("embedder", "precision", "device", "long_text")
         for request in requests
         if getattr(request, name) != getattr(usual, name)

@@ -20,7 +20,7 @@ class Option:
     The option is `--` and the field's name unless `spelled` otherwise; `also` is another spelling. `key` is the field's
     key in a benchmark file, its name where empty. `combined`: a file may name several, and every combination is run.
     `words`: the values are given in one word, separated by blanks or commas. `variable` is an environment variable with
-    the value. `rare`: few people need it, so `--help-all` lists it and `--help` does not.
+    the value. `rare`: few people need it, so it is set by `--set FIELD=VALUE`, and `--help-all` lists it.
     """
 
     meaning: str
@@ -33,10 +33,16 @@ class Option:
     variable: str | None = None
     rare: bool = False
 
+    def spelling(self, name: str) -> str:
+        """Return the words by which the command line names a field."""
+        return f"--set {name}" if self.rare else self.spelled or f"--{name.replace('_', '-')}"
+
     def words_of(self, name: str, value: Any, *, short: bool = True) -> list[str]:
-        """How the option of a field is given on the command line; `short`: in one letter where it has one."""
+        """Return the words that give a field its value on the command line; `short`: in one letter where it has one."""
+        if self.rare:
+            return ["--set", name if value is True else f"{name}={value}"]
         spelled = self.also if short and self.also.startswith("-") and len(self.also) == 2 else self.spelled
-        spelled = spelled or f"--{name.replace('_', '-')}"
+        spelled = spelled or self.spelling(name)
         if value is True:
             return [spelled]
         if isinstance(value, tuple):
@@ -104,7 +110,7 @@ def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> st
     if error["type"] == "extra_forbidden":
         return nearest("option", name, model.model_fields)
     if typed:
-        name = model.options()[name].words_of(name, error["input"], short=False)[0]
+        name = model.options()[name].spelling(name)
     return f"{name}: {expectation(error)} (it is {error['input']!r})"
 
 

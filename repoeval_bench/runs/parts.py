@@ -281,8 +281,8 @@ def left_out_for_language(
 ) -> dict[str, str]:
     """Name -> why a chunker is left out: it does not know the language of a file.
 
-    Where fewer than `least` would be left the reasons are a LanguageError. They name --skip-errors unless `skippable`
-    is False, as what asks does not have it.
+    Where fewer than `least` would be left the reasons are a LanguageError. They offer to leave out files unless
+    `skippable` is False.
     """
     from repoeval_bench.chunkers.tools.known_languages import unknown_language
 

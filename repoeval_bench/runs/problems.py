@@ -254,7 +254,7 @@ def check_once(request: RecommendRequest, names: Iterable[str], found: Problems)
             with found.about(name, value):
                 meant = means.get(name, str)(value)
                 if meant in seen:
-                    option = request.options()[name].spelled or f"--{name}"
+                    option = request.options()[name].spelling(name)
                     raise UsageError(f"{option} {value} is given twice; give it once")
                 seen.add(meant)
 

@@ -97,7 +97,6 @@ class RunRequest(DataRequest):
         None,
         "What a query may not see of its own file: none, prompt, repocoder, body, free or hidden.",
         "POLICY",
-        also="--exclude",
         rare=True,
     )
     scope: str | None = option(
@@ -165,7 +164,7 @@ class RunRequest(DataRequest):
         if by_source and pack == PACK:
             return values | {"source": by_source, "pack": by_source}
         if by_pack:
-            raise UsageError(f"--pack {pack} brings its own data; leave out --source {source} (and REPOEVAL_SOURCE)")
+            raise UsageError(f"pack {pack} brings its own data; leave out --source {source} (and REPOEVAL_SOURCE)")
         return values
 
     @model_validator(mode="before")

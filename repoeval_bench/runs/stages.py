@@ -199,8 +199,8 @@ def check_gold(judged: JudgedCorpus, protocol: Protocol, chunker: str, *, few_go
     way_out = "choose another chunker, gold or relevance"
     if protocol.exclusion != "none":
         way_out = (
-            f"exclusion={protocol.exclusion} may hide them; choose another --exclusion, or a chunker with smaller "
-            "chunks"
+            f"exclusion={protocol.exclusion} may hide them; choose another exclusion (--set exclusion=NAME), or a "
+            "chunker with smaller chunks"
         )
     if not found:
         raise ResultError(
@@ -209,7 +209,7 @@ def check_gold(judged: JudgedCorpus, protocol: Protocol, chunker: str, *, few_go
         )
     raise ResultError(
         f"{found} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}, and all "
-        f"others score 0 with every ranking; {way_out}, or ask for it with --few-gold"
+        f"others score 0 with every ranking; {way_out}, or ask for it with --set few_gold"
     )
 
 

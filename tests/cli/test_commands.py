@@ -28,7 +28,18 @@ def made(out):
 )
 def test_the_lines_make_the_same_runs(mirror, tmp_path, words):
     """Run as they are printed, they store what the command stores, and the last line is the command itself."""
-    options = ("--retriever", "bm25", "--source", mirror, "--protocol", "body+query=full", "--few-gold", "--k", "20")
+    options = (
+        "--retriever",
+        "bm25",
+        "--source",
+        mirror,
+        "--protocol",
+        "body+query=full",
+        "--set",
+        "few_gold",
+        "--k",
+        "20",
+    )
     # Options are printed without a shell's variable, so the home is named.
     home = tmp_path / "home"
     name, *rest = words

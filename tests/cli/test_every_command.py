@@ -239,7 +239,7 @@ def test_every_run_that_is_not_there_is_named(stored, tmp_path, call):
 
 
 TO_FILES = {name: call for name, call in OUTPUTS.items() if Path(call).suffix} | {
-    "jobs": f"sweep {RUN} --executor local:1 --job-page {{way}}/jobs.html"
+    "jobs": f"sweep {RUN} --executor local:1 --set job_page={{way}}/jobs.html"
 }
 
 
@@ -261,7 +261,7 @@ UNREAD = {
     "nothing without --chunker",
     "report {run} --source {mirror}": "--source changes nothing without --bm25",
     "diff {run} {other} --limit 3 --json": "--limit changes nothing with --json",
-    "chunker stats {source.py} --level line": "--level changes nothing with PATH",
+    "chunker stats {source.py} --set level=line": "--set level changes nothing with PATH",
     "run {bench.yaml} --dry-run --executor local:1": "--executor changes nothing with --dry-run",
     f"eval {RUN} --dry-run --details": "--details changes nothing with --dry-run",
     "export runs {run} --baseline {other} --format trec": "--baseline changes nothing in a TREC file",

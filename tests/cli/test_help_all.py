@@ -1,4 +1,4 @@
-"""`--help` shows what most people need, `--help-all` every option."""
+"""`--help` shows what most people need, `--help-all` also the fields of `--set`."""
 
 import re
 
@@ -6,28 +6,42 @@ import click
 import pytest
 
 from repoeval_bench.cli import app
-from support.command import bench
+from repoeval_bench.runs.request import RunRequest
+from support.command import bench, one_sentence
 
-
-def options_in(text):
-    return set(re.findall(r"^ +(?:-\w, )?(--[a-z0-9-]+)", text, flags=re.MULTILINE))
+MOST_OPTIONS = 22
 
 
 @pytest.mark.parametrize("name", ["compare", "eval", "sweep"])
-def test_the_long_help_has_every_option_and_the_short_one_half(name):
-    short, long = (options_in(bench(name, flag).out) for flag in ("--help", "--help-all"))
-    every = {
-        max(each.opts, key=len)
-        for each in app.get_command(click.Context(app), name).params
-        if isinstance(each, click.Option) and max(each.opts, key=len).startswith("--")
-    }
-    assert long >= every > short - {"--help"}
-    assert len(short) <= 22
-    assert {"--chunker", "--protocol", "--retriever", "--source", "--out", "--help-all"} <= short
-    assert {"--exclusion", "--relevance", "--long-text"} <= long - short
+def test_every_field_of_a_run_is_an_option_or_set(name):
+    short, long = (bench(name, flag).out for flag in ("--help", "--help-all"))
+    options = app.get_command(click.Context(app), name).params
+    assert sum(isinstance(option, click.Option) for option in options) <= MOST_OPTIONS
+    for field, option in RunRequest.options().items():
+        listed = rf"^  {field}\b" if option.rare else rf"^ +(-\w, )?{option.spelling(field)}\b"
+        assert re.search(listed, long, re.MULTILINE), field
+        assert bool(re.search(listed, short, re.MULTILINE)) is not option.rare, field
 
 
-def test_an_option_that_is_not_shown_is_read(mirror, tmp_path):
-    asked = ("eval", "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--out", tmp_path)
-    assert "did you mean" in bench(*asked, "--exclusion", "bdy").err
-    assert bench(*asked, "--exclusion", "body").code == 0
+@pytest.fixture
+def asked(mirror, tmp_path):
+    return ("eval", "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--out", tmp_path)
+
+
+def test_a_field_is_set(asked):
+    assert bench(*asked, "--set", "exclusion=body", "--set", "few_gold").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("exclusion=bdy",), "did you mean 'body'"),
+        (("exclusoin=body",), "did you mean 'exclusion'"),
+        (("exclusion=body", "exclusion=none"), "--set exclusion is given twice"),
+        (("exclusion",), "give --set exclusion=VALUE"),
+        (("few_gold=maybe",), "--set few_gold: "),
+    ],
+)
+def test_a_mistake_names_the_field(asked, words, sentence):
+    options = [option for word in words for option in ("--set", word)]
+    assert sentence in one_sentence(bench(*asked, *options), 2)

@@ -34,8 +34,8 @@ def test_under_make_they_are_variables(mirror, tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("ask for it with --few-gold", "ask for it with FEW_GOLD=1"),
-        ("give --queries FILE, or --exclusion none", "give QUERIES=FILE, or EXCLUSION none"),
+        ("ask for it with --set few_gold", "ask for it with FEW_GOLD=1"),
+        ("give --queries FILE, or --set exclusion=none", "give QUERIES=FILE, or EXCLUSION=none"),
         ("no --home here, and no --outer", "no --home here, and no --outer"),
         ("--match-size and --match", "MATCH_SIZE and --match"),
     ],

@@ -66,7 +66,7 @@ def test_the_spec_names_the_precision_that_is_used():
 
 
 def test_precision_as_an_option_joins_the_embedders_spec():
-    """--precision fp32 becomes part of the spec; auto leaves what is there; two different ones are refused."""
+    """A precision becomes part of the spec; auto leaves what is there; two different ones are refused."""
     assert with_precision("minilm", "fp32") == "minilm:precision=fp32"
     assert with_precision("minilm:precision=bf16", "auto") == "minilm:precision=bf16"
     with pytest.raises(UsageError, match="contradicts"):
@@ -96,7 +96,7 @@ def test_runs_of_two_precisions_are_not_compared(tmp_path):
     runs = [write_run(tmp_path / name, {"ndcg@10": [0.5, 0.6]}) for name in ("a", "b")]
     check_comparable([runs])
     runs[1] = set_config(runs[1], embedder_identity={"precision": "bf16"})
-    with pytest.raises(UsageError, match=r"precision fp32 against bf16 \(--precision fp32 makes"):
+    with pytest.raises(UsageError, match=r"precision fp32 against bf16 \(--set precision=fp32 makes"):
         check_comparable([runs])
     runs[1] = edit(runs[1], "metrics.json", embedder="st:other", protocol="body")
     with pytest.raises(UsageError, match="protocol context against body\n  precision fp32 against bf16"):

@@ -29,7 +29,7 @@ def without_key(*places, printed=()):
 
 def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, mirror, tmp_path):
     """Vectors over the wire give the local model's means; faults on the way and the key leave no trace."""
-    here = metrics_of(evaluate("-c", AST, "--precision", "fp32", "--json"))
+    here = metrics_of(evaluate("-c", AST, "--set", "precision=fp32", "--json"))
     home, results = tmp_path / "home", tmp_path / "remote"
     spec = f"openai:{MINILM},base_url={server.base_url}"
     arguments = (
@@ -93,8 +93,8 @@ def test_a_second_run_writes_the_same_bytes(evaluate, mirror, warm_home, tmp_pat
         (["--embedder", "openai:m,api_key=sk-abc"], 2, "in the environment only"),
         (["--embedder", "openai:m,base_url=http://a:sk-abc@b/v1"], 2, "more than an address"),
         (["--embedder", "hash:dim=0"], 2, "whole number from 1"),
-        (["--embedder", "hash", "--long-text", "tail"], 2, "a policy for long texts changes nothing"),
-        (["--embedder", "hash", "--precision", "fp32"], 2, "unknown option 'precision'"),
+        (["--embedder", "hash", "--set", "long_text=tail"], 2, "a policy for long texts changes nothing"),
+        (["--embedder", "hash", "--set", "precision=fp32"], 2, "unknown option 'precision'"),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(mirror, warm_home, arguments, code, message):

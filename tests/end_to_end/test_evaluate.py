@@ -279,7 +279,7 @@ def test_runs_of_other_protocols_are_not_compared(evaluate, tmp_path):
 
 def test_overridden_choices_rename_the_run(evaluate):
     """A protocol with another query policy has its own name."""
-    done = evaluate("--chunker", AST, "--query", "tail:20", "--relevance", "iou:0.2")
+    done = evaluate("--chunker", AST, "--set", "query=tail:20", "--set", "relevance=iou:0.2")
     assert "protocol context+query=tail:20+relevance=iou:0.2" in " ".join(done.out.split())
 
 
@@ -312,10 +312,10 @@ def test_the_python_api_does_what_the_command_does(evaluate, mirror, warm_home, 
         (["-c", "ast", "-m", "recall@1000"], "raise --k to 1000"),
         (["-c", "ast", "--embedder", "minlm"], "did you mean 'minilm'"),
         (["-c", "ast", "--retriever", "dens"], "did you mean 'dense'"),
-        (["-c", "ast", "--relevance", "iou:2"], "unknown relevance"),
-        (["-c", "ast", "--query", "tail:0"], "query policy"),
+        (["-c", "ast", "--set", "relevance=iou:2"], "unknown relevance"),
+        (["-c", "ast", "--set", "query=tail:0"], "query policy"),
         (["-c", "ast", "--repos", "acme_inventry"], "acme_inventory"),
-        (["-c", "ast", "--level", "clas"], "level"),
+        (["-c", "ast", "--set", "level=clas"], "level"),
         (["-c", "ast", "--chunkr", "x"], "--chunker"),
     ],
 )
@@ -369,14 +369,14 @@ class Strings:
 
 
 def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path, monkeypatch):
-    """A failure stops the run with the file's name; with --skip-errors it is counted under the table."""
+    """A failure stops the run with the file's name; with skip_errors it is counted under the table."""
     (tmp_path / "broken.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
     asked = ("-c", "py:broken:Fails", "--retriever", "bm25")
     sentence = one_sentence(evaluate(*asked), 1)
     assert "stock.py" in sentence
     assert "RuntimeError: cannot read stock" in sentence
-    done = evaluate(*asked, "--skip-errors")
+    done = evaluate(*asked, "--set", "skip_errors")
     assert done.code == 0, done.err
     assert "files the chunker failed on, left out: 1" in done.out
 
@@ -529,10 +529,10 @@ def test_match_size_gives_every_chunker_the_baselines_size(evaluate):
 
 
 def test_header_is_put_before_every_chunkers_chunks(evaluate):
-    """--header path changes what is ranked, names itself in the spec, and moves no span."""
+    """A header changes what is ranked, names itself in the spec, and moves no span."""
     plain, headed = (
         json.loads(evaluate("-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--json", *header).out)
-        for header in ((), ("--header", "path"))
+        for header in ((), ("--set", "header=path"))
     )
     for before, after in zip(plain, headed, strict=True):
         assert after["chunker"].endswith("header=path")

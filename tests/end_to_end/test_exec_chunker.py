@@ -42,7 +42,7 @@ def test_a_shell_program_scores_what_the_same_chunker_in_python_scores(evaluate,
 
 
 def test_a_program_that_dies_stops_the_run_in_one_sentence_with_its_last_words(evaluate, tmp_path):
-    """The file, the command, the exit code and standard error; with --skip-errors it is counted instead."""
+    """The file, the command, the exit code and standard error; with skip_errors it is counted instead."""
     (tmp_path / "dies.sh").write_text("read -r line\necho 'out of cheese' >&2\nexit 3\n", "utf-8")
     done = evaluate("--chunker", f"exec:sh {tmp_path / 'dies.sh'}")
     assert done.code == 1

@@ -69,7 +69,7 @@ def test_every_requirement_has_an_extra_that_exists():
             [f"chunker chonkie needs chonkie; run {install_command('chonkie')}"],
         ),
         (
-            "eval -c ast --device auto",
+            "eval -c ast --set device=auto",
             [f"device=auto needs torch; run {install_command('dense')}"],
         ),
         (

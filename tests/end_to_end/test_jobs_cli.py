@@ -108,15 +108,15 @@ def test_the_answer_says_that_others_failed(mirror, tmp_path, wrong):
 
 
 def test_a_job_page_needs_jobs(call):
-    done = call("sweep", "-c", "ast", "--retriever", "bm25", "--job-page", "jobs.html", out="none")
-    assert "--job-page jobs.html is about jobs; add --executor" in one_sentence(done, 2)
+    done = call("sweep", "-c", "ast", "--retriever", "bm25", "--set", "job_page=jobs.html", out="none")
+    assert "--set job_page=jobs.html is about jobs; add --executor" in one_sentence(done, 2)
 
 
 def test_the_page_says_what_ran_where_and_what_failed(call, wrong, tmp_path):
     """In a browser, narrow and wide: every run, the failed one with its reason and the line that tries it again."""
     page = tmp_path / "jobs.html"
     words = ["-c", "fixed:max_nws=400", "-c", wrong, "-c", "ast:max_nws=400", "--retriever", "dense"]
-    done = call("sweep", *words, "--embedder", "hash", "--executor", "local:1", "--job-page", page, out="runs")
+    done = call("sweep", *words, "--embedder", "hash", "--executor", "local:1", "--set", f"job_page={page}", out="runs")
     assert "1 of 3 runs failed" in one_sentence(done, 1)
     with chromium() as browser:
         for width in (1400, 400):
@@ -152,7 +152,7 @@ def test_json_is_still_json_where_a_run_failed(call, wrong, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--job-page", "."), "'--job-page': File '.' is a directory"),
+        (("--set", "job_page=."), "'--set': File '.' is a directory"),
         (("--out", "nope://x"), "nope://x is not the address of a store"),
         (("--embedder", "openai:m,price=1,cost_limit=1"), "cost_limit is counted in one process"),
     ],

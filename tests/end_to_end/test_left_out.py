@@ -86,7 +86,7 @@ def test_a_file_of_runs_goes_on_without_it(places, tmp_path, executor):
 
 def test_the_page_on_jobs_tells_them_from_those_that_made_a_run(places, tmp_path):
     page = tmp_path / "jobs.html"
-    executor = ("--executor", "local:1", "--job-page", page)
+    executor = ("--executor", "local:1", "--set", f"job_page={page}")
     done = ask(places, "compare", *chunkers("astchunk", "ast", "fixed"), "--protocol", "body", *executor)
     said_once(done)
     assert "0 failed; " in (text := page.read_text())
@@ -119,12 +119,15 @@ def test_where_nothing_is_left_it_is_a_mistake(places, tmp_path, names, executor
     """Nothing is computed, and the way out is named."""
     command = "compare" if executor else "eval"
     done = ask(places, command, *chunkers(*names), "--protocol", "body", *executor, out=tmp_path / "out")
-    assert f"{REASON}; use another chunker, or leave such files out with --skip-errors" in one_sentence(done, 2)
+    assert (
+        f"{REASON}; use another chunker, or leave such files out (--skip-errors; of a run --set skip_errors)"
+        in one_sentence(done, 2)
+    )
     assert not list((tmp_path / "out").rglob("manifest.json"))
 
 
 def test_where_its_files_are_left_out_already_that_is_not_a_way_out(places, tmp_path):
-    """`--skip-errors` was asked for, and no file is left."""
+    """`skip_errors` was asked for, and no file is left."""
     code = tmp_path / "code"
     code.mkdir()
     (code / "a.go").write_text(
@@ -140,7 +143,8 @@ def test_where_its_files_are_left_out_already_that_is_not_a_way_out(places, tmp_
         "docstring",
         "--source",
         code,
-        "--skip-errors",
+        "--set",
+        "skip_errors",
     )
     said = one_sentence(bench(*asked, "--out", tmp_path / "out", home=places["home"]), 1)
     assert "gave no chunk for any of 1 file" in said
@@ -158,7 +162,7 @@ def test_a_recommendation_that_is_left_one_chunker_says_so(places):
     done = bench("recommend", places["pack"], *asked, "--out", places["out"], home=places["home"])
     last = done.err.splitlines()[-1]
     assert "nothing to choose from: blocks alone is left; name another chunker; astchunk: " in last
-    assert last.endswith(f"{REASON}; use another chunker")  # it has no --skip-errors
+    assert last.endswith(f"{REASON}; use another chunker")  # it has no skip_errors
     assert done.code == 2
 
 
@@ -168,7 +172,8 @@ def test_files_that_it_fails_on_are_skipped_where_that_is_asked_for(places, tmp_
         *chunkers("astchunk"),
         "--match-size",
         "fixed:max_nws=200",
-        "--skip-errors",
+        "--set",
+        "skip_errors",
         "--protocol",
         "body",
         "--json",

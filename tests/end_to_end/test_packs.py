@@ -22,7 +22,7 @@ def pack(tmp_path_factory):
 @pytest.mark.parametrize("level", ["function", "line", "api"])
 def test_a_pack_is_evaluated_like_any_source(pack, tmp_path, protocol, level):
     done = bench(
-        *("eval", "--source", pack, "--level", level, "--protocol", protocol, "--retriever", "bm25"),
+        *("eval", "--source", pack, "--set", f"level={level}", "--protocol", protocol, "--retriever", "bm25"),
         *("-c", "ast:max_nws=300", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),
         home=tmp_path / "home",
     )
@@ -118,7 +118,7 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
     assert "does not ask the questions" in sentence("--protocol", "body", "--queries", tmp_path / "q.jsonl")
     assert "does not exist" in sentence("--queries", tmp_path / "none.jsonl")
     assert "q.jsonl:1: query: it is missing" in sentence("--queries", tmp_path / "q.jsonl")
-    assert "leave out query= and exclusion=" in sentence("--protocol", "docstring", "--exclusion", "body")
+    assert "leave out query= and exclusion=" in sentence("--protocol", "docstring", "--set", "exclusion=body")
     done = bench(
         "lab", "sensitivity", "--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring", home=tmp_path
     )

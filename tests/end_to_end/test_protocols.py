@@ -25,7 +25,7 @@ def metrics_of(done):
 @pytest.mark.parametrize("protocol", ["context", "body", "context+exclusion=body", "context+exclusion=repocoder"])
 def test_line_measures_equal_brute_force(evaluate, mirror, warm_home, tmp_path, protocol):
     """line_recall at every budget, line_rprec and the area, recomputed literally from the run log and the files."""
-    metrics_of(evaluate("-c", AST, *BM25, "--protocol", protocol, "--few-gold", "--json"))
+    metrics_of(evaluate("-c", AST, *BM25, "--protocol", protocol, "--set", "few_gold", "--json"))
     (folder,) = (tmp_path / "results").iterdir()
     benchmark = load_benchmark(str(mirror), home=warm_home)
     nws = {f"{f.repo}/{f.path}": f.line_nws() for files in benchmark.files.values() for f in files}
@@ -111,7 +111,7 @@ def test_what_is_excluded_is_not_retrieved(evaluate, mirror, warm_home, tmp_path
     tasks = {task.task_id: task for task in benchmark.tasks}
     for policy in ("prompt", "repocoder", "body"):
         out = ("--out", tmp_path / policy)
-        asked = ("--exclusion", policy, "--few-gold", "--json")
+        asked = ("--set", f"exclusion={policy}", "--set", "few_gold", "--json")
         metrics = metrics_of(evaluate("-c", "fixed:max_nws=60", *BM25, *asked, *out))
         assert metrics["protocol"] == f"context+exclusion={policy}"
         (folder,) = (tmp_path / policy).iterdir()
@@ -140,9 +140,9 @@ def test_exclude_body_changes_no_other_tasks_vectors(evaluate, mirror, warm_home
 
 def test_long_texts_are_read_by_policy(evaluate):
     """tail and mean are embedders of their own name; with mean nothing is truncated."""
-    done = evaluate("-c", AST, "--long-text", "queries=tail", "--json", "--limit", "4")
+    done = evaluate("-c", AST, "--set", "long_text=queries=tail", "--json", "--limit", "4")
     assert metrics_of(done)["embedder"] == f"minilm:precision={AUTO},long_queries=tail"
-    metrics = metrics_of(evaluate("-c", AST, "--long-text", "mean", "--json", "--limit", "4"))
+    metrics = metrics_of(evaluate("-c", AST, "--set", "long_text=mean", "--json", "--limit", "4"))
     assert metrics["counts"]["queries_truncated"] == metrics["counts"]["chunks_truncated"] == 0
 
 
@@ -202,13 +202,13 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["eval", "-c", AST, "--protocol", "body", "--exclusion", "repocoder"], "leaves no gold"),
-        (["eval", "-c", AST, "--gold", "prompt", "--exclusion", "prompt"], "leaves no gold"),
-        (["eval", "-c", AST, "--exclusion", "promt"], "did you mean 'prompt'"),
+        (["eval", "-c", AST, "--protocol", "body", "--set", "exclusion=repocoder"], "leaves no gold"),
+        (["eval", "-c", AST, "--set", "gold=prompt", "--set", "exclusion=prompt"], "leaves no gold"),
+        (["eval", "-c", AST, "--set", "exclusion=promt"], "did you mean 'prompt'"),
         (["eval", "-c", AST, "--retriever", "bm25:b=2"], "b is a number from 0 to 1"),
-        (["eval", "-c", AST, "--long-text", "middle"], "unknown policy for long texts 'middle'"),
-        (["eval", "-c", AST, "--long-text", "query=tail"], "did you mean 'queries'"),
-        (["eval", "-c", AST, "--long-text", "tail", "--embedder", "minilm:long_queries=mean"], "contradicts"),
+        (["eval", "-c", AST, "--set", "long_text=middle"], "unknown policy for long texts 'middle'"),
+        (["eval", "-c", AST, "--set", "long_text=query=tail"], "did you mean 'queries'"),
+        (["eval", "-c", AST, "--set", "long_text=tail", "--embedder", "minilm:long_queries=mean"], "contradicts"),
         (["eval", "-c", AST, "--retriever", "bm25", "--dry-run"], "embeds nothing"),
         (["lab", "sensitivity", "-c", AST], "two different chunkers"),
         (["lab", "sensitivity", "-c", AST, "-c", "fixed", "--protocol", "coderag"], "no chunker to compare"),
@@ -226,24 +226,24 @@ def test_all_mistakes_are_told_at_once(mirror, warm_home):
         "eval",
         "-c",
         "asst",
-        "--gold",
-        "bdy",
-        "--exclusion",
-        "promt",
-        "--relevance",
-        "iou:2",
+        "--set",
+        "gold=bdy",
+        "--set",
+        "exclusion=promt",
+        "--set",
+        "relevance=iou:2",
         "-m",
         "ndgc@5",
         "--retriever",
         "bm26",
         "--k",
         "0",
-        "--header",
-        "foo",
-        "--scope",
-        "poled",
-        "--precision",
-        "fp64",
+        "--set",
+        "header=foo",
+        "--set",
+        "scope=poled",
+        "--set",
+        "precision=fp64",
         "--source",
         mirror,
         home=warm_home,

@@ -40,7 +40,7 @@ def test_bounds_hold_for_every_task(real_source, tmp_path):
 
 def test_repocoders_exclusion_hides_the_hole_and_what_follows(real_source, tmp_path):
     """Where the gold starts late in the file nothing of it is left: such tasks are counted, and ceilings fall."""
-    metrics = evaluate(real_source, tmp_path, "-c", "fixed", "--retriever", "bm25", "--exclusion", "repocoder")
+    metrics = evaluate(real_source, tmp_path, "-c", "fixed", "--retriever", "bm25", "--set", "exclusion=repocoder")
     assert 0 < metrics["counts"]["queries_without_relevant"] < 455
     assert metrics["ceilings"]["micro"]["recall@10"] < 1
 

@@ -14,7 +14,7 @@ from support.command import bench, bench_process
 README = Path(__file__).resolve().parents[2] / "README.md"
 
 
-PRECISION = {"bf16": (), "fp32": ("--precision", "fp32")}
+PRECISION = {"bf16": (), "fp32": ("--set", "precision=fp32")}
 """What makes the README's commands compute in the precision that it states: `auto` is bf16 where the CPU has it."""
 
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)

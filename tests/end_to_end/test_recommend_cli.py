@@ -262,7 +262,7 @@ def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
         (["--sizes", "0"], ["--sizes 0: give whole numbers above 0"]),
         (["--retriever", "nope"], ["unknown retriever 'nope'"]),
         (["-c", "ast", "--sizes", "500"], ["there is nothing to choose from"]),
-        (["--job-page", "jobs.html"], ["--job-page jobs.html is about jobs"]),
+        (["--set", "job_page=jobs.html"], ["--set job_page=jobs.html is about jobs"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
         (["--queries", "."], ["the file of queries . is not a file"]),
         (["--sizes", "300,200,300"], ["--sizes 300 is given twice; give it once"]),

@@ -80,9 +80,9 @@ def test_a_cross_encoder_ranks_again(evaluate, mirror, warm_home, tmp_path):
 
 
 def test_a_pool_is_another_protocol(evaluate, tmp_path):
-    """--scope pooled renames the run and ranks chunks of every repository; what is relevant stays what it was."""
+    """Scope `pooled` renames the run and ranks chunks of every repository; what is relevant stays what it was."""
     alone = metrics_of(evaluate("-c", AST, "--retriever", "jaccard", "--json"))
-    pooled = metrics_of(evaluate("-c", AST, "--retriever", "jaccard", "--scope", "pooled", "--json"))
+    pooled = metrics_of(evaluate("-c", AST, "--retriever", "jaccard", "--set", "scope=pooled", "--json"))
     assert pooled["protocol"] == "context+scope=pooled"
     results = tmp_path / "results"
     ranked = rankings(folder_of(results, pooled))
@@ -97,8 +97,8 @@ def test_a_pool_is_another_protocol(evaluate, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["eval", "-c", AST, "--scope", "pool"], "did you mean 'pooled'"),
-        (["eval", "-c", AST, "--protocol", "linemap", "--scope", "pooled"], "choose scope=repository"),
+        (["eval", "-c", AST, "--set", "scope=pool"], "did you mean 'pooled'"),
+        (["eval", "-c", AST, "--protocol", "linemap", "--set", "scope=pooled"], "choose scope=repository"),
         (["eval", "-c", AST, "--protocol", "linemap", "--retriever", "rerank:overlap"], "scores the first 100 only"),
         (["eval", "-c", AST, "--retriever", "rerank:overlap,first=bm52"], "did you mean 'bm25'"),
         (

@@ -96,8 +96,8 @@ def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
         (("-c", "fixed", "--sizes", "0"), ["'0' is not a size"]),
         (("-c", "fixed", "--sizes", "200", "200"), ["--sizes 200 is given twice; give it once"]),
         (("-c", "fixed", "400"), ["'400' does not belong to an option"]),
-        (("-c", "asst", "--sizes", "10", "--gold", "bdy"), ["did you mean 'body'", "did you mean 'ast'"]),
-        (("-c", "file", "--sizes", "10", "--gold", "bdy"), ["no option for a size", "did you mean 'body'"]),
+        (("-c", "asst", "--sizes", "10", "--set", "gold=bdy"), ["did you mean 'body'", "did you mean 'ast'"]),
+        (("-c", "file", "--sizes", "10", "--set", "gold=bdy"), ["no option for a size", "did you mean 'body'"]),
         (
             ("-c", "ast", "--sizes", "500", "1000", "--match-size", "fixed", "--repos", "nope"),
             [

@@ -54,7 +54,7 @@ def edited(folder, name, change):
 def test_a_run_is_what_it_claims_under_every_kind_of_protocol(protocol, mirror, home, tmp_path):
     """Nothing that was computed again differs, and every file is counted."""
     chunker = () if protocol == "coderag" else ("-c", "ast:max_nws=400")
-    words = ("--retriever", "bm25", "--few-gold", "--source", mirror, "--out", tmp_path)
+    words = ("--retriever", "bm25", "--set", "few_gold", "--source", mirror, "--out", tmp_path)
     done = bench("eval", *chunker, "--protocol", protocol, *words, home=home)
     assert done.code == 0, done.err
     done = verified("latest", mirror, home, "--out", tmp_path, "--json")
@@ -68,8 +68,8 @@ def test_a_run_is_what_it_claims_under_every_kind_of_protocol(protocol, mirror, 
 
 def test_a_run_whose_hits_bring_more_is_what_it_claims(mirror, home, tmp_path):
     """What they bring is computed again; without it the lines that were read are others."""
-    words = ("eval", "-c", "fixed:max_nws=200", "--retriever", "bm25", "--protocol", "body", "--few-gold")
-    for more in ((), ("--expand", "parent")):
+    words = ("eval", "-c", "fixed:max_nws=200", "--retriever", "bm25", "--protocol", "body", "--set", "few_gold")
+    for more in ((), ("--set", "expand=parent")):
         made = bench(*words, *more, "--source", mirror, "--out", tmp_path / "runs", home=home)
         assert made.code == 0, made.err
     expanded = next(path.parent for path in (tmp_path / "runs").glob("*/metrics.json") if "parent" in path.read_text())

@@ -87,7 +87,20 @@ def test_a_broken_plug_in_breaks_no_other_command(path):
 
 def test_an_executor_of_another_package_does_the_jobs(path, tmp_path):
     mirror = build_mirror(tmp_path / "mirror")
-    asked = ("sweep", "-c", "fixed", "--sizes", "300", "500", "--retriever", "bm25", "--source", mirror, "--few-gold")
+    asked = (
+        "sweep",
+        "-c",
+        "fixed",
+        "--sizes",
+        "300",
+        "500",
+        "--retriever",
+        "bm25",
+        "--source",
+        mirror,
+        "--set",
+        "few_gold",
+    )
     done = bench_process(*asked, "--executor", "here:moon", "--out", tmp_path / "runs", home=tmp_path, PYTHONPATH=path)
     assert done.code == 0, done.err
     assert done.out.count("job of moon") == 2

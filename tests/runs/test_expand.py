@@ -121,12 +121,12 @@ def test_runs_are_compared_by_what_their_hits_bring(benchmark, tmp_path):
 
 @pytest.mark.parametrize("protocol", ["coderag", "linemap"])
 def test_where_documents_are_given_nothing_is_added(protocol):
-    done = bench("eval", "-c", "fixed", "--protocol", protocol, "--expand", "parent", "--retriever", "bm25")
+    done = bench("eval", "-c", "fixed", "--protocol", protocol, "--set", "expand=parent", "--retriever", "bm25")
     assert done.code == 2
     assert f"protocol {protocol} fixes its documents, so nothing is added to a hit" in done.err
 
 
 def test_completions_do_not_leave_out_what_hits_bring(benchmark, tmp_path):
     wide = run(benchmark, tmp_path, expand="parent")
-    with pytest.raises(UsageError, match="complete a run without --expand"):
+    with pytest.raises(UsageError, match="complete a run without --set expand"):
         fragments_of(wide, benchmark.tasks, "retrieved")

@@ -16,7 +16,7 @@ from support.runs import edit
 @pytest.mark.parametrize(
     ("protocol", "chunker", "says"),
     [
-        ("body+exclusion=prompt", "fixed:max_nws=100000", "exclusion=prompt may hide them; choose another --exclusion"),
+        ("body+exclusion=prompt", "fixed:max_nws=100000", "exclusion=prompt may hide them; choose another exclusion"),
         ("body+relevance=iou:0.9", "fixed:max_nws=100000", "choose another chunker, gold or relevance"),
     ],
 )
@@ -45,7 +45,7 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
 def test_fewer_than_half_with_a_relevant_chunk_is_refused_unless_asked_for(benchmark, tmp_path):
     """The sentence has both counts and the option; asked for, the run has the name and the numbers of its choices."""
     asked = {"protocol": "context+relevance=gold-share:0.9", "retriever": "bm25", "out": tmp_path / "results"}
-    with pytest.raises(ResultError, match=r"(\d+) of (\d+) queries have a relevant chunk .* --few-gold") as error:
+    with pytest.raises(ResultError, match=r"(\d+) of (\d+) queries have a relevant chunk .* --set few_gold") as error:
         evaluate(benchmark, "ast:max_nws=400", **asked)
     found, total = map(int, re.match(r"(\d+) of (\d+)", str(error.value)).groups())
     assert 0 < 2 * found < total == len(benchmark.tasks)

@@ -56,7 +56,7 @@ def test_a_header_for_all_does_not_override_a_chunkers_own(own):
 
 
 def test_a_chunker_is_named_twice_where_the_header_makes_it_so():
-    """fixed and fixed:header=path are two chunkers, and with --header path one."""
+    """fixed and fixed:header=path are two chunkers, and with header path one."""
     specs = ("fixed", "fixed:header=path")
     assert told(*specs) == []
     (sentence,) = told(*specs, header="path")

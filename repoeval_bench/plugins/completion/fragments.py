@@ -45,7 +45,7 @@ def fragments_of(run: RunView, tasks: Sequence[Task], context: str) -> dict[str,
     if run.metrics.expand:
         raise UsageError(
             f"the hits of {run.run_id} bring more than their chunks (expand {run.metrics.expand}), and completions "
-            "show chunks alone; complete a run without --expand"
+            "show chunks alone; complete a run without --set expand"
         )
     inspection = run.inspection
     if inspection is None:

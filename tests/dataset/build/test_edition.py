@@ -275,7 +275,7 @@ def test_a_request_takes_it_as_pack_or_as_source(built):
     ],
 )
 def test_another_edition_is_refused_and_nothing_else_is_run_in_its_place(built, name, says):
-    done = bench("eval", "-c", "fixed", "--retriever", "bm25", "--pack", name)
+    done = bench("eval", "-c", "fixed", "--retriever", "bm25", "--set", f"pack={name}")
     assert (done.code, done.out) == (2, "")
     assert re.search(says, done.err)
 
@@ -333,13 +333,14 @@ def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):
     """Without --protocol it is asked by all four, the deciding one first; with one by that one alone."""
     asked = (
         "eval",
-        "--pack",
+        "--source",
         "small-2",
         "--retriever",
         "bm25",
         "-c",
         "fixed",
-        "--few-gold",
+        "--set",
+        "few_gold",
         "--out",
         tmp_path / "runs",
     )

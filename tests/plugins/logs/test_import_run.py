@@ -224,7 +224,7 @@ def own_gold(folder):
 LINES = ("line_rprec", "line_recall_auc", *(f"line_recall@{b}" for b in (250, 500, 1000, 1500, 3000, 6000, 12000)))
 
 
-@pytest.mark.parametrize("options", [(), ("--header", "path"), ("--protocol", "body")])
+@pytest.mark.parametrize("options", [(), ("--set", "header=path"), ("--protocol", "body")])
 def test_this_projects_own_log_has_the_same_line_measures(evaluate, tmp_path, options):
     """Every query's line measures are what `eval` stored, bit for bit, and the overlap of query and gold too."""
     assert evaluate("-c", "ast:max_nws=400", *options).code == 0

@@ -29,7 +29,7 @@ SHARED = {
 @pytest.mark.parametrize("relevance", ["overlap", "graded:iou"])
 def test_score_prints_the_decimals_that_ir_measures_prints(evaluate, tmp_path, relevance):
     """It reads the run as it is stored, they unpacked: every shared measure has the same four decimals, real gains included."""
-    done = evaluate("--chunker", "ast:max_nws=400", "--relevance", relevance)
+    done = evaluate("--chunker", "ast:max_nws=400", "--set", f"relevance={relevance}")
     assert done.code == 0, done.err
     (folder,) = [path for path in (tmp_path / "results").iterdir() if path.is_dir()]
     qrels, run = folder / "qrels.trec", tmp_path / "run.trec"

@@ -264,8 +264,8 @@ def _truncation(evidence: Evidence, limits: Thresholds) -> Check:
         if share > limits["truncated"]:
             cut.append(f"{share:.0%} of the {name}")
     says = (
-        f"the model does not read the end of {' and '.join(cut)}: --long-text tail or mean, smaller chunks, or a model "
-        "that reads more"
+        f"the model does not read the end of {' and '.join(cut)}: --set long_text=tail or mean, smaller chunks, or a "
+        "model that reads more"
         if cut
         else "the model reads nearly everything whole"
     )
