@@ -146,8 +146,9 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice
 
 
 def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path, sensitivity: Path | None) -> None:
-    from repoeval_bench.report.plots import figures, write
+    from repoeval_bench.api.stored_runs import figures_of
+    from repoeval_bench.report.plots import write
 
     settings = read_grid(sensitivity) if sensitivity else []
-    for path in write(figures(stored, baseline=base, settings=settings), folder):
+    for path in write(figures_of(stored, base, settings), folder):
         say(f"wrote {path}")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import run_names
+from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import markdown, markdown_text
-from repoeval_bench.report.scores import headline_ends, losses, shown_measures
-from repoeval_bench.report.table import Column, Emphasis, Estimate, Row, Table, figures, make_table
+from repoeval_bench.report.scores import losses, shown_measures
+from repoeval_bench.report.table import Column, Emphasis, Estimate, Table, number, table_of
 from repoeval_bench.report.terminal import folded
 from repoeval_bench.report.text import BETWEEN, heading, outcome_name, short_names
 
@@ -61,27 +63,27 @@ def answer_markdown(runs: Sequence[RunView], found: WordedVerdict, left_out: Ite
 
 def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:
     metrics = run.metrics
-    over, other = (metrics.headline, "macro" if metrics.headline == "micro" else "micro")
+    over, other = metrics.headline, "macro" if metrics.headline == "micro" else "micro"
     measures = [measure for _, names in shown_measures(metrics) for measure in names]
-    low, high = headline_ends(run, measures)
-    ceilings, shares = run.metrics.headline_ceilings, metrics.shares_of_ceiling
-    rows = [
-        (
-            heading(measure),
-            Estimate(metrics.over(over)[measure], (low[measure], high[measure]) if measure in low else None),
-            metrics.over(other)[measure],
-            ceilings.get(measure),
-            shares.get(measure),
-        )
-        for measure in measures
-    ]
+    means = headline_means(run, measures)
     columns = [
-        Column(name="measure"),
-        *figures(f"{over} mean, 95 % CI", f"{other} mean", number=".3f"),
-        *figures("ceiling", number=".3f", missing=""),
-        *figures("% of ceiling", number=".0%"),
+        Column(name="measure", value=heading),
+        number(f"{over} mean, 95 % CI", lambda measure: Estimate(*means[measure]), ".3f"),
+        number(f"{other} mean", metrics.over(other).get, ".3f"),
+        number("ceiling", metrics.headline_ceilings.get, ".3f", missing=""),
+        number("% of ceiling", metrics.shares_of_ceiling.get, ".0%"),
     ]
-    return make_table(columns, rows, title=title, notes=notes)
+    return table_of(columns, measures, title=title, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A run by a measure; `difference` is that to the reference, None of the reference itself."""
+
+    measure: str
+    run: str
+    mean: float
+    difference: Comparison | None
 
 
 def _differences(runs: Sequence[RunView], found: WordedVerdict, title: str, notes: Sequence[str]) -> Table:
@@ -92,31 +94,33 @@ def _differences(runs: Sequence[RunView], found: WordedVerdict, title: str, note
     measures = [measure for measure in measures if not measure.endswith((CEILING, SHARE))] or measures
     if len(measures) > _FEW:
         measures = [measure for measure in measures if measure in (found.record.measure, BESIDE)]
-    rows = []
+    lines = []
     for measure in measures:
         means = [run.metrics.over(over)[measure] for run in runs]
         order = sorted(range(len(runs)), key=lambda i: means[i], reverse=not lower_is_better(measure))
         order.sort(key=lambda i: i != found.reference)
         for at, i in enumerate(order):
-            each = against.get((measure, full[i]))
-            rows.append(Row(_row(heading(measure) if at == 0 else "", names[i], means[i], each), _emphasis(each)))
+            name = heading(measure) if at == 0 else ""
+            lines.append(_Line(name, names[i], means[i], against.get((measure, full[i]))))
     minus = reference if len(reference) <= _HEAD else "the first"
     columns = [
-        Column(name="measure"),
-        Column(name="run"),
-        *figures("mean", number=".3f"),
-        *figures(f"minus {minus}, 95 % CI", number="+.3f", missing=""),
-        Column(name="verdict"),
+        Column(name="measure", value=lambda line: _lines(line.measure)),
+        Column(name="run", value=lambda line: tuple(folded(line.run, _NAME).splitlines())),
+        number("mean", lambda line: line.mean, ".3f"),
+        number(f"minus {minus}, 95 % CI", _estimate, "+.3f", missing=""),
+        Column(
+            name="verdict", value=lambda line: _lines(outcome_name(line.difference.verdict)) if line.difference else ()
+        ),
     ]
-    return make_table(columns, rows, title=title, notes=notes)
+    return table_of(columns, lines, title=title, notes=notes, emphasis=lambda line: _emphasis(line.difference))
 
 
-def _row(
-    measure: str, name: str, mean: float, each: Comparison | None
-) -> tuple[tuple[str, ...], tuple[str, ...], float, Estimate | None, tuple[str, ...]]:
-    difference = None if each is None else Estimate(each.difference, each.ci)
-    verdict = "" if each is None else outcome_name(each.verdict)
-    return _lines(measure), tuple(folded(name, _NAME).splitlines()), mean, difference, _lines(verdict)
+def _verdict(line: _Line) -> tuple[str, ...]:
+    return () if line.difference is None else _lines(outcome_name(line.difference.verdict))
+
+
+def _estimate(line: _Line) -> Estimate | None:
+    return None if line.difference is None else Estimate(line.difference.difference, line.difference.ci)
 
 
 def _lines(text: str) -> tuple[str, ...]:

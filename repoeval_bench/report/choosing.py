@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count, few
-from repoeval_bench.report.table import P_VALUE, Column, Table, figures, make_table, spec_column
+from repoeval_bench.report.table import P_VALUE, Column, Table, number, table_of
 from repoeval_bench.report.text import found_nothing, heading, outcome_name, short_names
 
 if TYPE_CHECKING:
@@ -21,24 +21,14 @@ NAMED = 5
 def choice_table(choice: Choice) -> Table:
     """One row per run, best first."""
     columns = [
-        spec_column("run", 60),
-        *figures(heading(choice.measure)),
-        *figures("p (Holm)", number=P_VALUE),
-        *figures(*([f"{choice.cost_unit} per query"] if choice.cost_unit else []), number=",.0f"),
-        Column(name="against the best"),
-    ]
-    rows = [
-        [
-            each.run,
-            each.mean,
-            p_of(each, choice),
-            *([each.cost] if choice.cost_unit else []),
-            standing(each, choice),
-        ]
-        for each in choice.candidates
+        Column(name="run", width=60, value=lambda each: each.run),
+        number(heading(choice.measure), lambda each: each.mean),
+        number("p (Holm)", lambda each: p_of(each, choice), P_VALUE),
+        *([number(f"{choice.cost_unit} per query", lambda each: each.cost, ",.0f")] if choice.cost_unit else []),
+        Column(name="against the best", value=lambda each: standing(each, choice)),
     ]
     title = f"which to choose, by {heading(choice.measure)}, {choice.over} mean"
-    return make_table(columns, rows, title=title, notes=choice_notes(choice))
+    return table_of(columns, choice.candidates, title=title, notes=choice_notes(choice))
 
 
 def choice_notes(choice: Choice) -> list[str]:

@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import as_csv
-from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table, record_table, with_notes
+from repoeval_bench.report.table import (
+    P_VALUE,
+    Column,
+    Estimate,
+    Form,
+    Table,
+    number,
+    record_table,
+    table_of,
+    with_notes,
+)
 from repoeval_bench.report.text import EQUAL, cluster_count, full_outcome_name, heading, interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Influence
+    from repoeval_bench.runs.records import Headline
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
@@ -24,36 +35,47 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
     return with_notes(map(_pair_table, pairs.values()), comparison_notes(comparisons))
 
 
+def comparison_columns(first: Comparison) -> list[Column]:
+    """The columns of differences, of a `Comparison` each, whose records have every field anyway.
+
+    A page has the deciding mean alone, and nothing that decides nothing.
+    """
+    beside: tuple[Form, ...] = ("table",)
+
+    def mean(over: Headline) -> Column:
+        name = f"{over}{' (decides)' if over == first.headline else ''}, 95 % CI"
+
+        def value(each: Comparison) -> Estimate:
+            found = each.micro if over == "micro" else each.macro
+            return Estimate(found.difference, found.ci)
+
+        return number(name, value, "+.4f", forms=beside)
+
+    def detectable(each: Comparison) -> float | None:
+        return None if each.p_adjusted is None else each.mean.mde_family
+
+    return [
+        Column(name="measure", value=lambda each: heading(each.measure)),
+        mean("micro"),
+        mean("macro"),
+        number("difference", lambda each: Estimate(each.difference, each.ci), "+.4f", forms=("page",)),
+        number("p (Holm)", lambda each: each.p_adjusted, P_VALUE),
+        number("t", lambda each: each.t_p, P_VALUE, forms=beside),
+        number("Wilcoxon", lambda each: each.wilcoxon_p, P_VALUE, forms=beside),
+        number("win/tie/loss", lambda each: f"{each.wins}/{each.ties}/{each.losses}"),
+        number("d", lambda each: each.effect_size, "+.2f", forms=beside),
+        number("detectable", detectable, forms=beside),
+        Column(name="verdict", value=lambda each: full_outcome_name(each.verdict)),
+    ]
+
+
 def _pair_table(pair: Sequence[Comparison]) -> Table:
     first = pair[0]
     clusters = cluster_count(first.n_clusters, first.clustered_by)
-    means = (f"{over}{' (decides)' if over == first.headline else ''}, 95 % CI" for over in ("micro", "macro"))
-    columns = [
-        Column(name="measure"),
-        *figures(*means, number="+.4f"),
-        *figures("p (Holm)", "t", "Wilcoxon", number=P_VALUE),
-        *figures("win/tie/loss"),
-        *figures("d", number="+.2f"),
-        *figures("detectable"),
-        Column(name="verdict"),
-    ]
-    rows = [
-        [
-            heading(c.measure),
-            Estimate(c.micro.difference, c.micro.ci),
-            Estimate(c.macro.difference, c.macro.ci),
-            *(c.p_adjusted, c.t_p, c.wilcoxon_p),
-            f"{c.wins}/{c.ties}/{c.losses}",
-            c.effect_size,
-            None if c.p_adjusted is None else c.mean.mde_family,
-            full_outcome_name(c.verdict),
-        ]
-        for c in pair
-    ]
     queries = count(first.n_queries, "query")
-    return make_table(
-        columns,
-        rows,
+    return table_of(
+        comparison_columns(first),
+        pair,
         title=f"{first.treatment}\nminus {first.baseline}: {queries} in {clusters}",
         notes=_influence_notes(pair),
     )

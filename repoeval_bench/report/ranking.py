@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.choosing import READ, costs
+from repoeval_bench.report.table import Column, Table, number, table_of
 from repoeval_bench.report.text import full_outcome_name, heading
 from repoeval_bench.runs.inspection import kept_tokens_per_nws
 
@@ -49,6 +50,18 @@ class Ranking:
     filled: str = "significantly worse than the best"
     hollow: str = "may be as good"
     read: int = READ
+
+
+def ranking_table(ranks: Ranking, rows: Sequence[RankedRow], kind: str) -> Table:
+    """Return some rows of a ranking as a table; `kind` is what the runs are."""
+    columns = [
+        Column(name=kind, value=lambda row: row.name),
+        number(ranks.measure, lambda row: row.score, ".3f"),
+        number(f"difference to the {ranks.to}", lambda row: row.difference, "+.3f", missing=""),
+        Column(name="verdict", value=lambda row: row.outcome),
+        number(f"{ranks.unit} per query", lambda row: row.cost, ",.0f"),
+    ]
+    return table_of(columns, rows, "page")
 
 
 def ranking(runs: Sequence[PageRun], found: Verdict) -> Ranking:

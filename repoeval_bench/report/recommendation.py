@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.report.table import Column, Table, figures, make_table
+from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, heading
 from repoeval_bench.runs.request import EMBEDDER
 
@@ -94,22 +95,33 @@ def setup_lines(found: Recommendation) -> list[str]:
     return [line for title, code in setups_to_paste(found) for line in (title, *(f"    {each}" for each in code))]
 
 
+def candidate_columns(found: Recommendation) -> list[Column]:
+    """The columns of the candidates in their order, of a `RankedCandidate` each; the table and JSON have these."""
+
+    def mean(evidence: Evidence) -> Column:
+        return number(
+            _heading(evidence), lambda each: evidence.means.get(each.name), ".3f", missing="", forms=("table", "page")
+        )
+
+    def fact(key: str, value: Callable[[RankedCandidate], Any]) -> Column:
+        return Column(name=key, value=value, forms=("record",))
+
+    return [
+        Column(name="candidate", key="name", value=lambda each: each.name),
+        *map(mean, found.evidence),
+        number("expected loss", lambda each: each.expected_loss, ".3f", missing="", key="expected_loss"),
+        number("tokens per query", lambda each: found.tokens(each.name), ",.0f", missing="", key="tokens_per_query"),
+        fact("spec", lambda each: found.arms[each.name].spec),
+        fact("size", lambda each: found.arms[each.name].size),
+    ]
+
+
 def recommendation_table(found: Recommendation, *, details: bool = False) -> Table:
     """Return a row for each candidate, the least expected loss first; six of them unless `details`."""
     if found.decision is None:
         return make_table([], [], notes=[f"skipped: {line}" for line in found.skipped])
     ranked = found.decision.candidates
     shown = ranked if details else ranked[:_SHOWN]
-    columns: list[Column | str] = [
-        "candidate",
-        *figures(*(_heading(each) for each in found.evidence), number=".3f", missing=""),
-        *figures("expected loss", number=".3f", missing=""),
-        *figures("tokens per query", number=",.0f", missing=""),
-    ]
-    rows = [
-        [each.name, *(one.means.get(each.name) for one in found.evidence), each.expected_loss, found.tokens(each.name)]
-        for each in shown
-    ]
     notes = []
     if more := len(ranked) - len(shown):
         notes.append(f"{count(more, 'more candidate')}: --details")
@@ -129,7 +141,7 @@ def recommendation_table(found: Recommendation, *, details: bool = False) -> Tab
     ]
     notes += [f"too few to decide: {line}, below {FEWEST_TASKS}" for line in _few(found)]
     notes += [f"skipped: {line}" for line in found.skipped]
-    return make_table(columns, rows, notes=notes)
+    return table_of(candidate_columns(found), shown, notes=notes)
 
 
 def recommendation_record(found: Recommendation) -> dict[str, Any]:
@@ -163,8 +175,7 @@ def recommendation_record(found: Recommendation) -> dict[str, Any]:
 
 
 def _candidate_record(found: Recommendation, candidate: RankedCandidate) -> dict[str, Any]:
-    arm = found.arms[candidate.name]
-    return asdict(candidate) | {"spec": arm.spec, "size": arm.size, "tokens_per_query": found.tokens(candidate.name)}
+    return asdict(candidate) | record_of(candidate_columns(found), candidate)
 
 
 def _evidence_record(each: Evidence) -> dict[str, Any]:

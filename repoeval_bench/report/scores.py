@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.comparable import run_names
-from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import (
     CEILING,
@@ -93,10 +93,10 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[R
     for label, means in _means(run, per_repo=alone):
         cells = [means.get(measure) for measure in measures]
         rows.append(Row((_mean_label(label, run.metrics), *cells), "strong" if label == headline else ""))
-    low, high = headline_ends(run, measures)
+    ends = {name: ci for name, (_, ci) in headline_means(run, measures).items() if ci is not None}
     for label, values, number in (
-        ("95 % CI low", low, ""),
-        ("95 % CI high", high, ""),
+        ("95 % CI low", {name: low for name, (low, _) in ends.items()}, ""),
+        ("95 % CI high", {name: high for name, (_, high) in ends.items()}, ""),
         ("ceiling", run.metrics.headline_ceilings, ""),
         ("% of ceiling", run.metrics.shares_of_ceiling, ".1%"),
     ):
@@ -121,14 +121,6 @@ def _means(run: RunView, *, per_repo: bool) -> list[tuple[str, dict[str, float]]
         ("micro", metrics.micro),
         ("macro", metrics.macro),
     ]
-
-
-def headline_ends(run: RunView, measures: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """Low and high ends of the headline mean's 95 % interval by measure; empty where one cluster gives none."""
-    scored = run.scores
-    _, intervals = mean_intervals(scored.table(measures), scored.clusters, scored.repos, run.metrics.headline)
-    known = {measure: ends for measure, ends in zip(measures, intervals, strict=True) if ends}
-    return {name: ends[0] for name, ends in known.items()}, {name: ends[1] for name, ends in known.items()}
 
 
 def _mean_label(label: str, metrics: Metrics) -> str:

@@ -72,7 +72,7 @@ class Column:
 
     `value` gives a record's cell, and `key` is what CSV and JSON call it (by default `name`). `forms` are where the
     column is. `interval`: its cells are an `Estimate` or None, and records have `key.low` and `key.high` too; `bar`
-    draws these on a page, all on one scale. `lowest_first` is how a page sorts by it.
+    draws these on a page, all on one scale. `lowest_first` is how a page sorts by it, `meaning` what it says of it.
     """
 
     name: str
@@ -87,6 +87,7 @@ class Column:
     interval: bool = False
     bar: bool = False
     lowest_first: bool = False
+    meaning: str = ""
 
     def written(self, cell: Cell, number: str = "") -> str:
         """The cell's text; `number` replaces the column's own format."""
@@ -169,10 +170,11 @@ def table_of(
     *,
     title: str = "",
     notes: Iterable[str] = (),
+    emphasis: Callable[[Any], Emphasis] = lambda _: "",
 ) -> Table:
     """A row for each record, under those of the columns that have a value and are in this form."""
     shown = [column for column in columns if form in column.forms and column.value is not None]
-    rows = ([column.value(record) for column in shown if column.value] for record in records)
+    rows = (Row(tuple(column.value(each) for column in shown if column.value), emphasis(each)) for each in records)
     return make_table(shown, rows, title=title, notes=notes)
 
 

@@ -1,10 +1,12 @@
-"""The report's headline table: what its columns are, which of them are judged, and what the runs are called."""
+"""The report's table of scores: its columns, and what the runs are called."""
 
 import pytest
 
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.html.runs import kind_of, page_runs
-from repoeval_bench.report.html.scores import headline_columns
+from repoeval_bench.report.html.scores import score_columns
+from repoeval_bench.report.html.tables import page_table
+from repoeval_bench.report.table import table_of
 from support.runs import write_run
 
 DENSE = {"chunker": "fixed:max_nws=9", "retriever": "dense", "embedder": "minilm"}
@@ -30,12 +32,13 @@ def made(tmp_path):
     return make
 
 
-def test_no_best_is_marked_in_the_time_of_a_search(made):
-    """Dense leaves out embedding the query and BM25 does not leave out its terms, so neither is quicker."""
-    columns = {column.key: column for column in headline_columns(page_runs(made(DENSE, BM25)))}
-    assert [cell.value for cell in columns["search"].cells] == [1.0, 2.0]
-    assert columns["search"].best is None
-    assert columns["ndcg@10"].best == pytest.approx(0.35)
+def test_a_column_is_a_measure_that_was_scored_or_the_time_of_a_search(made):
+    """Nothing is scored for the page: what eval did not score has no column."""
+    runs = page_runs(made(DENSE, BM25))
+    table = page_table(table_of(score_columns(runs, "retriever"), runs, "page"))
+    assert [head["key"] for head in table["heads"]] == ["", "ndcg@10", "search"]
+    assert [row[2].value for row in table["rows"]] == [1.0, 2.0]
+    assert [row[1].value for row in table["rows"]] == pytest.approx([0.3, 0.35])
 
 
 @pytest.mark.parametrize(

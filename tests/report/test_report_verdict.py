@@ -12,7 +12,8 @@ from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table, standing
-from repoeval_bench.report.html import rests
+from repoeval_bench.report.html.differences import leads_note, leads_table
+from repoeval_bench.report.table import Estimate
 from repoeval_bench.report.text import outcome_name
 from repoeval_bench.report.verdict import verdict
 from support.runs import write_run
@@ -22,6 +23,13 @@ FILES = [f"f{i // 2}" for i in range(80)]
 
 def made(folder, values, **changed):
     return write_run(folder, {"ndcg@10": values}, files=FILES, **changed)
+
+
+def leads(differences):
+    """Column -> cell of the one primary difference."""
+    table = leads_table([each for each in differences if each.primary], lambda each: each.treatment, "run")
+    (row,) = table.rows
+    return dict(zip((column.name for column in table.columns), row.cells, strict=True))
 
 
 @pytest.fixture
@@ -173,15 +181,11 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path, plain):
     assert rival.verdict.carrier.p == pytest.approx(0.05, abs=0.01)
     assert rival.p_adjusted == pytest.approx(0.0302, abs=1e-4)
     assert "comes from one file, repo/f33" in found.text
-    (row,) = rests.rows(found.record.differences, {"b": 0, "c": 1})
-    here, said, file, repository, new, *_ = row.cells
-    assert (row.run, said.text, here.value) == (
-        0,
-        "from one file, repo/f33",
-        pytest.approx(np.mean(plain) - lead.mean()),
-    )
-    assert file.below.startswith("without repo/f33: p 0.05")
-    assert (repository.text, new.text) == ("\N{EN DASH}", "one repository")
+    cells = leads(found.record.differences)
+    assert (cells["run"], cells["verdict"]) == ("b", "from one file, repo/f33")
+    assert cells["on these repositories"].value == pytest.approx(np.mean(plain) - lead.mean())
+    assert cells["one file left out"][1].startswith("without repo/f33: p 0.05")
+    assert (cells["one repository left out"], "on new repositories" in cells) == (None, False)
     choice = choose(runs)
     assert [standing(each, choice) for each in choice.candidates] == ["best", "from one file"]
     assert any("repo/f33" in note for note in choice_table(choice).notes)
@@ -213,17 +217,16 @@ def test_both_questions_are_answered_beside_each_other(tmp_path, plain):
     settings = {"headline_measure": "ndcg@10", "repos": [f"r{i // 10}" for i in range(80)]}
     runs = [made(tmp_path / "b", plain, **settings), made(tmp_path / "c", better, **settings)]
     (compared,) = compare(runs[::-1])
-    (row,) = rests.rows(verdict(runs).record.differences, {"b": 0, "c": 1})
-    new = compared.on_new_repositories
-    here, _, file, repository, there, between, one = row.cells
-    assert here.text == f"{compared.difference:+.4f}"
-    assert (file.value, repository.value) == (compared.by_file.low, compared.by_repository.low)
-    assert there.text == f"{new.difference:+.4f}"
-    for ends in (new.ci, new.two_level):
-        assert f"{ends[0]:+.4f} to {ends[1]:+.4f}" in there.below
-    assert (between.value, one.text) == (new.deviation, f"{new.prediction[0]:+.4f} to {new.prediction[1]:+.4f}")
-    assert "sign-flip test's over 8 repositories" in rests.note([compared])
-    assert rests.note([]) == ""
+    cells, new = leads(verdict(runs).record.differences), compared.on_new_repositories
+    assert cells["on these repositories"] == Estimate(compared.difference, compared.ci)
+    for name, influence in (("file", compared.by_file), ("repository", compared.by_repository)):
+        assert cells[f"one {name} left out"] == (f"{influence.low:+.4f} to {influence.high:+.4f}",)
+    assert cells["on new repositories"] == Estimate(new.difference, new.ci)
+    assert (cells["between repositories"], cells["p, new repositories"]) == (new.deviation, new.p)
+    for name, ends in (("two-level interval", new.two_level), ("one new repository", new.prediction)):
+        assert cells[name] == f"{ends[0]:+.4f} to {ends[1]:+.4f}"
+    assert "sign-flip test's over 8 repositories" in leads_note([compared])
+    assert leads_note([]) == ""
 
 
 def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_limit(tmp_path, plain):

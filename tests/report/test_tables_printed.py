@@ -7,7 +7,20 @@ import pytest
 
 from repoeval_bench.cli.console import print_lines, print_table
 from repoeval_bench.cli.listing import LISTS
-from repoeval_bench.report.table import Row, figures, make_table, record_table, spec_column
+from repoeval_bench.report.formats import as_csv, latex, markdown
+from repoeval_bench.report.html.tables import page_table
+from repoeval_bench.report.table import (
+    Column,
+    Estimate,
+    Row,
+    figures,
+    make_table,
+    number,
+    record_of,
+    record_table,
+    spec_column,
+    table_of,
+)
 
 AST = "ast:max_nws=1500,min_nws=50,overlap=0,language=auto"
 MEASURES = [f"measure {i}" for i in range(9)]
@@ -139,3 +152,23 @@ def test_a_list_of_records_within_a_record_is_columns_by_their_names():
         "new.repositories.a.ci.high": "0.6",
         "new.repositories.b.difference": "0.1",
     }
+
+
+def test_a_column_is_one_entry_for_every_form(printed):
+    """Terminal, Markdown, LaTeX, page, CSV: each writes it as it shows a number, the last two in full precision."""
+    columns = [
+        Column(name="run", value=lambda each: each[0]),
+        number("score, 95 % CI", lambda each: Estimate(each[1], (0.25, 0.75)), ".2f", key="score", interval=True),
+    ]
+    table = table_of(columns, [("ast", 1 / 3)])
+    shown = "0.33 [0.25, 0.75]"
+    for text in ("\n".join(printed(table)), markdown([table]), latex([table])):
+        assert "score, 95" in text
+        assert shown in text
+    page = page_table(table)
+    assert [head["name"] for head in page["heads"]] == ["run", "score, 95 % CI"]
+    assert (page["rows"][0][1].value, page["rows"][0][1].below) == (1 / 3, "[0.25, 0.75]")
+    assert as_csv(record_table([record_of(columns, ("ast", 1 / 3))])).split() == [
+        "run,score,score.low,score.high",
+        f"ast,{1 / 3},0.25,0.75",
+    ]

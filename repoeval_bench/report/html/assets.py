@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,21 +18,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-
-@dataclass(frozen=True, slots=True)
-class PageCell:
-    """A figure of a table with a line below it; `value` is what the column is sorted by, `bar` that of `ScoreCell`."""
-
-    text: str
-    below: str = ""
-    value: float | None = None
-    bar: tuple[float, float, float] | None = None
-
-    @property
-    def interval(self) -> str:
-        """What the bar draws, in words."""
-        return self.below
 
 
 def check_page(what: str = "the page") -> None:

@@ -203,5 +203,5 @@ def _lanes(chunks: Iterable[StoredChunk]) -> list[int]:
 
 
 def _column(run: PageRun, measure: str) -> list[float] | None:
-    values = run.values(measure)
+    values = run.scores.values.get(measure)
     return None if values is None else values.tolist()

@@ -17,24 +17,31 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count
-from repoeval_bench.metrics import CEILING, SHARE
-from repoeval_bench.report.comparison import families
-from repoeval_bench.report.html import rests
 from repoeval_bench.report.html.artefacts import artefacts
 from repoeval_bench.report.html.assets import check_page, environment, script, style
+from repoeval_bench.report.html.differences import (
+    differences_note,
+    differences_table,
+    leads_note,
+    leads_table,
+    tested,
+)
 from repoeval_bench.report.html.payload import pack, payload
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
-from repoeval_bench.report.html.scores import BAR, headline_columns
+from repoeval_bench.report.html.scores import score_columns
 from repoeval_bench.report.html.segments import segments
+from repoeval_bench.report.html.tables import page_table
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
-from repoeval_bench.report.ranking import Ranking, candidates_ranked, ranking
+from repoeval_bench.report.ranking import Ranking, candidates_ranked, ranking, ranking_table
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
-from repoeval_bench.report.text import CHARACTERS_NOTE, cluster_count, full_outcome_name, heading, probability
+from repoeval_bench.report.table import table_of
+from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 from repoeval_bench.report.verdict import WordedVerdict, advice, verdict, verdict_text
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.view import RunView
 
 FOREST = "forest-"
@@ -73,16 +80,23 @@ def report_page(
     found = verdict(stored, comparisons)
     metrics = runs[0].stored.metrics
     bm25 = [_beside(run) for run in runs]
-    shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if runs[0].values(name) is not None]
+    shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
     code, digest = script(SCRIPTS)
-    columns = headline_columns(runs)
     clustered = runs[0].scores.clustered_by
     kind = "candidate" if answer else kind_of(runs)
     names = {run.name: at for at, run in enumerate(runs)}
     by_id = {run.stored.run_id: run.short for run in runs}
-    drawn = [_chart(figure) for figure in figures(stored, baseline=stored[found.reference], settings=settings)]
+    differences, shown_differences = found.record.differences, tested(found.record.differences)
+    leads = [each for each in differences if each.primary]
+    drawn = [_chart(figure) for figure in figures(stored, differences, settings=settings)]
     ranks = candidates_ranked(runs, answer) if answer and answer.decision else ranking(runs, found.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
+    order = [row.run for row in ranks.rows]
+    segment_table, warnings = segments(runs, measure, order)
+
+    def short_name(each: Comparison) -> str:
+        return runs[names[each.treatment]].short
+
     return (
         environment()
         .get_template("report.html")
@@ -101,19 +115,25 @@ def report_page(
             setups=setups_to_paste(answer) if answer else (),
             questions=[evidence_name(each) for each in answer.evidence] if answer else (),
             ranking=shown_ranks,
-            more_rows=ranks.rows[MOST_ROWS:],
+            ranking_table=page_table(ranking_table(ranks, shown_ranks.rows, kind), order[:MOST_ROWS]),
+            more_rows=page_table(ranking_table(ranks, ranks.rows[MOST_ROWS:], kind), order[MOST_ROWS:]),
             plot=_ranking_plot(found, shown_ranks, stored),
-            order=[row.run for row in ranks.rows],
-            columns=columns,
-            bar_width=int(BAR),
+            scores=page_table(table_of(score_columns(runs, kind), [runs[at] for at in order], "page"), order),
             flipped="files" if clustered == "file" else f"groups of one {clustered}",
-            differences=_difference_rows(found, runs),
-            differences_note=_differences_note(found, runs),
+            differences=page_table(
+                differences_table(shown_differences, short_name, kind),
+                [names[each.treatment] for each in shown_differences],
+            )
+            if shown_differences
+            else None,
+            differences_note=differences_note(differences, len(runs)) if differences else "",
             charts=[each for each in drawn if not each["name"].startswith(FOREST)],
             forests=[each for each in drawn if each["name"].startswith(FOREST)],
-            rests=rests.table(found.record.differences, names),
+            leads=page_table(leads_table(leads, short_name, kind), [names[each.treatment] for each in leads]),
+            leads_note=leads_note(leads),
             measure_title=heading(measure),
-            segments=segments(runs, measure, found.reference),
+            segments=page_table(segment_table, one_scale=True),
+            warnings=warnings,
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
@@ -179,42 +199,6 @@ def _over(run: PageRun) -> str:
     if metrics.headline == "micro":
         return count(metrics.counts.queries, "query")
     return count(len(metrics.per_repo), "repository")
-
-
-def _difference_rows(found: WordedVerdict, runs: Sequence[PageRun]) -> list[dict[str, Any]]:
-    """Every difference to the best."""
-    names = {run.name: at for at, run in enumerate(runs)}
-    # The runs are together under each measure.
-    order = {name: at for at, name in enumerate(dict.fromkeys(each.measure for each in found.record.differences))}
-    return [
-        {
-            "title": heading(each.measure),
-            "run": names[each.treatment],
-            "difference": each.difference,
-            "interval": "" if each.ci is None else f"{each.ci[0]:+.4f} to {each.ci[1]:+.4f}",
-            "p": each.p_adjusted,
-            "p_text": probability(each.p_adjusted),
-            "tally": f"{each.wins} / {each.ties} / {each.losses}",
-            "verdict": full_outcome_name(each.verdict),
-        }
-        for each in sorted(found.record.differences, key=lambda each: order[each.measure])
-        if not each.measure.endswith((CEILING, SHARE))
-    ]
-
-
-def _differences_note(found: WordedVerdict, runs: Sequence[PageRun]) -> str:
-    differences = found.record.differences
-    if not differences:
-        return ""
-    first = differences[0]
-    hidden = any(each.measure.endswith(SHARE) for each in differences)
-    left_out = " The tests include the mean share of the ceiling, which is not in these tables." if hidden else ""
-    picked = ", so p is valid although the best was picked from these runs" if len(runs) > 2 else ""
-    return (
-        f"Paired over {count(first.n_queries, 'query')} of the {first.headline} mean; p by a sign-flip test "
-        f"over {cluster_count(first.n_clusters, first.clustered_by)}{families(differences)}{picked}.{left_out} "
-        'Intervals are not adjusted. "Not significant" does not mean equal.'
-    )
 
 
 def _cannot_show(runs: Sequence[PageRun]) -> list[str]:

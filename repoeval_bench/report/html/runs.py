@@ -1,4 +1,4 @@
-"""One stored run as the page reads it: its log, its judgements, and what can be scored from both."""
+"""One stored run as the page reads it: its names, its log, and its judgements."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import PARTS, check_comparable, run_names
-from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.metrics import ChunkPlace, Context, Measure, score_run
 from repoeval_bench.report.text import short_names
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.naming import runs_beside
 from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from repoeval_bench.core.run import Qrels
     from repoeval_bench.runs.log import Retrieved
     from repoeval_bench.runs.query_scores import QueryScores
@@ -51,18 +46,6 @@ class PageRun:
         """The first k of what was retrieved, or all of it."""
         return self.log.get(query_id, (None, ()))[1][:k]
 
-    @cached_property
-    def _material(self) -> tuple[dict[str, tuple[tuple[str, float], ...]], Context]:
-        """(rankings, the places of what was retrieved where the log has all of them): what measures are made of."""
-        rankings = {
-            query_id: tuple((chunk_id, -float(rank)) for rank, chunk_id in enumerate(self.ranked(query_id)))
-            for query_id in self.log
-        }
-        nowhere = LineSpan(0, 0)  # the file is all that is asked for
-        hits = [hit for _, found in self.log.values() for hit in found]
-        places = {hit.chunk_id: ChunkPlace(hit.file, nowhere) for hit in hits if hit.file}
-        return rankings, Context(places=places) if all(hit.file for hit in hits) else Context()
-
     @property
     def ranks_own_chunks(self) -> bool:
         """Whether what was ranked in the end are the chunker's chunks, and not those of a baseline."""
@@ -74,19 +57,6 @@ class PageRun:
         """query_id -> chunk_id -> gain, for every scored query; chunk ids as TREC files spell them."""
         found = self.stored.qrels()
         return {query_id: found.get(as_field(query_id, "query id"), {}) for query_id in self.scores.query_ids}
-
-    def values(self, measure: str) -> NDArray[np.float64] | None:
-        """One value per query, float64 in the order of `scores`; None where this run cannot have it.
-
-        A measure that was not asked for at `eval` is scored from the stored ranking and judgements, if those suffice.
-        """
-        if measure in self.scores.values:
-            return self.scores.values[measure]
-        parsed = Measure.parse(measure)
-        rankings, context = self._material
-        if (parsed.k or 0) > self.stored.metrics.k or not parsed.needs <= {"ranking"} | context.has():
-            return None
-        return score_run(rankings, self.qrels, [measure], context).values[str(parsed)]
 
 
 def page_runs(stored: Sequence[RunView]) -> list[PageRun]:

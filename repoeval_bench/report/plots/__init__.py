@@ -16,42 +16,43 @@ from repoeval_bench.report.plots.theme import css, looks
 from repoeval_bench.report.text import short_names
 
 if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.view import RunView
 
 __all__ = ["Figure", "css", "figures", "plain_svg", "png", "ranked_figure", "svg", "write"]
 
 
 def figures(
-    runs: Sequence[RunView], *, baseline: RunView | None = None, settings: Sequence[Mapping[str, Any]] = ()
+    runs: Sequence[RunView],
+    comparisons: Sequence[Comparison] = (),
+    *,
+    settings: Sequence[Mapping[str, Any]] = (),
 ) -> list[Figure]:
-    """Every figure that these runs have the numbers for, in the order of a report.
+    """Draw every figure that these runs have the numbers for, in the order of a report.
 
-    Differences are taken to `baseline`, the first run if not given; `settings` are those of a sensitivity grid.
-    Runs that answer different questions are a UsageError.
+    Of `comparisons` those by the primary measure are drawn repository by repository; `settings` are those of a
+    sensitivity grid. Runs that answer different questions are a UsageError.
     """
-    base = baseline or runs[0]
-    others = [run for run in runs if run.folder != base.folder]
-    check_comparable((base, run) for run in others)
-    measure = headline_measure([base, *runs])
-    found = [
+    check_comparable((runs[0], run) for run in runs[1:])
+    drawn = [
         budget_figure(runs),
         *rank_figures(runs),
         size_figure(runs),
-        score_against_size(runs, measure),
-        *(_forests(runs, base, measure) if len({*base.scores.repos}) > 1 else ()),
+        score_against_size(runs, headline_measure(runs)),
+        *_forests(runs, comparisons),
         *heat_maps(settings),
     ]
-    return _named_apart([figure for figure in found if figure is not None])
+    return _named_apart([figure for figure in drawn if figure is not None])
 
 
-def _forests(runs: Sequence[RunView], base: RunView, measure: str) -> list[Figure]:
-    """Every other run against `base`, in the names and colours that the runs have together."""
-    known = runs if any(run.folder == base.folder for run in runs) else [*runs, base]
-    named = dict(zip((run.folder for run in known), short_names(run_names(known)), strict=True))
+def _forests(runs: Sequence[RunView], comparisons: Sequence[Comparison]) -> list[Figure]:
+    """Draw the pairs in the names and colours that the runs have together."""
+    names = run_names(runs)
+    short, look = dict(zip(names, short_names(names), strict=True)), dict(zip(names, looks(runs), strict=True))
     return [
-        forest_figure(base, run, measure, names=(named[base.folder], named[run.folder]), look=look)
-        for run, look in zip(runs, looks(runs), strict=True)
-        if run.folder != base.folder
+        forest_figure(each, names=(short[each.baseline], short[each.treatment]), look=look[each.treatment])
+        for each in comparisons
+        if each.primary and each.on_new_repositories is not None and each.n_repositories > 1
     ]
 
 

@@ -3,72 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from math import floor
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from repoeval_bench.analysis.comparable import run_names
-from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.metrics import BUDGETS, Measure, score_run
+from repoeval_bench.analysis.means import Curve, over_budgets, over_ranks
+from repoeval_bench.metrics import BUDGETS
 from repoeval_bench.report.plots.figure import Figure, draw
 from repoeval_bench.report.plots.theme import MUTED, looks
 from repoeval_bench.report.text import elided, heading, short_names
-from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    from repoeval_bench.analysis.records import Interval
     from repoeval_bench.runs.view import RunView
 
-RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
-"""Every k where a list is short, fewer where the curve is flat."""
-
 TICKS = (1, 2, 3, 5, 10, 20, 50, 100)
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The headline mean at each of `at`, with its 95 % interval, signs of files flipped (None: one cluster)."""
-
-    at: tuple[int, ...]
-    means: tuple[float, ...]
-    intervals: tuple[Interval, ...]
-
-    def ends(self) -> tuple[list[float], list[float]]:
-        """The lower and the upper ends of the intervals, or the means where there are none."""
-        found = [(mean, mean) if ci is None else ci for mean, ci in zip(self.means, self.intervals, strict=True)]
-        return [low for low, _ in found], [high for _, high in found]
-
-
-def curve_of(run: RunView, values: NDArray[np.float64], at: tuple[int, ...]) -> Curve:
-    """The curve of columns, float64 (n_queries, len(at))."""
-    means, intervals = mean_intervals(values, run.scores.clusters, run.scores.repos, run.metrics.headline)
-    return Curve(at, tuple(means), tuple(intervals))
-
-
-def over_ranks(run: RunView, names: Sequence[str]) -> dict[str, Curve]:
-    """Measures such as `recall` at every k of `RANKS` that was ranked, from the stored ranking and judgements."""
-    at = tuple(k for k in RANKS if k <= run.metrics.k)
-    measures = {name: [Measure(name, k) for k in at] for name in names}
-    scores = score_run(run.rankings(), run.qrels(), [each for of_name in measures.values() for each in of_name])
-    place = {query_id: i for i, query_id in enumerate(scores.query_ids)}
-    order = [place[as_field(query_id, "query id")] for query_id in run.scores.query_ids]
-    return {
-        name: curve_of(run, np.column_stack([scores.values[str(measure)] for measure in of_name])[order], at)
-        for name, of_name in measures.items()
-    }
-
-
-def over_budgets(run: RunView) -> Curve | None:
-    """Line recall at every budget that was scored; None where none was."""
-    at = tuple(budget for budget in BUDGETS if f"line_recall@{budget}" in run.scores.values)
-    if not at:
-        return None
-    values = run.scores.table([f"line_recall@{budget}" for budget in at])
-    return curve_of(run, values, at)
 
 
 def rank_figures(runs: Sequence[RunView]) -> list[Figure]:
@@ -149,7 +99,7 @@ def _figure(
         axes.set_xticks([], minor=True)
         # Room for what is seen: a scale from 0 presses high scores into one another.
         lowest = min(low for curve in curves for low in curve.ends()[0])
-        axes.set_ylim(0.0 if lowest < 0.3 else np.floor(lowest * 10 - 0.5) / 10, 1.02)
+        axes.set_ylim(0.0 if lowest < 0.3 else floor(lowest * 10 - 0.5) / 10, 1.02)
         axes.set_xlabel(axes_labels[0])
         axes.set_ylabel(f"{axes_labels[1]}, {headline} mean")
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import nan
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from repoeval_bench.analysis.comparison import paired_differences
-from repoeval_bench.analysis.new_repositories import new_repositories
-from repoeval_bench.analysis.statistics import SEED, mean_intervals
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spec import slug
 from repoeval_bench.report.plots.figure import Figure, draw
@@ -20,9 +16,8 @@ from repoeval_bench.report.text import elided, heading, short_names, with_interv
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.records import Comparison, Interval
     from repoeval_bench.report.ranking import Ranking
-    from repoeval_bench.runs.view import RunView
 
 SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}
 """The sign of a verdict in the heat map."""
@@ -46,12 +41,12 @@ class _Line:
         return elided(self.name, 24) + ("" if self.n is None else f" ({self.n})")
 
 
-def forest_figure(baseline: RunView, run: RunView, measure: str, *, names: tuple[str, str], look: Look) -> Figure:
-    """Paired differences run - baseline in every repository, over all of them, and on new ones, with 95 % intervals.
+def forest_figure(found: Comparison, *, names: tuple[str, str], look: Look) -> Figure:
+    """Draw a pair's differences in every repository, over all of them, and on new ones, with 95 % intervals.
 
-    `names` are those of baseline and run, as in the other figures of these runs.
+    `found` is about the primary measure; `names` are those of baseline and run, as in the other figures of these runs.
     """
-    lines = _forest_lines(baseline, run, measure)
+    lines, measure = _forest_lines(found), found.measure
     n_parts = sum(line.style == "repository" for line in lines)
     most = max(line.n or 0 for line in lines[:n_parts])
 
@@ -114,17 +109,15 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
     )
 
 
-def _forest_lines(baseline: RunView, run: RunView, measure: str) -> list[_Line]:
-    scores, differences = paired_differences(baseline, [run], [measure])
-    new = new_repositories(differences[:, 0], scores.clusters, scores.repos, lambda: np.random.default_rng(SEED))
-    ordered = sorted(new.repositories, key=lambda each: each.difference)
+def _forest_lines(found: Comparison) -> list[_Line]:
+    new = found.on_new_repositories
+    assert new is not None
     lines = [
         _Line(name=each.repository, n=each.n_queries, difference=each.difference, ci=each.ci, style="repository")
-        for each in ordered
+        for each in sorted(new.repositories, key=lambda each: each.difference)
     ]
-    for over in ("micro", "macro"):
-        (mean,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, over)
-        lines.append(_Line(name=f"{over} mean", n=len(differences), difference=mean, ci=ci))
+    for over, mean in (("micro", found.micro), ("macro", found.macro)):
+        lines.append(_Line(name=f"{over} mean", n=found.n_queries, difference=mean.difference, ci=mean.ci))
     if new.two_level is not None:
         lines.append(_Line(name="new repositories", n=None, difference=new.difference, ci=new.two_level))
         predicted = _Line(name="one new repository", n=None, difference=new.difference, ci=new.prediction)
@@ -160,15 +153,15 @@ def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
 
     settings = list(dict.fromkeys(cell["protocol"] for cell in cells))
     columns = sorted(dict.fromkeys(map(column, cells)))
-    values = np.full((len(settings), len(columns)), np.nan)
+    values = [[nan] * len(columns) for _ in settings]
     signs = {}
     for cell in cells:
         place = settings.index(cell["protocol"]), columns.index(column(cell))
-        values[place] = cell["difference"]
+        values[place[0]][place[1]] = cell["difference"]
         signs[place] = SIGNS.get(cell["verdict"], "?")
     # Noise is spoken of where a placebo band was measured: elsewhere there is none.
     banded = any(cell.get("placebo_band") is not None for cell in cells)
-    limit = float(np.nanmax(np.abs(values))) or 1.0
+    limit = max(abs(cell["difference"]) for cell in cells) or 1.0
 
     def fill(axes: Axes) -> None:
         from matplotlib.colors import LinearSegmentedColormap
@@ -177,9 +170,9 @@ def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
         mesh = axes.pcolormesh(values, cmap=pale, vmin=-limit, vmax=limit, edgecolors="#ffffff", linewidth=0.6)
         for (row, place), sign in signs.items():
             axes.text(place + 0.5, row + 0.52, sign, ha="center", va="center", color=_DARK_TEXT, fontsize=8)
-        axes.set_yticks(np.arange(len(settings)) + 0.5, [_setting(each) for each in settings], fontsize=7)
+        axes.set_yticks([at + 0.5 for at in range(len(settings))], [_setting(each) for each in settings], fontsize=7)
         axes.set_xticks(
-            np.arange(len(columns)) + 0.5,
+            [at + 0.5 for at in range(len(columns))],
             [elided(f"{heading(m)} · {r} · {s}") for m, r, s in columns],
             rotation=55,
             ha="right",

@@ -9,9 +9,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.core.files import write_named
@@ -39,18 +38,17 @@ from repoeval_bench.plugins.lab.report.standings import (
 )
 from repoeval_bench.plugins.lab.stability import StabilityRow, read_updates
 from repoeval_bench.plugins.lab.standings import Standing, agreements, standings
-from repoeval_bench.report.html.assets import PageCell, check_page, environment, script, style
-from repoeval_bench.report.html.scores import BAR, on_one_scale
+from repoeval_bench.report.html.assets import check_page, environment, script, style
+from repoeval_bench.report.html.tables import page_table
 from repoeval_bench.report.plots import Figure, svg
 from repoeval_bench.report.run_command import run_command
-from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
-from repoeval_bench.report.text import CHARACTERS_NOTE, heading, interval, printable
+from repoeval_bench.report.table import Column, Estimate, number, table_of
+from repoeval_bench.report.text import CHARACTERS_NOTE, heading, printable
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from repoeval_bench.analysis.pair_verdicts import PairVerdict
-    from repoeval_bench.analysis.records import Interval
     from repoeval_bench.plugins.lab.leaderboard import Entry, Leaderboard
     from repoeval_bench.runs.view import RunView
 
@@ -92,12 +90,12 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
         "site.html",
         title="Leaderboard of code chunkers",
         summary=summary(found),
-        best=_table(best_table(ranked)),
+        best=page_table(best_table(ranked)),
         pages=[
             {"name": names[about], "about": _page_title(*about), "boards": shown[about], "at": at}
             for at, about in enumerate(pages)
         ],
-        agreement=_table(agreement_table(agreed)),
+        agreement=page_table(agreement_table(agreed)),
         data=[*tables, "leaderboard.json"],
         notes=[_note(note) for note in explained(found)],
         verified=[printable(note) for note in verification_notes(found)],
@@ -121,7 +119,7 @@ def _page(title: str, found: Sequence[Standing], boards: Sequence[Mapping[str, A
         "board.html",
         title=title,
         boards=boards,
-        against=_table(against_table(found)),
+        against=page_table(against_table(found)),
     )
 
 
@@ -200,14 +198,14 @@ def _board(found: Standing, id_: str) -> dict[str, Any]:
         "about": printable(board.dataset),
         "ranked": f"by the {board.over} mean of {heading(board.measure)} over the top {board.k}"
         + (f" · vectors in {printable(board.precision)}" if board.precision else ""),
-        "brief": _table(table_of(brief, board.entries, "page")),
-        "table": _table(table_of(columns, board.entries, "page")),
+        "brief": page_table(table_of(brief, board.entries, "page")),
+        "table": page_table(table_of(columns, board.entries, "page")),
         "sentences": [_note(line) for line in board_sentences(board)],
         "figures": [_figure(figure) for figure in figures],
-        "sizes": _table(sizes_table(found)),
-        "frontier": _table(frontier_table(found)),
+        "sizes": page_table(sizes_table(found)),
+        "frontier": page_table(frontier_table(found)),
         "languages": ", ".join(found.languages),
-        "by_language": _table(languages_table(found)),
+        "by_language": page_table(languages_table(found)),
         "made": [_made(run, found) for run in board.runs],
         "read": READ,
         "updates": max((each.n_pairs for each in found.updates.values()), default=0),
@@ -238,48 +236,3 @@ def _figure(figure: Figure) -> dict[str, Any]:
     from markupsafe import Markup
 
     return {"svg": Markup(svg(figure)), "caption": figure.description}  # noqa: S704 - escaped by the XML writer
-
-
-def _table(table: Table) -> dict[str, Any]:
-    """A table's heads and cells as the template shows them; a column without any value is left out.
-
-    The first column of texts names the rows.
-    """
-    by_column = [[row.cells[at] for row in table.rows] for at in range(len(table.columns))]
-    filled = [any(cell not in (None, "", ("",)) for cell in cells) for cells in by_column]
-    columns = list(compress(table.columns, filled))
-    names = next((at for at, column in enumerate(columns) if column.align == "left"), None)
-    cells = [
-        _drawn(column, of_column) if column.bar else [_cell(column, cell) for cell in of_column]
-        for column, of_column in zip(columns, compress(by_column, filled), strict=True)
-    ]
-    return {
-        "heads": [
-            {
-                "name": printable(column.name or column.key),
-                "right": column.align == "right",
-                "names": at == names,
-                "lowest_first": column.lowest_first,
-            }
-            for at, column in enumerate(columns)
-        ],
-        "rows": list(zip(*cells, strict=True)),
-        "bar_width": int(BAR),
-    }
-
-
-def _drawn(column: Column, cells: Sequence[Cell]) -> list[PageCell]:
-    """The cells with their intervals as bars on one scale."""
-    known = [(cell.value, cast("Interval", cell.ci)) if isinstance(cell, Estimate) else None for cell in cells]
-    drawn = on_one_scale(known)
-    return [replace(_cell(column, cell), bar=each.bar) for cell, each in zip(cells, drawn, strict=True)]
-
-
-def _cell(column: Column, cell: Cell) -> PageCell:
-    if isinstance(cell, Estimate):
-        return PageCell(format(cell.value, column.number), interval(cell.ci, column.number), cell.value)
-    if isinstance(cell, tuple):
-        first, *rest = map(printable, cell)
-        return PageCell(first, "; ".join(rest))
-    value = cell if isinstance(cell, int | float) else None
-    return PageCell(printable(column.written(cell)), value=value)

@@ -1,0 +1,116 @@
+"""Means of one run with their intervals: of its measures, over the length of the list, and over the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.metrics import BUDGETS, Measure, score_run
+from repoeval_bench.runs.trec import as_field
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.sign_flips import FloatArray
+    from repoeval_bench.runs.view import RunView
+
+RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
+"""Every k where a list is short, fewer where the curve is flat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The headline mean at each of `at`, with its 95 % interval, signs of files flipped (None: one cluster)."""
+
+    at: tuple[int, ...]
+    means: tuple[float, ...]
+    intervals: tuple[Interval, ...]
+
+    def ends(self) -> tuple[list[float], list[float]]:
+        """The lower and the upper ends of the intervals, or the means where there are none."""
+        pairs = [(mean, mean) if ci is None else ci for mean, ci in zip(self.means, self.intervals, strict=True)]
+        return [low for low, _ in pairs], [high for _, high in pairs]
+
+
+def headline_means(run: RunView, measures: Sequence[str]) -> dict[str, tuple[float, Interval]]:
+    """Return the stored headline mean of each measure that the run has, with its 95 % interval."""
+    scores, stored = run.scores, run.metrics.over(run.metrics.headline)
+    names = [name for name in measures if name in scores.values]
+    if not names:
+        return {}
+    _, intervals = mean_intervals(scores.table(names), scores.clusters, scores.repos, run.metrics.headline)
+    return {name: (stored[name], ci) for name, ci in zip(names, intervals, strict=True)}
+
+
+def over_ranks(run: RunView, names: Sequence[str]) -> dict[str, Curve]:
+    """Score measures such as `recall` at every k of `RANKS` that was ranked, from the stored ranking and judgements."""
+    at = tuple(k for k in RANKS if k <= run.metrics.k)
+    measures = {name: [Measure(name, k) for k in at] for name in names}
+    scores = score_run(run.rankings(), run.qrels(), [each for of_name in measures.values() for each in of_name])
+    positions = {query_id: i for i, query_id in enumerate(scores.query_ids)}
+    order = [positions[as_field(query_id, "query id")] for query_id in run.scores.query_ids]
+    return {
+        name: _curve(run, np.column_stack([scores.values[str(measure)] for measure in of_name])[order], at)
+        for name, of_name in measures.items()
+    }
+
+
+def over_budgets(run: RunView) -> Curve | None:
+    """Return line recall at every budget that was scored; None where none was."""
+    at = tuple(budget for budget in BUDGETS if f"line_recall@{budget}" in run.scores.values)
+    return _curve(run, run.scores.table([f"line_recall@{budget}" for budget in at]), at) if at else None
+
+
+def search_time(run: RunView) -> float | None:
+    """Return the median milliseconds of a query's search, without its embedding; None where none was timed."""
+    times = run.timings.by_step().get("retrieve")
+    return median(times) if times else None
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSpread:
+    """How the sizes of a run's chunks spread: bars between `edges`, the highest 1 high; `beyond` are not in any."""
+
+    heights: tuple[float, ...]
+    edges: tuple[float, ...]
+    beyond: int
+
+
+def size_spreads(runs: Sequence[RunView]) -> list[SizeSpread]:
+    """Count the chunks of each run by their non-whitespace characters, over one scale; of no chunks nothing is high.
+
+    A run that kept no chunks has none. The scale ends at the largest 95th percentile, or where one chunk in 200 of a
+    run is larger: a giant must not press all others into a corner.
+    """
+    files = [run.inspection.chunks.values() if run.inspection else () for run in runs]
+    sizes = [np.array([chunk.nws for chunks in of_run for chunk in chunks]) for of_run in files]
+    ends = [float(np.quantile(of_run, 0.995)) for of_run in sizes if len(of_run)]
+    end = max([*ends, *(float(run.metrics.chunk_nws.p95) for run in runs if run.metrics.chunk_nws)])
+    spreads = []
+    for of_run in sizes:
+        counts, edges = np.histogram(of_run, bins=48, range=(0, end))
+        heights = counts / max(1, counts.max())
+        spreads.append(SizeSpread(tuple(heights.tolist()), tuple(edges.tolist()), int((of_run > end).sum())))
+    return spreads
+
+
+def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the positions of the (size, score) pairs that no other of the same size or less scores as high as.
+
+    By size, ascending. Of equal pairs the first stays.
+    """
+    front: list[int] = []
+    for i in sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1])):
+        if not front or points[i][1] > points[front[-1]][1]:
+            front.append(i)
+    return front
+
+
+def _curve(run: RunView, values: FloatArray, at: tuple[int, ...]) -> Curve:
+    """`values` are float64 (n_queries, len(at))."""
+    means, intervals = mean_intervals(values, run.scores.clusters, run.scores.repos, run.metrics.headline)
+    return Curve(at, tuple(means), tuple(intervals))
