@@ -33,7 +33,7 @@ RULES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class Overlap:
     """A chunk's lines against the gold's: all lines, and the non-blank ones among them.
 
     `definitions` counts the definitions of which a non-blank line is shared.
@@ -48,7 +48,7 @@ class Shared:
 
     @property
     def iou(self) -> float:
-        """Shared lines over the lines of the union."""
+        """Overlap lines over the lines of the union."""
         return self.lines / self.union if self.union else 0.0
 
     @property
@@ -62,8 +62,8 @@ class Shared:
         return self.nonblank / self.gold_nonblank if self.gold_nonblank else 0.0
 
 
-def relevance_rule(text: str) -> Callable[[Shared], float]:
-    """A rule Shared -> gain >= 0, 0 where no line is shared; an unknown one is a UsageError that lists the known."""
+def relevance_rule(text: str) -> Callable[[Overlap], float]:
+    """A rule Overlap -> gain >= 0, 0 where no line is shared; an unknown one is a UsageError that lists the known."""
     kind, _, value = text.partition(":")
     if text == "overlap":
         return lambda shared: float(shared.lines > 0)
@@ -82,7 +82,7 @@ def relevance_rule(text: str) -> Callable[[Shared], float]:
     raise UsageError(f"unknown relevance {text!r}; choose from {', '.join(RULES)}; {values}")
 
 
-_SHARES: Mapping[str, Callable[[Shared], float]] = {
+_SHARES: Mapping[str, Callable[[Overlap], float]] = {
     "iou": lambda shared: shared.iou,
     "chunk-share": lambda shared: shared.of_chunk,
     "gold-share": lambda shared: shared.of_gold,
@@ -127,13 +127,13 @@ def build_qrels(
     """
     rule = relevance_rule(relevance)
     counted = relevance == "definitions"
-    files: dict[str, _File] = {}
+    files: dict[str, _IndexedFile] = {}
     qrels: Qrels = {}
     for query_id, each in gold.items():
         places = join(each)
         parts = definitions[query_id] if definitions is not None else (places,)
         for file in {place.file for place in places} - files.keys():
-            files[file] = _File(chunks.get(file, ()), line_nws[file])
+            files[file] = _IndexedFile(chunks.get(file, ()), line_nws[file])
         near = {chunk.chunk_id: (chunk, p.file) for p in places for chunk in files[p.file].overlapping(p.lines)}
         n_lines = sum(len(place.lines) for place in places)
         n_filled = sum(files[place.file].n_filled(place.lines) for place in places)
@@ -141,7 +141,7 @@ def build_qrels(
         for chunk_id, (chunk, file) in near.items():
             common = [chunk.lines.common(place.lines) for place in places if place.file == file]
             n_shared = sum(map(len, common))
-            shared = Shared(
+            shared = Overlap(
                 lines=n_shared,
                 union=len(chunk.lines) + n_lines - n_shared,
                 nonblank=sum(map(files[file].n_filled, common)),
@@ -155,12 +155,12 @@ def build_qrels(
     return qrels
 
 
-def _is_held(gold: Gold, chunk: Chunk, name: str, file: _File) -> bool:
+def _is_held(gold: Gold, chunk: Chunk, name: str, file: _IndexedFile) -> bool:
     """Whether a chunk of the file holds a non-blank line of the gold."""
     return any(place.file == name and file.n_filled(chunk.lines.common(place.lines)) for place in gold)
 
 
-class _File:
+class _IndexedFile:
     """A file's chunks as intervals sorted by start, and a running count of its non-blank lines."""
 
     def __init__(self, chunks: Iterable[Chunk], line_nws: Sequence[int]) -> None:

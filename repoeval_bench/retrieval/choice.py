@@ -16,21 +16,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
-    """What a retriever is built over.
-
-    chunks: repository -> its chunks. own: query_id -> chunks that this query alone sees. embedder: None where no
-    vectors are asked for. ideal: gives query_id -> the ids of the relevant chunks, best first; only a retriever that
-    is meant to cheat calls it.
-    """
-
-    chunks: Chunks
-    own: Chunks
-    embedder: Embedder | None
-    ideal: Callable[[], Mapping[str, Sequence[str]]]
-
-
-@dataclass(frozen=True, slots=True)
 class ChosenRetriever:
     """A retriever with every option. Where a `model` reads its pairs, `scorer` has to be set before it is built."""
 
@@ -73,20 +58,27 @@ class ChosenRetriever:
         except UsageError as error:
             raise UsageError(f"{error}, or choose bm25, which needs no extra") from error
 
-    def build(self, material: Material) -> Retriever:
-        """The retriever over this material."""
+    def build(
+        self,
+        chunks: Chunks,
+        own: Chunks | None = None,
+        *,
+        embedder: Embedder | None = None,
+        ideal: Callable[[], Mapping[str, Sequence[str]]] = dict,
+    ) -> Retriever:
+        """Return the retriever over `chunks` (repository -> its chunks).
+
+        own: query_id -> chunks that this query alone sees. embedder: None where no vectors are asked for. ideal: gives
+        query_id -> the ids of the relevant chunks, best first; only a retriever that is meant to cheat calls it.
+        """
         built: Retriever = self.part.make(
-            chunks=material.chunks,
-            own=material.own,
-            embedder=material.embedder,
-            ideal=material.ideal,
-            scorer=self.scorer,
+            chunks=chunks, own=own or {}, embedder=embedder, ideal=ideal, scorer=self.scorer
         )
         return built
 
 
 @dataclass(frozen=True, slots=True)
-class FirstStage:
+class FirstStageSpec:
     """Reads the spec of a first stage, its options joined by `+`, and prints it in full."""
 
     wanted: str = "dense, bm25, hybrid, jaccard or random, with options such as bm25+k1=0.9"

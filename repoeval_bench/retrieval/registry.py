@@ -5,7 +5,7 @@ from __future__ import annotations
 from repoeval_bench.core.options import Number, OneOf, Option, Text, Whole
 from repoeval_bench.core.registry import Row
 from repoeval_bench.core.terms import TOKENIZERS
-from repoeval_bench.retrieval.choice import FirstStage
+from repoeval_bench.retrieval.choice import FirstStageSpec
 
 _TOKENIZER = Option(
     "code",
@@ -71,7 +71,7 @@ RETRIEVERS = (
         where="repoeval_bench.retrieval.rerank:rerank",
         options={
             "k_raw": Option(100, "how many of the first stage's best are ranked again", Whole(1)),
-            "first": Option("dense", "the first stage, its options joined by +: first=bm25+k1=0.9", FirstStage()),
+            "first": Option("dense", "the first stage, its options joined by +: first=bm25+k1=0.9", FirstStageSpec()),
         },
         target="RERANKER",
         inner="reranker",

@@ -12,7 +12,7 @@ from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.terms import TOKENIZERS, dice
-from repoeval_bench.retrieval.choice import Material, choose_first
+from repoeval_bench.retrieval.choice import choose_first
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def rerank(
 ) -> RerankRetriever:
     """A first stage, and the reranker `inner`; `scorer` is what a model's pairs are read with."""
     assert scorer is not None or not inner.row.target
-    stage = choose_first(first).build(Material(chunks, own, embedder, ideal))
+    stage = choose_first(first).build(chunks, own, embedder=embedder, ideal=ideal)
     return RerankRetriever(stage, scorer or inner.make(), chunks, own, k_raw)
 
 

@@ -39,7 +39,7 @@ _Several = Annotated[list[str], BeforeValidator(_several)]
 _Some = Annotated[_Several, Field(min_length=1)]
 
 
-class _File(Strict):
+class _FileKeys(Strict):
     """What a file has beside the fields of requests."""
 
     dataset: Literal["repoeval"] = "repoeval"
@@ -74,7 +74,7 @@ def _file_fields() -> dict[str, Any]:
     return found
 
 
-BenchmarkFile = create_model("BenchmarkFile", __base__=_File, **_file_fields())
+BenchmarkFile = create_model("BenchmarkFile", __base__=_FileKeys, **_file_fields())
 """The whole file."""
 
 

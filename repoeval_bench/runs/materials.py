@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import passed_over
-from repoeval_bench.runs.parts import make_embedder, silent
+from repoeval_bench.runs.parts import make_embedder, make_parts, match_sizes, silent, with_headers
 from repoeval_bench.runs.request import DataRequest, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.parts import Chunker
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.runs.results import Results
@@ -75,6 +76,33 @@ class Materials:
         """Put what was computed into the store, if there is one."""
         if self._shared is not None:
             self._shared.flush()
+
+
+def make_chunkers(
+    benchmark: Benchmark,
+    chunkers: Sequence[str | Chunker | None],
+    request: RunRequest,
+    notify: Callable[[str], None],
+) -> list[Chunker]:
+    """What makes the chunks for each of these, its size matched and its header set as the request says."""
+    protocol = request.resolved_protocol()
+    made = [make_parts(protocol, chunker)[0] for chunker in chunkers]
+    if request.match_size:
+        specs = [chunker.spec for chunker in made]
+        matches = match_sizes(benchmark, specs, request.match_size, protocol, skip_errors=request.skip_errors)
+        for match in matches:
+            notify(str(match))
+        made = [make_parts(protocol, match.spec)[0] for match in matches]
+    return with_headers(made, request.header)
+
+
+def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
+    """Name -> each chunker that no file may stop, with its header, of the size that it has by itself."""
+    return {
+        each.chunker: with_headers([make_parts(each.resolved_protocol(), each.chunker)[0]], each.header)[0]
+        for each in requests
+        if each.chunker and not each.skip_errors
+    }
 
 
 def left_out(requests: Sequence[RunRequest]) -> frozenset[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -23,29 +22,6 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
     from repoeval_bench.retrieval.choice import ChosenRetriever
-
-
-class ChunkerRequest(typing.Protocol):
-    """What a request says of its chunker."""
-
-    @property
-    def chunker(self) -> str | None:
-        """The spec, where one was named."""
-
-    @property
-    def match_size(self) -> str | None:
-        """The chunker whose size the others are given."""
-
-    @property
-    def header(self) -> str:
-        """The header that each chunk is given."""
-
-    @property
-    def skip_errors(self) -> bool:
-        """Whether a file that fails is left out."""
-
-    def resolved_protocol(self) -> Protocol:
-        """Return the protocol with its options."""
 
 
 RESULTS = Path("results")
@@ -258,24 +234,6 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
     return make_chunker(chunker) if isinstance(chunker, str) else as_chunker(chunker), baseline
 
 
-def make_chunkers(
-    benchmark: Benchmark,
-    chunkers: Sequence[str | Chunker | None],
-    request: ChunkerRequest,
-    notify: Callable[[str], None],
-) -> list[Chunker]:
-    """What makes the chunks for each of these, its size matched and its header set as the request says."""
-    protocol = request.resolved_protocol()
-    made = [make_parts(protocol, chunker)[0] for chunker in chunkers]
-    if request.match_size:
-        specs = [chunker.spec for chunker in made]
-        matches = match_sizes(benchmark, specs, request.match_size, protocol, skip_errors=request.skip_errors)
-        for match in matches:
-            notify(str(match))
-        made = [make_parts(protocol, match.spec)[0] for match in matches]
-    return with_headers(made, request.header)
-
-
 def left_out_for_language(
     benchmark: Benchmark, chunkers: Mapping[str, Chunker], least: int = 1, *, skippable: bool = True
 ) -> dict[str, str]:
@@ -293,15 +251,6 @@ def left_out_for_language(
     if found and len(chunkers) - len(found) < least:
         raise LanguageError(all_mistakes(found.values()))
     return found
-
-
-def unsized(requests: Iterable[ChunkerRequest]) -> dict[str, Chunker]:
-    """Name -> each chunker that no file may stop, with its header, of the size that it has by itself."""
-    return {
-        each.chunker: with_headers([make_parts(each.resolved_protocol(), each.chunker)[0]], each.header)[0]
-        for each in requests
-        if each.chunker and not each.skip_errors
-    }
 
 
 def left_out_line(chunker: str, reason: str) -> str:

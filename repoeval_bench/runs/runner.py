@@ -26,20 +26,18 @@ from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.jobs import DataJob, Finished, JobLog, NamedJob, Shared, check_countable
-from repoeval_bench.runs.materials import Materials, left_out, tell_unread
+from repoeval_bench.runs.materials import Materials, left_out, make_chunkers, tell_unread, unsized
 from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
     choose_measures,
     left_out_for_language,
     left_out_line,
-    make_chunkers,
     make_embedder,
     make_parts,
     make_retriever,
     shown_place,
     silent,
-    unsized,
 )
 from repoeval_bench.runs.planning import (
     Cut,

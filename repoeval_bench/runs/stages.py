@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.protocols.leak import top_over_prompt
-from repoeval_bench.retrieval.choice import ChosenRetriever, Material
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.protocols.protocol import Protocol
+    from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.runs.planning import Inputs, Plan
 
 
@@ -152,12 +152,10 @@ def _index(planned: Plan, retriever: ChosenRetriever, embedder: Embedder | None,
     if planned.protocol.scope == "pooled":
         chunks, _ = pooled(chunks, planned.queries)
     return retriever.build(
-        Material(
-            chunks,
-            planned.corpus.own,
-            embedder,
-            lambda: ideal_rankings(of_chunks.qrels, of_chunks.context, of_chunks.excluded),
-        )
+        chunks,
+        planned.corpus.own,
+        embedder=embedder,
+        ideal=lambda: ideal_rankings(of_chunks.qrels, of_chunks.context, of_chunks.excluded),
     )
 
 

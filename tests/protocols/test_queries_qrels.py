@@ -15,7 +15,7 @@ from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import (
     RULES,
-    Shared,
+    Overlap,
     build_qrels,
     drop_excluded,
     gold_of,
@@ -139,7 +139,7 @@ def test_gold_without_a_file_gives_no_relevant_chunk(gold):
 
 def test_every_rule_that_is_listed_can_be_parsed():
     """RULES names what relevance_rule reads; none gives a gain where no line is shared."""
-    nothing = Shared(lines=0, union=9, nonblank=0, chunk_nonblank=4, gold_nonblank=5, definitions=0)
+    nothing = Overlap(lines=0, union=9, nonblank=0, chunk_nonblank=4, gold_nonblank=5, definitions=0)
     for name in RULES:
         assert relevance_rule(name.replace(":N", ":3").replace(":T", ":0.5"))(nothing) == 0
 

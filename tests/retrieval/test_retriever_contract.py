@@ -8,7 +8,7 @@ import pytest
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
-from repoeval_bench.retrieval.choice import Material, choose_retriever
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.jaccard import JaccardRetriever
 from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import pooled
@@ -61,7 +61,7 @@ QUERIES = (Query("q", "r", "def total return"), Query("e", "r", ""), Query("s", 
 
 def build(spec, chunks, own=None):
     ideal = {query.query_id: [] for query in QUERIES}
-    return choose_retriever(spec).build(Material(chunks, own or {}, Letters(), lambda: ideal))
+    return choose_retriever(spec).build(chunks, own, embedder=Letters(), ideal=lambda: ideal)
 
 
 def test_every_retriever_is_tried_here():

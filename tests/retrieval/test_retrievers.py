@@ -17,7 +17,7 @@ from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.terms import TOKENIZERS, english, identifiers, words
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.bounds import OracleRetriever, RandomRetriever
-from repoeval_bench.retrieval.choice import Material, choose_retriever
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
@@ -116,7 +116,7 @@ def test_bm25_can_leave_headers_out():
     chunks = {"r": (Chunk.cut(file, CharSpan(0, 5), "title\n"),)}
     found = {}
     for spec in ("bm25", "bm25:header=skip"):
-        retriever = choose_retriever(spec).build(Material(chunks, {}, None, dict))
+        retriever = choose_retriever(spec).build(chunks)
         ((_, found[spec]),) = retriever.search([query("title")], 1).rankings["q"]
     assert found["bm25"] > 0 == found["bm25:header=skip"]
     assert choose_retriever("bm25:header=skip").spec == "bm25:k1=1.2,b=0.75,tokenizer=code,header=skip"

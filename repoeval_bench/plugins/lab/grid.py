@@ -21,7 +21,6 @@ from repoeval_bench.metrics import Measure, score_run
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol
 from repoeval_bench.protocols.queries import make_queries
-from repoeval_bench.retrieval.choice import ChosenRetriever, Material
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.executors import IN_PROCESS
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.plugins.lab.grid_request import GridRequest
+    from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.materials import Materials
     from repoeval_bench.runs.request import DataRequest
@@ -276,8 +276,8 @@ class _Candidate:
     def rank(self, retriever: ChosenRetriever, policy: str) -> Run:
         """Rank every chunk of a query's repository, for all tasks."""
         if retriever.spec not in self._searchers:
-            material = Material(self.corpus.chunks, self.corpus.own, self._embedder, dict)
-            self._searchers[retriever.spec] = retriever.build(material)
+            corpus = self.corpus
+            self._searchers[retriever.spec] = retriever.build(corpus.chunks, corpus.own, embedder=self._embedder)
         queries = make_queries(self._benchmark.tasks, policy)
         return self._searchers[retriever.spec].search(queries, max(1, len(list(self.corpus))), self.excluded)
 

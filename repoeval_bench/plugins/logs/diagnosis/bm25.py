@@ -14,7 +14,7 @@ from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.plugins.logs.diagnosis.evidence import TOP, Evidence
 from repoeval_bench.protocols.exclusion import WINDOW
-from repoeval_bench.retrieval.choice import Material, choose_retriever
+from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.log import Retrieved
 from repoeval_bench.runs.naming import runs_beside
@@ -93,7 +93,7 @@ def rank_with_bm25(
     searched: Mapping[str, Sequence[Chunk]] = chunks
     if config.protocol.scope == "pooled":
         searched, queries = pooled(chunks, queries)
-    run = chosen.build(Material(searched, {}, None, dict)).search(queries, TOP, excluded)
+    run = chosen.build(searched).search(queries, TOP, excluded)
     places = {chunk.chunk_id: chunk for of_repo in chunks.values() for chunk in of_repo}
     results = {
         query_id: [_result(rank, places[chunk_id], score) for rank, (chunk_id, score) in enumerate(ranking, start=1)]
