@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.options import (
     details_option,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 @execution_options
 @details_option
 @summary_option
-@commands_option
 def compare_command(  # longer than 60 lines: each option has its line
     *,
     runs: tuple[str, ...],
@@ -52,14 +50,13 @@ def compare_command(  # longer than 60 lines: each option has its line
     as_json: bool,
     details: bool,
     summary: Path | None,
-    commands: bool,
     **asked: Any,
 ) -> None:
     """Compare stored RUNs (folders or ids) and --chunkers, query by query; runs that are missing are made first.
 
     Without --baseline every pair is compared, the later minus the earlier.
     """
-    if len(chunker) > 1 and asked["limit"] is None and execution.executor is None and not commands:
+    if len(chunker) > 1 and asked["limit"] is None and execution.executor is None:
         start_server(chunker)
     # These take as long to import as the server to start, so they are imported while it does.
     from repoeval_bench.analysis.choosing import choose
@@ -75,12 +72,6 @@ def compare_command(  # longer than 60 lines: each option has its line
     if not chunker:
         of_runs = {*RunRequest.model_fields, *ExecutionRequest.model_fields, "home"} - {"measures"}
         refuse_unread(of_runs, "without --chunker: stored runs are compared as they are", "or add --chunker")
-    if commands:
-        refuse_unread({"as_json", "details", "summary"}, "with --commands, which prints shell lines")
-        own = [*ComparisonRequest(baseline=baseline, equivalence=equivalence).words(), *execution.words()]
-        last = ["compare", *runs, *own, *chunker_words(chunker)]
-        print_commands(requests_of(chunker, asked) if chunker else [], last, out=out, home=home)
-        return
     if runs or baseline:
         results_at(out).fetch(say)
     stored = find_runs(runs, out)

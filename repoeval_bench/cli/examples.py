@@ -18,7 +18,7 @@ compare -c fixed -c ast
 compare ast fixed --details
 compare -c ast -c chonkie --match-size fixed --baseline ast
 compare latest @2 -m ndcg@10 --equivalence 0.02
-compare -c fixed -c ast --protocol body --commands
+compare -c fixed -c ast --protocol body --set exclusion=hidden
 runs
 runs --out other-results --json
 runs --prune unfinished --dry-run
@@ -33,7 +33,7 @@ verify RUN --details
 verify RUN --allow py:cutter:halves
 sweep -c fixed -c ast --sizes 500 1000 1500 3000 6000
 sweep -c ast --retriever bm25
-sweep -c ast:max_tokens=256 --sizes 128 256 512 --commands
+sweep -c ast:max_tokens=256 --sizes 128 256 512
 report
 report ast fixed -o report.html
 report latest --sensitivity grid.json

@@ -10,10 +10,9 @@ import click
 
 from repoeval_bench.analysis.recall_curves import K_MEASURES, sweep_row
 from repoeval_bench.cli.answer import unmade_rows
-from repoeval_bench.cli.commands import chunker_words, commands_option, print_commands
 from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import execution_options, refuse_unread, requests_of, run_options, say
+from repoeval_bench.cli.options import execution_options, requests_of, run_options, say
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.numbers import is_whole
@@ -55,7 +54,6 @@ def _sizes(values: Sequence[str], further: Sequence[str]) -> tuple[int, ...]:
     help="Nominal sizes for each chunker's own size option; without it, k is swept.",
 )
 @click.argument("sizes", nargs=-1, metavar="")
-@commands_option
 def sweep_command(
     *,
     chunker: tuple[str, ...],
@@ -65,7 +63,6 @@ def sweep_command(
     as_json: bool,
     size: tuple[str, ...],
     sizes: tuple[str, ...],
-    commands: bool,
     **asked: Any,
 ) -> None:
     """Evaluate each --chunker at each of --sizes, and print every measure beside the mean size of its chunks.
@@ -84,16 +81,6 @@ def sweep_command(
     if not size and not asked["measures"]:
         asked["measures"] = K_MEASURES
     requests = at_sizes(requests_of(chunker, asked), nominal, problems)
-    if commands:
-        refuse_unread({"as_json"}, "with --commands, which prints shell lines")
-        last = [
-            "sweep",
-            *chunker_words(chunker),
-            *(["--sizes", *map(str, nominal)] if nominal else []),
-            *execution.words(),
-        ]
-        print_commands(requests, last, out=out, home=home, problems=problems)
-        return
     with runner_on(
         execution, requests, out=out, home=home, notify=say, problems=problems, write_page=page_of(execution)
     ) as runner:

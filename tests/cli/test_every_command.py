@@ -256,7 +256,6 @@ def test_a_file_of_another_kind_is_refused_before_anything_is_computed(stored, t
 
 
 UNREAD = {
-    "compare {run} {other} --commands --json --details": "--json, --details change nothing with --commands",
     "compare {run} {other} --limit 5 --protocol body --executor local:1": "--protocol, --limit, --executor change "
     "nothing without --chunker",
     "report {run} --source {mirror}": "--source changes nothing without --bm25",

@@ -1,5 +1,7 @@
 """An option that is given twice: both values count, or the command line is refused; none is dropped without a word."""
 
+import json
+
 import click
 import pytest
 
@@ -62,17 +64,17 @@ def test_a_flag_may_be_set_twice():
 def test_words_of_several_options_are_those_of_one(tmp_path):
     """--repos and --sizes, whose values may also stand in one word."""
     mirror = build_mirror(tmp_path / "mirror")
-    asked = ("sweep", "-c", "fixed", "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "out", "--commands")
+    asked = ("sweep", "-c", "fixed", "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "out", "--json")
     printed = {
         bench(*asked, *words, home=tmp_path / "home").out
         for words in (
-            ("--repos", "a,b", "--sizes", "300 500"),
-            ("--repos", "a", "--repos", "b", "--sizes", "300", "--sizes", "500"),
-            ("--repos", "a b", "--sizes", "300", "500"),
+            ("--repos", "acme_inventory,northwind_textkit", "--sizes", "300 500"),
+            ("--repos", "acme_inventory", "--repos", "northwind_textkit", "--sizes", "300", "--sizes", "500"),
+            ("--repos", "acme_inventory northwind_textkit", "--sizes", "300", "500"),
         )
     }
     assert len(printed) == 1
-    assert "'a b'" in printed.pop()
+    assert len(json.loads(printed.pop())) == 2
 
 
 @pytest.mark.parametrize("name", ["eval", "compare", "sweep", "recommend"])
@@ -91,3 +93,13 @@ def test_variables_hold_all_values_separated_by_blanks(name):
     over = click.Context(command, default_map=given)
     command.parse_args(over, [*words, *(["--sizes", "700"] if name == "recommend" else ["--repos", "c"])])
     assert over.params["sizes" if name == "recommend" else "repos"] == ((700,) if name == "recommend" else ("c",))
+
+
+@pytest.mark.parametrize(
+    "words", [["cluster", "merge", ""], ["eval", "--out", ""], ["eval", "--out="], ["recommend", ""]]
+)
+def test_an_empty_value_is_not_the_current_folder(words):
+    """An unset variable of a shell leaves one."""
+    done = bench(*words)
+    assert done.code == 2
+    assert "is empty, as an unset variable leaves it; give one" in done.err

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.placebo import placebo_problems
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.repoeval import repository_name
+from repoeval_bench.plugins.lab.placebo import placebo_problems
 from repoeval_bench.protocols.protocol import Protocol, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy

@@ -16,7 +16,6 @@ import numpy as np
 
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.placebo import describe, placebo_arms
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ChunkError, UsageError, all_mistakes, anew
@@ -27,6 +26,7 @@ from repoeval_bench.plugins.lab.cells import CellCache
 from repoeval_bench.plugins.lab.grid import Cell, Grid, GridJobs, Scores
 from repoeval_bench.plugins.lab.grid_problems import check_grid
 from repoeval_bench.plugins.lab.grid_request import GridRequest
+from repoeval_bench.plugins.lab.placebo import describe, placebo_arms
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.parts import (

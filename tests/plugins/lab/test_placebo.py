@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.placebo import SPAN, TOLERANCE, describe, placebo_arms, placebo_problems
 from repoeval_bench.chunkers.tools.sizes import mean_nws
 from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.plugins.lab.placebo import SPAN, TOLERANCE, describe, placebo_arms, placebo_problems
 
 BASELINE = "fixed:max_nws=300"
 
