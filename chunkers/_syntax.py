@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -10,6 +12,7 @@ from repoeval_bench.core.errors import OR_SKIP, LanguageError
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.options import OneOf, option
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.syntax import Reparser
 
 
 def language_option() -> Any:
@@ -44,6 +47,12 @@ def library_language(file: SourceFile, name: str, names: Mapping[str, str], libr
             f"use another chunker{OR_SKIP}"
         )
     return names[language.name]
+
+
+@cache
+def library_parser(language: str) -> Reparser:
+    """Return a parser of tree-sitter-language-pack's grammar, which sizes and libraries share, for its trees."""
+    return Reparser(import_module("tree_sitter_language_pack").get_language(language))
 
 
 SAME_NAMES: Mapping[str, str] = {name: name for name in LANGUAGES}

@@ -18,13 +18,12 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 from repoeval_bench.chunkers._adapters import Peer, spans_of
-from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
+from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
 from repoeval_bench.chunkers._tokens import LARGEST, check_size, max_tokens_option, tokenizer_named, tokenizer_option
 from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.options import OneOf, Text, Whole, option
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.syntax import Reparser
 
 _CHARACTERS = 2048
 _KINDS = {
@@ -118,7 +117,7 @@ def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
         arguments["tokenizer"] = tokenizer_named(tokenizer)
     chunker = getattr(chonkie, _KINDS[kind])(**arguments)
     if kind == "code":
-        chunker.parser = Reparser(chunker.parser.language)  # the same grammar, reusing trees
+        chunker.parser = library_parser(language)
     return chunker
 
 

@@ -15,11 +15,10 @@ from importlib import import_module
 from typing import Any, ClassVar, Self
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
-from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
+from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
 from repoeval_bench.core.options import Text, Whole, option
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.syntax import Reparser
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,4 @@ class LlamaIndexChunker(Peer):
 def _library(max_chars: int, language: str) -> Any:
     # Sizes are counted in characters; a tokenizer of our own keeps the library from fetching one.
     splitter = import_module("llama_index.core.node_parser").CodeSplitter
-    # The parser that the library would get, reusing trees.
-    parser = Reparser(import_module("tree_sitter_language_pack").get_language(language))
-    return splitter(language=language, max_chars=max_chars, tokenizer=str.split, parser=parser)
+    return splitter(language=language, max_chars=max_chars, tokenizer=str.split, parser=library_parser(language))

@@ -8,6 +8,7 @@ than parsing does, so it lists the children of the nodes asked for and never wal
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -36,6 +37,9 @@ PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
 WINDOW = 250_000
 """Bytes that are parsed at once: beyond, a tree takes more memory than it gives context."""
 
+_TREES = 4
+"""Trees that a parser keeps; a long file is parsed in pieces."""
+
 _ROLES = {
     "comment": COMMENT,
     "line_comment": COMMENT,
@@ -52,11 +56,12 @@ _LISTS = ("block", "body", "list", "compound_statement", "preproc_if", "preproc_
 
 
 class Reparser:
-    """A parser that reuses the tree of the last text parsed from scratch where most of the next text is the same.
+    """A parser that knows the last texts it parsed, and reuses the tree of the last one for a text much like it.
 
-    A task's file differs from the file in the lines of its target alone. The tree is the one that a parse from scratch
-    gives: tests compare them on real files. What recovers from a syntax error may depend on where a parse began, so a
-    tree with an error is neither reused nor the result of reuse. Threads share nothing.
+    Sizes are searched on the same files, and a task's file differs from the file in the lines of its target alone. The
+    tree is the one that a parse from scratch gives: tests compare them on real files. What recovers from a syntax error
+    may depend on where a parse began, so a tree with an error is neither reused for another text nor the result of
+    reuse. Threads share nothing.
     """
 
     def __init__(self, language: TreeSitterLanguage) -> None:
@@ -69,27 +74,31 @@ class Reparser:
         from tree_sitter import Parser
 
         parser = Parser(self._language)
-        before, tree = getattr(self._last, "parsed", (b"", None))
-        if tree is not None:
-            start = _common(len(before), len(encoded), lambda size: before[:size] == encoded[:size])
-            end = _common(
-                len(before) - start,
-                len(encoded) - start,
-                lambda size: before[len(before) - size :] == encoded[len(encoded) - size :],
-            )
-            if 2 * (start + end) > max(len(before), len(encoded)):
-                edited = tree.copy()
-                old_end, new_end = len(before) - end, len(encoded) - end
-                edited.edit(
-                    start, old_end, new_end, _point(before, start), _point(before, old_end), _point(encoded, new_end)
-                )
-                reused = parser.parse(encoded, edited)
-                if not reused.root_node.has_error:
-                    return reused
-                return parser.parse(encoded)
-        tree = parser.parse(encoded)
-        self._last.parsed = (encoded, None if tree.root_node.has_error else tree)
-        return tree
+        known: deque[tuple[bytes, Tree]] = self._last.__dict__.setdefault("parsed", deque(maxlen=_TREES))
+        for text, tree in known:
+            if text == encoded:
+                return tree
+        if known and not known[-1][1].root_node.has_error and (edited := _edited(*known[-1], encoded)):
+            reused = parser.parse(encoded, edited)
+            return parser.parse(encoded) if reused.root_node.has_error else reused
+        known.append((encoded, parser.parse(encoded)))
+        return known[-1][1]
+
+
+def _edited(before: bytes, tree: Tree, encoded: bytes) -> Tree | None:
+    """Return a tree edited where another text differs from its own; None where they share less than half."""
+    start = _common(len(before), len(encoded), lambda size: before[:size] == encoded[:size])
+    end = _common(
+        len(before) - start,
+        len(encoded) - start,
+        lambda size: before[len(before) - size :] == encoded[len(encoded) - size :],
+    )
+    if 2 * (start + end) <= max(len(before), len(encoded)):
+        return None
+    edited = tree.copy()
+    old_end, new_end = len(before) - end, len(encoded) - end
+    edited.edit(start, old_end, new_end, _point(before, start), _point(before, old_end), _point(encoded, new_end))
+    return edited
 
 
 def _common(a: int, b: int, equal: Callable[[int], bool]) -> int:

@@ -95,6 +95,14 @@ def test_a_reused_tree_is_that_of_a_parse_from_scratch(
         assert nodes(reparser.parse(encoded)) == nodes(scratch)
 
 
+def test_a_text_that_comes_again_is_not_parsed_again() -> None:
+    """Sizes are searched on the same files, whose long ones are parsed in pieces; errors are parsed once too."""
+    reparser = Reparser(TreeSitterLanguage(bare_grammar(LANGUAGES["python"])))
+    pieces = [b"x = 1\n", b"class A: pass\n", b"def (\n"]
+    trees = [reparser.parse(piece) for piece in pieces]
+    assert all(reparser.parse(piece) is tree for piece, tree in zip(pieces, trees, strict=True))
+
+
 def test_a_file_with_a_function_blanked_is_parsed_as_from_scratch() -> None:
     """Each function of this package's longest files in turn, as tasks blank them; sizes below what a window holds."""
     language = LANGUAGES["python"]

@@ -8,7 +8,10 @@ tokens of Codex have 1,840 of these in the median.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
+from functools import lru_cache
+from itertools import accumulate
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.source import SourceFile, count_nws
@@ -33,16 +36,17 @@ def tokens_per_nws(files: Iterable[SourceFile]) -> float:
 
 
 def prompt_lines(file: SourceFile, hole: int) -> LineSpan:
-    """The lines before line `hole` that a prompt shows: whole lines of at most 2,000 tokens together, at least one."""
-    left = PROMPT_TOKENS
-    start = hole
-    while start > 0:
-        # A line's indentation is one token with the line end before it.
-        left -= len(tokens_of("\n" + file.line_text(LineSpan(start - 1, start)).rstrip()))
-        if left < 0 and start < hole:
-            break
-        start -= 1
-    return LineSpan(start, hole)
+    """Return the lines before line `hole` that a prompt shows: whole ones of at most 2,000 tokens, at least one."""
+    before = _tokens_before(file)
+    start = bisect_left(before, before[hole] - PROMPT_TOKENS)
+    return LineSpan(max(0, min(start, hole - 1)), hole)
+
+
+@lru_cache(maxsize=64)
+def _tokens_before(file: SourceFile) -> list[int]:
+    """Return the tokens before each line, and of all at the end; many candidates are in one long file."""
+    # A line's indentation is one token with the line end before it.
+    return list(accumulate((len(tokens_of("\n" + line.rstrip())) for line in file.text.splitlines()), initial=0))
 
 
 def make_task(level: str, file: SourceFile, hole: LineSpan, shown: LineSpan, *, task_id: str, name: str) -> Task:

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise, zip_longest
-from typing import NamedTuple
+from math import ceil
+from typing import NamedTuple, TypeAlias
 
 from repoeval_bench.core.benchmark import Benchmark, Sample
 from repoeval_bench.core.source import SourceFile
@@ -20,6 +21,8 @@ from repoeval_bench.dataset.assembly import with_fingerprint
 
 SIMILAR = 0.8
 """Jaccard over pairs of tokens from which on two texts are near-duplicates."""
+
+_TokenPair: TypeAlias = tuple[str, str]
 
 _CHARACTERS = 1_000_000
 """Of files of which a mean is wanted: it needs no more, and a monorepo holds hundreds of times that."""
@@ -102,18 +105,25 @@ class Distinct:
     """Texts that are not near-duplicates of each other."""
 
     def __init__(self) -> None:
-        self._kept: list[frozenset[tuple[str, str]]] = []
+        self._by_pair: dict[_TokenPair, list[frozenset[_TokenPair]]] = defaultdict(list)
 
     def admits(self, tokens: Sequence[str]) -> bool:
-        """Whether the text is not a near-duplicate of one that is kept; then it is kept too."""
+        """Return False for a near-duplicate of a text that was admitted before; admit it otherwise.
+
+        Of two similar texts that are sorted alike, some pair is among the first `1 - SIMILAR` of both: there alone
+        others are looked up (prefix filtering; Chaudhuri et al. 2006). Long pairs come first, as few texts have them.
+        """
         pairs = frozenset(pairwise(tokens))
-        if any(_are_similar(pairs, each) for each in self._kept):
+        ordered = sorted(pairs, key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
+        prefix = ordered[: len(pairs) - ceil(SIMILAR * len(pairs)) + 1] or [("", "")]
+        if any(_are_similar(pairs, other) for pair in prefix for other in self._by_pair[pair]):
             return False
-        self._kept.append(pairs)
+        for pair in prefix:
+            self._by_pair[pair].append(pairs)
         return True
 
 
-def _are_similar(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
+def _are_similar(one: frozenset[_TokenPair], other: frozenset[_TokenPair]) -> bool:
     small, large = sorted((len(one), len(other)))
     if small < SIMILAR * large:  # a share of the union that they cannot reach
         return False

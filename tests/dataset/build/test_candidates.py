@@ -1,11 +1,16 @@
 """The rules of tasks: what is a candidate, and by which rule everything else is left out."""
 
+from itertools import pairwise
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.build import prompts, sampling
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, part_of, take_turns
@@ -296,9 +301,34 @@ def test_a_part_is_spread_over_repositories_and_files():
     assert part_of(whole, len(whole.tasks)) is whole
 
 
-def test_near_duplicates_are_not_admitted_twice():
+def resemble(one, other):
+    one, other = set(pairwise(one)), set(pairwise(other))
+    return len(one & other) >= 0.8 * len(one | other)
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), max_size=9), max_size=12))
+def test_what_resembles_nothing_admitted_before_is_admitted(texts):
+    distinct, admitted = Distinct(), []
+    for text in texts:
+        expected = not any(resemble(text, other) for other in admitted)
+        assert distinct.admits(text) == expected
+        admitted += [text] if expected else []
+
+
+def test_few_texts_are_compared(monkeypatch):
+    """Lines that differ in a number share most pairs of tokens, and are compared where they share a rare one."""
+    compared = []
+    similar = sampling._are_similar
+    monkeypatch.setattr(sampling, "_are_similar", lambda *pairs: compared.append(1) or similar(*pairs))
     distinct = Distinct()
-    words = [f"w{i}" for i in range(20)]
-    assert distinct.admits(words)
-    assert not distinct.admits([*words[:-1], "other"])
-    assert distinct.admits(words[::-1])
+    assert all(distinct.admits(tokens_of(f"if (x > {number}) {{")) for number in range(100, 500))
+    assert len(compared) < 800
+
+
+def test_lines_before_a_long_file_are_counted_once(monkeypatch):
+    counted = []
+    monkeypatch.setattr(prompts, "tokens_of", lambda text: counted.append(text) or tokens_of(text))
+    file = SourceFile("r", "long.py", "".join(f"a{i} = b\n" for i in range(3000)))
+    for line in range(1, 3000, 10):
+        prompt_lines(file, line)
+    assert len(counted) == 3000
