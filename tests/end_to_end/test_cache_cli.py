@@ -1,7 +1,6 @@
 """`repoeval-bench cache`: what it prints and how it exits."""
 
 import json
-import shutil
 import sqlite3
 from contextlib import closing
 
@@ -73,17 +72,3 @@ def test_a_home_without_a_cache(tmp_path):
     done = bench("cache", "info", home=tmp_path / "home")
     assert (done.code, "0 entries" in done.out) == (0, True)
     assert not (tmp_path / "home").exists()
-
-
-@pytest.mark.parametrize("command", [["info"], ["verify"], ["prune", "--max-size", "1GB"]])
-def test_a_home_that_is_typed_must_be_there(tmp_path, command):
-    """A slip in --home does not look like an empty cache."""
-    assert "is not a folder" in one_sentence(bench("cache", *command, "--home", tmp_path / "hmoe"), 2)
-
-
-def test_a_cache_that_is_not_a_database(home):
-    """A file of another kind in its place is one sentence."""
-    shutil.rmtree(home / "vectors")
-    (home / "vectors").mkdir()
-    (home / "vectors" / "cache.db").write_bytes(b"no database at all" * 1000)
-    assert "delete that folder" in one_sentence(bench("cache", "verify", home=home), 1)

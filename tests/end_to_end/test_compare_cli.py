@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.command import bench, one_sentence
+from support.command import bench
 from support.runs import write_run
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
@@ -52,21 +52,6 @@ def test_the_verdict_follows_from_the_numbers_printed(runs, tmp_path):
     assert max(map(len, text.out.splitlines())) < 180
 
 
-def test_equivalence_and_metrics_options(runs, tmp_path):
-    """--measure narrows the family, --equivalence says what is inside the margin."""
-    rows = json.loads(compare(tmp_path, *runs, "-m", "nDCG@10", "--equivalence", "0.9", "--json").out)["comparisons"]
-    assert [(row["measure"], row["family"], row["margin"]) for row in rows] == [("ndcg@10", 1, 0.9)]
-    assert rows[0]["verdict"]["within"] == 0.9
-    assert "give a difference above 0" in one_sentence(compare(tmp_path, *runs, "--equivalence", "-1"), 2)
-    assert "below 1" in one_sentence(compare(tmp_path, *runs, "--equivalence", "5"), 2)
-    assert "was not scored" in one_sentence(compare(tmp_path, *runs, "-m", "rbp"), 2)
-
-
-def test_same_command_same_numbers(runs, tmp_path):
-    """The draws are seeded."""
-    assert compare(tmp_path, *runs, "--json").out == compare(tmp_path, *runs, "--json").out
-
-
 def test_diff_lists_what_changed(runs, tmp_path):
     """diff prints the largest changes with their reason, and every one of them with --json."""
     arguments = ("diff", *runs, "--out", tmp_path / "results", "-m", "recall@5")
@@ -85,14 +70,6 @@ def test_diff_lists_what_changed(runs, tmp_path):
     assert f"changed in {len(rows)} of 18 queries" in done.out
     assert "lines found changed in " in bench("diff", *runs, "--out", tmp_path / "results").out
     assert "no query of 18 changed" in bench("diff", runs[0], runs[0], "--out", tmp_path / "results").out
-
-
-def test_a_broken_row_is_named_with_its_line(tmp_path):
-    """file:line of the row that cannot be read."""
-    a, b = (write_run(tmp_path / name, {"mrr": [0.5, 1.0]}) for name in "ab")
-    with (b.folder / "per_query.jsonl").open("a") as stream:
-        stream.write("{broken\n")
-    assert "per_query.jsonl:3 is broken" in one_sentence(bench("compare", a.folder, b.folder), 1)
 
 
 def test_the_page_of_runs_from_elsewhere_is_offered_by_their_names(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from ir_measures import RR, P, R, Success, nDCG
 from jsonschema import Draft202012Validator
 
-from support.command import bench, heed_interrupts, interrupt_when, one_sentence
+from support.command import bench, one_sentence
 from support.runs import read_text
 
 AST = "ast:max_nws=400"
@@ -268,21 +268,6 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     assert f"Holm over 3 pairs, the other measures by Holm over {tests - 3} tests, so p is valid" in text
 
 
-def test_runs_of_other_protocols_are_not_compared(evaluate, tmp_path):
-    """Two protocols are two questions: comparing their runs is refused."""
-    evaluate("--chunker", AST)
-    evaluate("--chunker", AST, "--protocol", "body")
-    runs = [path.name for path in (tmp_path / "results").iterdir()]
-    done = bench("compare", *runs, "--out", tmp_path / "results")
-    assert "compare runs of one protocol on the same queries" in one_sentence(done, 2)
-
-
-def test_overridden_choices_rename_the_run(evaluate):
-    """A protocol with another query policy has its own name."""
-    done = evaluate("--chunker", AST, "--set", "query=tail:20", "--set", "relevance=iou:0.2")
-    assert "protocol context+query=tail:20+relevance=iou:0.2" in " ".join(done.out.split())
-
-
 def test_the_python_api_does_what_the_command_does(evaluate, mirror, warm_home, tmp_path, monkeypatch):
     """load_benchmark and evaluate give the numbers of the command line, also for a chunker object."""
     monkeypatch.setenv("REPOEVAL_HOME", str(warm_home))
@@ -425,97 +410,6 @@ def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluat
     )
     lazy = json.loads(evaluate("-c", "py:lazy:Lazy", "--json", PYTHONPATH=str(tmp_path)).out)
     assert lazy["micro"] == json.loads(evaluate("-c", AST, "--json").out)["micro"]
-
-
-@pytest.mark.slow
-def test_ctrl_c_keeps_the_vectors_and_exits_130(mirror, tmp_path):
-    """Interrupted while embedding: one clean sentence, exit 130, and the next run embeds only what is missing."""
-    import sqlite3
-
-    home = tmp_path / "home"
-    database = home / "vectors" / "cache.db"
-    # One row a batch: a slow model, so that there is a middle to be interrupted in.
-    script = (
-        "import time, repoeval_bench.embedding.encoder as e\n"
-        "whole = e.SentenceTransformerEncoder._forward\n"
-        "def slow(self, *a):\n    time.sleep(0.3); return whole(self, *a)\n"
-        "e.SentenceTransformerEncoder._forward = slow\n"
-        "from repoeval_bench.cli import main; main()\n"
-    )
-
-    def vectors():
-        if not database.exists():
-            return 0
-        with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-            try:
-                return connection.execute("SELECT COUNT(*) FROM Cache WHERE length(value) > 1000").fetchone()[0]
-            except sqlite3.OperationalError:
-                return 0
-
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            script,
-            "eval",
-            "-c",
-            "ast:max_nws=100",
-            "--source",
-            str(mirror),
-            "--out",
-            str(tmp_path / "results"),
-        ],
-        env=dict(os.environ, REPOEVAL_HOME=str(home)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=heed_interrupts,
-    )
-    interrupt_when(process, lambda: vectors() >= 2)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert "interrupted" in err
-    assert "Traceback" not in err
-    kept = vectors()
-    assert kept >= 2
-    assert not any((tmp_path / "results").glob("*/manifest.json"))
-    dry = bench("eval", "-c", "ast:max_nws=100", "--source", mirror, "--dry-run", "--json", home=home)
-    cached = sum(row["cached"] for row in json.loads(dry.out)["texts"])
-    assert cached == kept
-
-
-def test_a_folder_that_is_not_a_run(tmp_path):
-    """export and compare say so when a run is not there, or its files are broken."""
-    assert "has no runs yet" in one_sentence(bench("export", "runs", "x", "--format", "markdown", "--out", tmp_path), 2)
-    run = tmp_path / "half"
-    run.mkdir()
-    (run / "manifest.json").write_text("{")
-    (run / "metrics.json").write_text("{")
-    assert "run the evaluation again" in one_sentence(bench("export", "runs", run, "--format", "markdown"), 1)
-
-
-@pytest.mark.parametrize("what", ["chunkers", "protocols", "measures", "embedders", "datasets"])
-def test_list(what):
-    """Everything there is to choose from can be listed."""
-    done = bench("list", what)
-    assert done.code == 0
-    assert len(done.out.splitlines()) > 3
-
-
-@pytest.mark.parametrize("name", ["context", "ndcg@10", "context+query=tail:5"])
-def test_explain(name):
-    """A protocol or a measure is explained."""
-    done = bench("explain", name)
-    assert done.code == 0
-    assert len(done.out) > 80
-
-
-def test_metrics_may_stand_behind_one_another(evaluate):
-    """--measure ndcg@10 recall@5: each word is a measure; a word without --measure does not belong to an option."""
-    done = evaluate("--chunker", AST, "--json", "--measure", "ndcg@10", "recall@5")
-    assert set(json.loads(done.out)["micro"]) >= {"ndcg@10", "recall@5"}
-    assert "--chunker ast" in one_sentence(evaluate("ast"), 2)
 
 
 def test_match_size_gives_every_chunker_the_baselines_size(evaluate):

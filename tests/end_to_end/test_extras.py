@@ -1,7 +1,6 @@
 """What is missing is named with the extra that installs it, before anything is read or computed."""
 
 import ast
-import importlib.util
 import json
 import tomllib
 from pathlib import Path
@@ -141,9 +140,3 @@ def test_pages_are_refused_before_anything_is_computed(base, monkeypatch, tmp_pa
     done = bench(*words.split(), home=tmp_path / "home")
     needed = f"error: {what} needs jinja2 and matplotlib and pygments; run {install_command('report')}\n"
     assert (done.code, done.out, done.err) == (2, "", needed)
-
-
-def test_the_table_names_packages_that_exist():
-    """Those that are installed here are found under these names."""
-    assert importlib.util.find_spec("faiss") is not None
-    assert importlib.util.find_spec("sentence_transformers") is not None

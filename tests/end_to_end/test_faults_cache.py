@@ -2,16 +2,13 @@
 
 import json
 import os
-import pickle
 import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
 
-import numpy as np
 import pytest
 
-from repoeval_bench.embedding.storage import seal
 from support.command import bench, one_sentence
 from support.models import tiny_encoder
 
@@ -51,36 +48,6 @@ def test_a_flipped_bit(home, refused):
     sentence = refused()
     assert "has changed since it was written" in sentence
     assert "repoeval-bench cache verify --delete" in sentence
-
-
-@pytest.mark.parametrize("number", [0.0, np.nan, np.inf])
-def test_vectors_that_no_model_gives(home, refused, number):
-    """Zeros, NaN or infinity are not scored, even properly sealed."""
-    vector = np.full(384, number, dtype="<f4").tobytes()
-    change_vectors(home, lambda key, value: vector + seal(key, vector))
-    assert "not of unit length" in refused()
-
-
-def test_a_planted_pickle(home, refused, tmp_path):
-    """An entry that would run code where it is unpickled is refused unread."""
-    marker = tmp_path / "ran"
-
-    class Bomb:
-        def __reduce__(self):
-            return os.mkdir, (str(marker),)
-
-    change_vectors(home, lambda key, value: pickle.dumps(Bomb()))
-    with closing(sqlite3.connect(home / "vectors" / "cache.db")) as database, database:
-        database.execute("UPDATE Cache SET mode = 4")
-    assert "not written by this program" in refused()
-    assert not marker.exists()
-
-
-def test_a_truncated_database(home, refused):
-    """Half a database is not a cache."""
-    path = home / "vectors" / "cache.db"
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    assert "delete that folder" in refused()
 
 
 def test_another_models_vectors_are_not_read(mirror, home, tmp_path):

@@ -208,40 +208,47 @@ def test_a_query_that_is_left_out_of_every_file_is_found(run, verified):
     assert {each["file"] for each in found["differences"]} >= {"manifest.json", "per_query.jsonl", "retrieved.jsonl.gz"}
 
 
-@pytest.mark.parametrize(
-    ("name", "edit", "value"),
-    {
-        "a file that was skipped": ("metrics.json", lambda m: m["counts"].update(files_skipped=7), "files_skipped"),
-        "the names of skipped files": ("manifest.json", lambda m: m.update(skipped=["a/b.py"]), "skipped"),
-        "no file that was cut": ("manifest.json", lambda m: m["counts"].update(lines_uncovered=9), "lines_uncovered"),
-        "tokens where no model counts": ("metrics.json", lambda m: m["counts"].update(queries_tokens=5), "tokens"),
-        "a fact of tokens": ("per_query.jsonl", lambda row: row["facts"].update(query_tokens=5), "query_tokens"),
-        "pairs that no model read": ("metrics.json", lambda m: m["counts"].update(pairs=5), "pairs"),
-        "the cost of an index": ("manifest.json", lambda m: m.update(index={"vectors": 1}), "index.vectors"),
-        "a first stage": (
-            "manifest.json",
-            lambda m: m.update(first_stage={"retriever": "bm25", "k_raw": 9, "run_id": "x"}),
-            "first_stage",
-        ),
-        "a deeper ranking": ("retrieved.jsonl.gz", lambda row: row.update(k_raw=1000), "k_raw"),
-        "a column more": ("metrics.json", lambda m: m["micro"].update({"ndcg@11": 0.5}), "micro.ndcg@11"),
-        "minus nothing": ("per_query.jsonl", lambda row: row["leak"].update(top10_over_prompt=-0.0), "leak"),
-        "true for a number": ("per_query.jsonl", lambda row: row["facts"].update(_as_truth(row["facts"])), "facts"),
-        "another gain factor": ("manifest.json", lambda m: m.update(qrels_gain_factor=1000), "qrels_gain_factor"),
-        "no part of the data": ("manifest.json", lambda m: m["dataset"].update(whole_tasks=99), "whole_tasks"),
-        "another label": ("metrics.json", lambda m: m["dataset"].update(label="all of RepoEval"), "dataset.label"),
-        "a date": ("manifest.json", lambda m: m.update(as_of=["2020-01-01", "2020-01-02"]), "as_of"),
-        "an absolute path": ("sources.jsonl.gz", lambda row: row.update(path="/etc/passwd"), "/etc/passwd"),
-        "a text of a file": ("sources.jsonl.gz", lambda row: row.update(text=row["text"] + "\n"), "text"),
-        "an answer in the log": ("retrieved.jsonl.gz", lambda row: row.update(no_answer=True), "no_answer"),
-        "an extra in the log": ("retrieved.jsonl.gz", lambda row: row.update(extra={"a": 1}), "extra.a"),
-    }.values(),
-)
-def test_every_stored_value_that_follows_from_the_data_is_found(run, verified, name, edit, value):
-    change(run / name, edit)
+STORED = {
+    "a file that was skipped": ("metrics.json", lambda m: m["counts"].update(files_skipped=7), "files_skipped"),
+    "the names of skipped files": ("manifest.json", lambda m: m.update(skipped=["a/b.py"]), "skipped"),
+    "no file that was cut": ("manifest.json", lambda m: m["counts"].update(lines_uncovered=9), "lines_uncovered"),
+    "tokens where no model counts": ("metrics.json", lambda m: m["counts"].update(queries_tokens=5), "tokens"),
+    "a fact of tokens": ("per_query.jsonl", lambda row: row["facts"].update(query_tokens=5), "query_tokens"),
+    "pairs that no model read": ("metrics.json", lambda m: m["counts"].update(pairs=5), "pairs"),
+    "the cost of an index": ("manifest.json", lambda m: m.update(index={"vectors": 1}), "index.vectors"),
+    "a first stage": (
+        "manifest.json",
+        lambda m: m.update(first_stage={"retriever": "bm25", "k_raw": 9, "run_id": "x"}),
+        "first_stage",
+    ),
+    "a deeper ranking": ("retrieved.jsonl.gz", lambda row: row.update(k_raw=1000), "k_raw"),
+    "a column more": ("metrics.json", lambda m: m["micro"].update({"ndcg@11": 0.5}), "micro.ndcg@11"),
+    "minus nothing": ("per_query.jsonl", lambda row: row["leak"].update(top10_over_prompt=-0.0), "leak"),
+    "true for a number": ("per_query.jsonl", lambda row: row["facts"].update(_as_truth(row["facts"])), "facts"),
+    "another gain factor": ("manifest.json", lambda m: m.update(qrels_gain_factor=1000), "qrels_gain_factor"),
+    "no part of the data": ("manifest.json", lambda m: m["dataset"].update(whole_tasks=99), "whole_tasks"),
+    "another label": ("metrics.json", lambda m: m["dataset"].update(label="all of RepoEval"), "dataset.label"),
+    "a date": ("manifest.json", lambda m: m.update(as_of=["2020-01-01", "2020-01-02"]), "as_of"),
+    "an absolute path": ("sources.jsonl.gz", lambda row: row.update(path="/etc/passwd"), "/etc/passwd"),
+    "a text of a file": ("sources.jsonl.gz", lambda row: row.update(text=row["text"] + "\n"), "text"),
+    "an answer in the log": ("retrieved.jsonl.gz", lambda row: row.update(no_answer=True), "no_answer"),
+    "an extra in the log": ("retrieved.jsonl.gz", lambda row: row.update(extra={"a": 1}), "extra.a"),
+}
+"""What is changed -> its file, the change, and the value that is named."""
+
+
+def test_every_stored_value_that_follows_from_the_data_is_found(run, verified):
+    for name, edit, _ in STORED.values():
+        change(run / name, edit)
     code, found = verified(run)
     assert code == 1
-    assert any(each["file"] == name and value in each["value"] for each in found["differences"]), found["differences"]
+    differences = [(each["file"], each["value"]) for each in found["differences"]]
+    unseen = [
+        what
+        for what, (name, _, value) in STORED.items()
+        if not any(file == name and value in named for file, named in differences)
+    ]
+    assert unseen == []
 
 
 def _as_truth(facts):

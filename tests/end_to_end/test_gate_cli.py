@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from support.command import bench, one_sentence
+from support.command import bench
 from support.runs import write_run
 
 DOCS = Path(__file__).parents[2] / "docs" / "ci.md"
@@ -64,17 +64,6 @@ def test_every_yaml_block_of_the_docs_is_yaml():
     """The workflow can be pasted."""
     blocks = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(), re.DOTALL)
     assert [type(yaml.safe_load(block)) for block in blocks] == [dict] * 4
-
-
-def test_usage_errors_exit_2_and_decide_nothing(tmp_path, config):
-    """A baseline of another protocol, a missing file, a gate on an unknown measure."""
-    good, other = run(tmp_path, "good", 0.8), run(tmp_path, "other", 0.8, protocol="body")
-    sentence = one_sentence(bench("gate", good, "--config", config, "--baseline", other), 2)
-    assert "protocol body against context" in sentence
-    assert "does not exist" in one_sentence(bench("gate", good, "--config", tmp_path / "none"), 2)
-    config.write_text("gates: [{measure: ndgc@10, at_least: 0.1}]")
-    assert "did you mean 'ndcg'" in one_sentence(bench("gate", good, "--config", config), 2)
-    assert "max_drop needs a run" not in one_sentence(bench("gate", "nothing", "--config", config), 2)
 
 
 def test_mistakes_in_runs_and_gates_are_told_at_once(tmp_path):

@@ -1,6 +1,5 @@
 """Commands as jobs: the answer of one process, what failed and how to try it again, and a page on what ran where."""
 
-import json
 import shlex
 
 import pytest
@@ -46,14 +45,6 @@ def test_sensitivity_as_jobs_says_what_one_process_says(call, tmp_path):
     assert cells(tmp_path / "jobs") == cells(tmp_path / "alone")
 
 
-def test_a_chunker_that_fails_in_a_grid_is_listed(call, wrong):
-    """The others are scored first; the sentence counts them."""
-    done = call("lab", "sensitivity", *GRID, "-c", wrong, "--no-match", "--executor", "local:1", out="grid")
-    told = one_sentence(done, 1)
-    assert told.startswith("error: 1 of 13 chunkers failed:\n")
-    assert HOSTILE in told
-
-
 def test_recommend_as_jobs_gives_the_same_answer_and_runs(mirror, tmp_path):
     """A sample of the tasks is asked, each run is a job, and its folder has the bytes of one process."""
     words = [
@@ -78,33 +69,6 @@ def test_recommend_as_jobs_gives_the_same_answer_and_runs(mirror, tmp_path):
     assert as_jobs.out == alone.out
     assert "that are asked are spread over the files" in as_jobs.out
     assert content(tmp_path / "out") == content(tmp_path / "alone")
-
-
-def test_recommend_names_the_chunkers_that_failed(mirror, tmp_path, wrong):
-    """The answer is over the others, says what is missing, and the command fails."""
-    words = ["recommend", mirror, "-c", "fixed", "-c", wrong, "--sizes", "200,400", "--retriever", "bm25"]
-    done = bench(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
-    assert "runs failed:" in one_sentence(done, 1)
-    assert f"{wrong} failed with ValueError" in done.out
-
-
-def test_recommend_lists_what_failed_where_nothing_is_left_to_recommend(mirror, tmp_path, wrong):
-    """The reasons, not a limit that was never reached."""
-    words = ["recommend", mirror, "-c", "file", "-c", wrong, "--sizes", "200,400", "--retriever", "bm25"]
-    done = bench(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
-    told = one_sentence(done, 1)
-    assert "runs failed:" in told
-    assert "--time-limit" not in told
-
-
-def test_the_answer_says_that_others_failed(mirror, tmp_path, wrong):
-    """One chunker of two is left."""
-    (tmp_path / "bad.yaml").write_text(f"source: {mirror}\nchunkers: [ast, '{wrong}']\nretrievers: bm25\n")
-    words = ["run", tmp_path / "bad.yaml", "--out", tmp_path / "out", "--executor", "local:1"]
-    done = bench(*words, home=tmp_path / "home")
-    assert "1 of 2 runs failed:" in one_sentence(done, 1)
-    assert "1 other run failed and is not compared" in " ".join(done.out.split())
-    assert "give a second one" not in done.out
 
 
 def test_a_job_page_needs_jobs(call):
@@ -139,14 +103,6 @@ def test_the_page_says_what_ran_where_and_what_failed(call, wrong, tmp_path):
     assert texts[0] > 0 == texts[1]
     again = bench(*shlex.split(failed[2])[1:], home=tmp_path / "home")
     assert HOSTILE in one_sentence(again, 1)
-
-
-def test_json_is_still_json_where_a_run_failed(call, wrong, tmp_path):
-    words = ["sweep", "-c", "fixed:max_nws=400", "-c", wrong, "--retriever", "bm25", "--json", "--executor", "local:1"]
-    done = call(*words, out="runs")
-    assert done.code == 1
-    (_, failed) = json.loads(done.out)
-    assert "wrong" in failed["left_out"]
 
 
 @pytest.mark.parametrize(

@@ -66,20 +66,6 @@ def test_other_commands_take_an_executor(command, mirror, warm_home, tmp_path):
     assert content(tmp_path / "jobs") == content(tmp_path / "alone")
 
 
-def test_what_could_be_made_is_shown_before_what_could_not(run, tmp_path):
-    """The run of a broken chunker is missing from its table; the last lines say how to try it again; exit 1."""
-    (tmp_path / "cut.sh").write_text("#!/bin/sh\nexit 3\n")
-    (tmp_path / "cut.sh").chmod(0o755)
-    (tmp_path / "bench.yaml").write_text(
-        f"chunkers: [ast:max_nws=400, 'exec:{tmp_path}/cut.sh', fixed:max_nws=400]\nretrievers: bm25\n"
-    )
-    done = run("out", "--executor", "local:2")
-    assert done.code == 1
-    assert " under protocol context: " in done.out.replace("\n", " ")
-    assert "1 of 3 runs failed" in done.err
-    assert "try it again: repoeval-bench eval --source" in done.err
-
-
 def test_a_list_that_was_not_asked_for_is_refused(run):
     assert "add --dry-run" in one_sentence(run("x", "--commands"), 2)
 

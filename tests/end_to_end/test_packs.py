@@ -59,20 +59,6 @@ def test_a_folder_of_code_is_pointed_to_data_build(tmp_path):
     assert "data build" in one_sentence(done, 2)
 
 
-def test_mistakes_are_one_sentence_each(tmp_path):
-    (tmp_path / "empty").mkdir()
-    assert "is empty" in one_sentence(bench("data", "build", tmp_path / "empty", "-o", tmp_path / "p"), 2)
-    assert "does not exist" in one_sentence(bench("data", "build", tmp_path / "none", "-o", tmp_path / "p"), 2)
-    assert not (tmp_path / "p").exists()
-
-
-def test_help_names_the_sources():
-    text = bench("data", "build", "--help").out
-    assert "\n             an archive: zip or tar\n" in text  # a line of its own
-    for part in ("pypi:NAME==VERSION", "npm:NAME@VERSION", "--seed", "docs/packs.md"):
-        assert part in text
-
-
 def ask(source, tmp_path, *options):
     done = bench(
         *("eval", "--source", source, "--retriever", "bm25", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),

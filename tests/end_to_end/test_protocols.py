@@ -199,27 +199,6 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
             assert cell["difference"] == pytest.approx(runs[0][mean][measure] - runs[1][mean][measure], abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["eval", "-c", AST, "--protocol", "body", "--set", "exclusion=repocoder"], "leaves no gold"),
-        (["eval", "-c", AST, "--set", "gold=prompt", "--set", "exclusion=prompt"], "leaves no gold"),
-        (["eval", "-c", AST, "--set", "exclusion=promt"], "did you mean 'prompt'"),
-        (["eval", "-c", AST, "--retriever", "bm25:b=2"], "b is a number from 0 to 1"),
-        (["eval", "-c", AST, "--set", "long_text=middle"], "unknown policy for long texts 'middle'"),
-        (["eval", "-c", AST, "--set", "long_text=query=tail"], "did you mean 'queries'"),
-        (["eval", "-c", AST, "--set", "long_text=tail", "--embedder", "minilm:long_queries=mean"], "contradicts"),
-        (["eval", "-c", AST, "--retriever", "bm25", "--dry-run"], "embeds nothing"),
-        (["lab", "sensitivity", "-c", AST], "two different chunkers"),
-        (["lab", "sensitivity", "-c", AST, "-c", "fixed", "--protocol", "coderag"], "no chunker to compare"),
-        (["lab", "sensitivity", "-c", AST, "-c", "fixed", "--retriever", "oracle"], "knows the answers"),
-    ],
-)
-def test_what_cannot_be_asked_is_told_in_one_sentence(mirror, warm_home, arguments, message):
-    """Contradictions and unknown names exit 2 before anything is computed."""
-    assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)
-
-
 def test_all_mistakes_are_told_at_once(mirror, warm_home):
     """Every wrong choice has a line of its own; nothing was run."""
     done = bench(
@@ -252,24 +231,3 @@ def test_all_mistakes_are_told_at_once(mirror, warm_home):
     for piece in ("--k=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'", "'foo'", "'pooled'", "'fp64'"):
         assert piece in sentence
     assert sentence.splitlines()[0] == f"error: {len(sentence.splitlines()) - 1} mistakes:"
-
-
-@pytest.mark.parametrize(
-    ("what", "piece"),
-    [
-        ("protocols", "linemap"),
-        ("retrievers", "bm25"),
-        ("relevance", "graded:levels"),
-        ("exclusions", "repocoder"),
-    ],
-)
-def test_choices_are_listed(what, piece):
-    """Each choice of a protocol, and every retriever, has a list."""
-    assert piece in bench("list", what).out
-
-
-def test_explain_tells_who_uses_a_protocol_and_what_it_cannot_tell():
-    """Source, gold, relevance, documents and the caution of a protocol, also of an overridden one."""
-    done = bench("explain", "coderag+relevance=gold-share:0.3")
-    for piece in ("CodeRAG-Bench", "[c, h+1)", "T of the gold's non-blank lines", "windows", "note"):
-        assert piece in done.out

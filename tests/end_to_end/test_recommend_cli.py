@@ -10,7 +10,6 @@ from repoeval_bench.api.recommendation import recommend, sized
 from repoeval_bench.api.verification import verify
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import mean_nws
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
 from support.command import bench, one_sentence
@@ -316,11 +315,3 @@ def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered):
     assert {run.counts.chunks for label, run in evidence.runs.items() if found.arms[label].size == max(sizes)} == {8}
     exact = recommend(benchmark, sizes=(200, max(sizes)), **options)
     assert (exact.skipped, set(exact.runs)) == ((), set(found.runs))
-
-
-def test_options_about_data_belong_to_the_data(answered):
-    """A loaded benchmark is what it is."""
-    out, _ = answered
-    (pack,) = (out / "packs").iterdir()
-    with pytest.raises(UsageError, match="limit: the data is loaded already"):
-        recommend(load_benchmark(pack), limit=3)

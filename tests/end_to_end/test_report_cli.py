@@ -11,10 +11,9 @@ import pytest
 
 from repoeval_bench.report.html.artefacts import COUNTS
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
-from repoeval_bench.runs.records import RETRIEVED, SCHEMA
 from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence
-from support.runs import edit, write_run, write_text
+from support.runs import edit, write_run
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400")
 
@@ -103,32 +102,6 @@ def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(s
     assert "protocol context against body" in sentence
     assert "k 100 against 50" in sentence
     assert not (tmp_path / "r.html").exists()
-
-
-@pytest.mark.parametrize(
-    ("break_it", "says"),
-    [
-        (lambda folder: (folder / "metrics.json").unlink(), "metrics.json cannot be read"),
-        (lambda folder: write_text(folder / RETRIEVED, '{"query_id": "x"}\n'), f"{RETRIEVED}:1 is broken"),
-        (lambda folder: (folder / "sources.jsonl.gz").write_bytes(b"x"), "sources.jsonl.gz is broken"),
-    ],
-)
-def test_a_broken_run_is_one_sentence(stored, tmp_path, break_it, says):
-    """What is missing, broken or of another version is named with the way out."""
-    folder = tmp_path / "run"
-    shutil.copytree(stored[0].folder, folder)
-    break_it(folder)
-    sentence = one_sentence(bench("report", folder, "-o", tmp_path / "r.html"), 1)
-    assert says in sentence
-    assert "run the evaluation again" in sentence
-
-
-def test_a_run_of_a_newer_version_needs_an_update(stored, tmp_path):
-    folder = shutil.copytree(stored[0].folder, tmp_path / "run")
-    manifest = folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"schema": {SCHEMA}', '"schema": 9'))
-    sentence = one_sentence(bench("report", folder, "-o", tmp_path / "r.html"), 1)
-    assert f"is of schema 9, and this version reads schema {SCHEMA}; update repoeval-bench" in sentence
 
 
 def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):

@@ -114,25 +114,3 @@ def test_a_pool_is_another_protocol(evaluate, tmp_path):
 def test_what_does_not_fit_is_told_in_one_sentence(mirror, warm_home, arguments, message):
     """Exit 2 before anything is computed."""
     assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)
-
-
-def test_an_embedding_model_is_not_a_reranker(mirror, warm_home):
-    """It would be given a head of random weights: refused, exit 1."""
-    from repoeval_bench.embedding.models import locate
-
-    spec = f"rerank:{locate('minilm').folder},first=bm25"
-    done = bench("eval", "-c", AST, "--retriever", spec, "--source", mirror, home=warm_home)
-    assert "is not a cross-encoder" in one_sentence(done, 1)
-
-
-def test_retrievers_are_explained():
-    """What one does, its options with defaults, and where one applies."""
-    out = bench("explain", "hybrid").out
-    assert "reciprocal ranks" in out
-    assert "k0=60" in out
-    assert "with fusion=rrf" in out
-    assert "cross-encoder" in bench("explain", "rerank:some/model").out
-    listed = bench("list", "retrievers").out
-    assert all(name in listed for name in ("hybrid", "jaccard", "rerank:RERANKER"))
-    rerankers = bench("list", "rerankers").out
-    assert all(name in rerankers for name in ("overlap", "MODEL"))
