@@ -21,8 +21,8 @@ _ENGLISH = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
     "to was will with"
 )
-_STOP_WORDS = frozenset(_ENGLISH.split())
-"""Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET."""
+STOP_WORDS = frozenset(_ENGLISH.split())
+"""Lucene's EnglishAnalyzer.ENGLISHSTOP_WORDS_SET."""
 
 
 def words(text: str) -> list[str]:
@@ -121,7 +121,7 @@ def english(text: str) -> list[str]:
     ['parser', 'self.lin', '0', 'are_ther']
     """
     terms = (_POSSESSIVE.sub("", word).lower() for word in _UNICODE_WORD.findall(text))
-    stemmed: list[str] = _stemmer().stemWords([term for term in terms if term not in _STOP_WORDS])
+    stemmed: list[str] = _stemmer().stemWords([term for term in terms if term not in STOP_WORDS])
     return stemmed
 
 

@@ -66,6 +66,18 @@ RETRIEVERS = (
         options={"tokenizer": _TOKENIZER},
     ),
     Row(
+        name="grep",
+        meaning="one round of grep for the query's rarest words; units without one are not listed; needs no model",
+        where="repoeval_bench.retrieval.grep:GrepRetriever",
+        options={
+            "rank": Option(
+                "lines", "lines: a unit by its own keywords; files: by its file's", OneOf(("lines", "files"))
+            ),
+            "keywords": Option(8, "words that are looked for, the rarest that occur", Whole(1)),
+            "hits": Option(200, "units of a keyword that count, the first by file and line", Whole(1)),
+        },
+    ),
+    Row(
         name="rerank",
         meaning="the first stage's best, ranked again by a reranker; see `list rerankers`",
         where="repoeval_bench.retrieval.rerank:rerank",

@@ -1,0 +1,136 @@
+"""Grep, one round: the rarest words of the query are looked for in the text, and what holds them is listed.
+
+It is one call of a tool, and no agent that reads what it found and calls again. A unit is a chunk: one line with
+`--chunker window:lines=1,step=1`, and `--expand lines:10` shows what `rg -C 10` does. What holds no keyword is not
+listed, so a ranking can be shorter than k, and empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.terms import STOP_WORDS, words
+from repoeval_bench.retrieval.ranking import rank as best
+from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
+
+NAME = "grep"
+
+_SHORTEST = 3
+"""Letters of a keyword, at least: shorter words are in most lines."""
+
+
+class GrepRetriever:
+    r"""Lines by the keywords that they hold (`rank=lines`), or by those that their file holds (`rank=files`).
+
+    A keyword is a `\w+` of the query, lower-cased, of three letters or more and no English stop word (Lucene's). Of
+    those that occur the `keywords` rarest are taken, of equally rare ones the first in the query. Like `rg -i -F` it
+    matches inside words. Its weight is ln(1 + N / n), where n of the N units that the query may see hold it; its
+    first `hits` units in the order of files and lines count, as the tools of agents cut their answers.
+
+    `lines`: a unit scores the sum of its keywords' weights. `files`: files are ordered by the sum over the keywords in
+    any of their units, and the units of a file by their own sum.
+    """
+
+    def __init__(self, chunks: Chunks, own: Chunks, *, rank: str, keywords: int, hits: int) -> None:
+        self._by_file = rank == "files"
+        self._keywords, self._hits = keywords, hits
+        self._chunks, self._own = chunks, own
+        self._indexes: dict[str, _Index] = {}
+
+    def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
+        """Return the k best units that hold a keyword, of each query's repository."""
+        rankings: dict[str, Ranking] = {}
+        latency: dict[str, float] = {}
+        for query in progress(queries, desc="retrieve", unit="queries"):
+            if query.repo not in self._indexes:
+                self._indexes[query.repo] = _Index(self._chunks.get(query.repo, ()))
+            index = self._indexes[query.repo]
+            start = perf_counter()
+            units = _Units(index, excluded_from(query, excluded), self._own.get(query.query_id, ()))
+            rankings[query.query_id] = best(self._scores(units, keywords_of(query.text)), k)
+            latency[query.query_id] = (perf_counter() - start) * 1000
+        return Run(tag=NAME, rankings=rankings, latency_ms=latency)
+
+    def _scores(self, units: _Units, keywords: Iterable[str]) -> list[tuple[str, float]]:
+        holders = {keyword: units.holding(keyword) for keyword in keywords}
+        rarest = sorted((word for word in holders if len(holders[word])), key=lambda word: len(holders[word]))
+        scores = np.zeros(len(units.chunks))
+        of_files: dict[str, float] = {}
+        for keyword in rarest[: self._keywords]:
+            weight = float(np.log(1 + units.n_seen / len(holders[keyword])))
+            hits = units.in_order(holders[keyword])[: self._hits]
+            scores[hits] += weight
+            for file in {units.chunks[hit].file for hit in hits}:
+                of_files[file] = of_files.get(file, 0.0) + weight
+        found = np.flatnonzero(scores).tolist()
+        if not self._by_file:
+            return [(units.chunks[position].chunk_id, float(scores[position])) for position in found]
+        # A file's units stand together: the place of the file, and behind the point the unit's share.
+        order = sorted(of_files, key=lambda file: (of_files[file], file))
+        places = {file: place for place, file in enumerate(order)}
+        share = scores / (1 + scores.max(initial=0.0))
+        return [
+            (units.chunks[position].chunk_id, places[units.chunks[position].file] + float(share[position]))
+            for position in found
+        ]
+
+
+def keywords_of(text: str) -> list[str]:
+    """Return the words of a query that grep would look for, each once, in their order.
+
+    >>> keywords_of("Return the length of the Session's header, or of a header.")
+    ['return', 'length', 'session', 'header']
+    """
+    return [word for word in dict.fromkeys(words(text)) if len(word) >= _SHORTEST and word not in STOP_WORDS]
+
+
+class _Index:
+    """The words of a repository's chunks, and for each the chunks that hold it."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self.chunks = chunks
+        self.positions = {chunk.chunk_id: position for position, chunk in enumerate(chunks)}
+        holders: dict[str, list[int]] = {}
+        for position, chunk in enumerate(chunks):
+            for word in set(words(chunk.text)):
+                holders.setdefault(word, []).append(position)
+        self._holders = {word: np.array(held) for word, held in holders.items()}
+        self._found: dict[str, NDArray[np.int64]] = {}
+
+    def holding(self, keyword: str) -> NDArray[np.int64]:
+        """Return the positions of the chunks with a word that contains the keyword."""
+        if keyword not in self._found:
+            held = [positions for word, positions in self._holders.items() if keyword in word]
+            self._found[keyword] = np.unique(np.concatenate(held)) if held else np.zeros(0, dtype=np.int64)
+        return self._found[keyword]
+
+
+class _Units:
+    """What a query may see: a repository's chunks without those that are hidden from it, and its own."""
+
+    def __init__(self, index: _Index, unseen: Iterable[str], own: Sequence[Chunk]) -> None:
+        self._index = index
+        self.chunks = [*index.chunks, *own]
+        self._is_seen = np.ones(len(self.chunks), dtype=np.bool_)
+        self._is_seen[[index.positions[name] for name in unseen if name in index.positions]] = False
+        self.n_seen = int(self._is_seen.sum())
+        self._own = [" ".join(words(chunk.text)) for chunk in own]
+
+    def holding(self, keyword: str) -> NDArray[np.int64]:
+        """Return the positions of the units that hold a keyword."""
+        of_index = self._index.holding(keyword)
+        own = [position for position, text in enumerate(self._own, len(self._index.chunks)) if keyword in text]
+        return np.append(of_index[self._is_seen[of_index]], np.array(own, dtype=np.int64))
+
+    def in_order(self, positions: NDArray[np.int64]) -> list[int]:
+        """Return positions in the order of files and lines."""
+        chunks = self.chunks
+        return sorted(positions.tolist(), key=lambda position: (chunks[position].file, chunks[position].chars.start))

@@ -1,0 +1,126 @@
+"""Grep as a retriever: its lines are those of ripgrep and GNU grep, and its order is the formula's."""
+
+import math
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.retrieval.choice import choose_retriever
+from repoeval_bench.retrieval.grep import GrepRetriever, keywords_of
+
+ROOM = Path(__file__).resolve().parents[2] / "repoeval_bench" / "retrieval"
+QUESTIONS = (
+    "The ids of the chunks that a query may not see.",
+    "Return the lines of the innermost definition around a hit, with comments above it.",
+    "Weigh each term by its frequency, and normalise by the length of the document",
+    "zebra crossing",
+)
+
+
+def lines(*files):
+    return tuple(
+        Chunk.cut(file, file.chars_of(LineSpan(line, line + 1)))
+        for file in files
+        for line in range(file.n_lines)
+        if file.line_text(LineSpan(line, line + 1)).strip()
+    )
+
+
+def found(text, chunks, own=(), excluded=None, k=1000, **options):
+    retriever = GrepRetriever({"r": chunks}, {"q": own}, **{"rank": "lines", "keywords": 8, "hits": 200, **options})
+    return retriever.search([Query("q", "r", text)], k, excluded).rankings["q"]
+
+
+def place(chunk_id, chunks):
+    (chunk,) = (chunk for chunk in chunks if chunk.chunk_id == chunk_id)
+    return chunk.path, chunk.lines.start + 1
+
+
+@pytest.mark.parametrize("tool", ["rg", "grep"])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_lines_are_those_that_a_tool_lists(tool, question):
+    """Over this project's own files; every line that holds a keyword, and no other."""
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed; a Debian package has it")
+    command = {"rg": ["rg", "--no-config", "-n", "--no-heading", "-H"], "grep": ["grep", "-n", "-H"]}[tool]
+    patterns = [word for keyword in keywords_of(question) for word in ("-e", keyword)]
+    paths = [str(path) for path in sorted(ROOM.glob("*.py"))]
+    listed = subprocess.run(
+        [*command, "-i", "-F", *patterns, *paths], capture_output=True, text=True, check=False, timeout=60
+    ).stdout
+    theirs = {(path, int(number)) for path, number, _ in (row.split(":", 2) for row in listed.splitlines())}
+    chunks = lines(*(SourceFile("r", path, Path(path).read_text("utf-8")) for path in paths))
+    ranking = found(question, chunks, k=10**6, keywords=100, hits=10**6)
+    assert {place(chunk_id, chunks) for chunk_id, _ in ranking} == theirs
+    assert bool(theirs) == (question != "zebra crossing")
+
+
+def test_a_line_scores_the_weights_of_its_keywords():
+    file = SourceFile("r", "a.py", "load_Session(path)\nsession = 1\nother = 2\npath = 3\n")
+    ranking = found("the session's Path of it", chunks := lines(file))
+    weight = math.log(1 + 4 / 2)
+    assert [place(name, chunks)[1] for name, _ in ranking] == [1, 4, 2]
+    assert [score for _, score in ranking[1:]] == [pytest.approx(weight, abs=1e-5)] * 2
+    assert ranking[0][1] == pytest.approx(2 * weight, abs=1e-5)
+
+
+def test_the_rarest_words_are_taken_and_the_first_hits_count():
+    file = SourceFile("r", "a.py", "common rare\ncommon\ncommon\n")
+    assert len(found("common rare", lines(file), keywords=1)) == 1
+    (first, second) = found("common", lines(file), hits=2)
+    assert {place(name, lines(file))[1] for name, _ in (first, second)} == {1, 2}
+
+
+def test_files_are_ranked_by_the_keywords_that_any_of_their_lines_holds():
+    both = SourceFile("r", "a.py", "alpha\nx\nbeta\n")
+    one = SourceFile("r", "b.py", "alpha\n" * 5)
+    chunks = lines(both, one)
+    assert [place(name, chunks)[0] for name, _ in found("alpha beta", chunks, rank="files")] == ["a.py"] * 2 + [
+        "b.py"
+    ] * 5
+    assert place(found("alpha beta", chunks, rank="files")[0][0], chunks) == ("a.py", 3)
+
+
+def test_what_a_query_may_not_see_neither_counts_nor_is_listed():
+    file = SourceFile("r", "a.py", "alpha\nalpha\nbeta\n")
+    chunks = lines(file)
+    hidden = {"q": frozenset({chunks[0].chunk_id})}
+    own = lines(SourceFile("r", "a.py", "\nalpha gamma\n"))
+    ranking = found("alpha gamma", chunks, own, hidden)
+    assert chunks[0].chunk_id not in dict(ranking)
+    assert dict(ranking)[own[0].chunk_id] == pytest.approx(math.log(1 + 3 / 2) + math.log(1 + 3 / 1), abs=1e-5)
+
+
+@given(
+    text=st.lists(st.sampled_from(["alpha", "beta gamma", "alpha beta", "delta", "x"]), max_size=12),
+    question=st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta", "eta"]), max_size=4),
+    rank=st.sampled_from(["lines", "files"]),
+)
+def test_exactly_the_lines_with_a_keyword_are_listed_once(text, question, rank):
+    files = [SourceFile("r", f"{name}.py", "\n".join(text[name::2]) + "\n") for name in (0, 1)]
+    chunks = lines(*files)
+    ranking = found(" ".join(question), chunks, rank=rank)
+    holding = {chunk.chunk_id for chunk in chunks if any(word in chunk.text for word in question)}
+    assert {name for name, _ in ranking} == holding
+    assert len(ranking) == len(holding)
+
+
+def test_keywords_are_words_of_three_letters_that_are_no_stop_words():
+    assert keywords_of("Is it the URL? url_for(x), the URL") == ["url", "url_for"]
+    assert keywords_of("a an of") == []
+
+
+def test_it_is_found_by_its_spec():
+    chosen = choose_retriever("grep:rank=files")
+    assert chosen.spec == "grep:rank=files,keywords=8,hits=200"
+    window = make_chunker("window:lines=1,step=1")
+    file = SourceFile("r", "a.py", "alpha\n\nbeta\n")
+    assert [chunk.text.strip() for chunk in window.chunk(file)] == ["alpha", "beta"]
