@@ -132,7 +132,7 @@ def _gather(
     total = len(runs) * sum(map(len, by_size))
     for setting, of_setting in runs.items():
         name = f"{setting.protocol} by {setting.retriever}"
-        coming = runner.each(setting, reuse=True)
+        coming = runner.runs_of(setting, reuse=True)
         for arms in by_size:
             if past_deadline():
                 skipped.append(f"{name}, {', '.join(arm.label for arm in arms)}: the time was up")

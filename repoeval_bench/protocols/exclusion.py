@@ -53,7 +53,7 @@ def hidden_lines(tasks: Iterable[Task], files: Mapping[str, SourceFile], policy:
 
     With `body` and `free` there are none: a query sees its own copy of the file, in which they are blank.
     """
-    found = {}
+    hidden = {}
     for task in tasks:
         lines = LineSpan(0, 0)
         if policy == "prompt" and not task.places:
@@ -63,8 +63,8 @@ def hidden_lines(tasks: Iterable[Task], files: Mapping[str, SourceFile], policy:
         elif policy == "repocoder":
             lines = LineSpan(max(0, task.body.start - WINDOW), files[task.file].n_lines)
         if lines:
-            found[task.task_id] = Place(task.file, lines)
-    return found
+            hidden[task.task_id] = Place(task.file, lines)
+    return hidden
 
 
 def is_over_prompt(chunk: Chunk, task: Task) -> bool:

@@ -38,9 +38,11 @@ def gold_in_query(
     shares = {}
     for query in queries:
         texts = (files[place.file].line_text(place.lines) for place in join(gold[query.query_id]))
-        wanted = [line for text in texts for each in text.splitlines() if (line := each.strip())]
-        asked = {line.strip() for line in query.text.splitlines()}
-        shares[query.query_id] = sum(line in asked for line in wanted) / len(wanted) if wanted else 0.0
+        gold_lines = [line for text in texts for text_line in text.splitlines() if (line := text_line.strip())]
+        query_lines = {line.strip() for line in query.text.splitlines()}
+        shares[query.query_id] = (
+            sum(line in query_lines for line in gold_lines) / len(gold_lines) if gold_lines else 0.0
+        )
     return shares
 
 

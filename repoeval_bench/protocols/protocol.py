@@ -139,9 +139,9 @@ class Protocol:
         origin = _named(name) or self
         values = {key: changed.get(key, getattr(self, key)) for key in CHOICES}
         suffix = "".join(f"+{key}={value}" for key, value in values.items() if value != getattr(origin, key))
-        chosen = replace(self, name=name + suffix, **changed)  # type: ignore[arg-type]  # read by CHOICES
-        chosen.check()
-        return chosen
+        overridden = replace(self, name=name + suffix, **changed)  # type: ignore[arg-type]  # read by CHOICES
+        overridden.check()
+        return overridden
 
     def check(self) -> None:
         """A UsageError where what is excluded is all that is gold, or what is asked for twice over."""

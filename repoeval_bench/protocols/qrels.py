@@ -129,8 +129,8 @@ def build_qrels(
     counted = relevance == "definitions"
     files: dict[str, _IndexedFile] = {}
     qrels: Qrels = {}
-    for query_id, each in gold.items():
-        places = join(each)
+    for query_id, of_query in gold.items():
+        places = join(of_query)
         parts = definitions[query_id] if definitions is not None else (places,)
         for file in {place.file for place in places} - files.keys():
             files[file] = _IndexedFile(chunks.get(file, ()), line_nws[file])
@@ -188,8 +188,8 @@ def merge_copies(qrels: Qrels, merged: Mapping[str, str]) -> Qrels:
     for query_id, gains in qrels.items():
         moved[query_id] = {}
         for chunk_id, gain in gains.items():
-            kept = merged.get(chunk_id, chunk_id)
-            moved[query_id][kept] = max(gain, moved[query_id].get(kept, 0.0))
+            original = merged.get(chunk_id, chunk_id)
+            moved[query_id][original] = max(gain, moved[query_id].get(original, 0.0))
     return moved
 
 

@@ -89,4 +89,4 @@ _PROTOCOLS = (
     ),
 )
 
-PROTOCOLS = tuple(Row(name=each.name, meaning=each.users, part=each) for each in _PROTOCOLS)
+PROTOCOLS = tuple(Row(name=protocol.name, meaning=protocol.users, part=protocol) for protocol in _PROTOCOLS)

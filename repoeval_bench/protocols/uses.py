@@ -70,13 +70,13 @@ def with_used(benchmark: Benchmark, gold: str) -> Benchmark:
     tiers = tiers_of(gold)
     tasks = []
     for task in benchmark.tasks:
-        kept = tuple(
+        unshown = tuple(
             used for used in task.uses or () if used.tier in tiers and _has_text(files, gold_lines(task, used))
         )
-        if kept:
-            tasks.append(replace(task, uses=kept))
+        if unshown:
+            tasks.append(replace(task, uses=unshown))
     repos = {task.repo for task in tasks}
-    left = {repo: found for repo, found in benchmark.files.items() if repo in repos}
+    left = {repo: of_repo for repo, of_repo in benchmark.files.items() if repo in repos}
     return with_fingerprint(
         replace(
             benchmark,

@@ -109,7 +109,7 @@ class _Index:
             return np.zeros(len(lengths))
         term, chunk, tf = self._postings(terms, own)
         n = np.bincount(term[seen[chunk]], minlength=len(terms))
-        weights = np.log(1 + (n_seen - n + 0.5) / (n + 0.5)) * np.array([query[each] for each in terms])
+        weights = np.log(1 + (n_seen - n + 0.5) / (n + 0.5)) * np.array([query[term_name] for term_name in terms])
         norms = self._k1 * ((1 - self._b) + self._b * lengths / (total / n_seen))
         scores = np.bincount(chunk, weights[term] * (tf / (norms[chunk] + tf)), minlength=len(lengths))
         return np.where(seen, scores, 0.0)

@@ -83,19 +83,19 @@ def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *,
     skip with `skip_errors`.
     """
     every = [file for repo_files in files.values() for file in repo_files]
-    found, skipped = chunk_files(every, chunker, skip_errors=skip_errors)
-    if not any(chunks for _, chunks in found) and any(file.text.strip() for file in every):
+    chunked, skipped = chunk_files(every, chunker, skip_errors=skip_errors)
+    if not any(chunks for _, chunks in chunked) and any(file.text.strip() for file in every):
         way_out = "; give it other options, or take another chunker"
         reason = f"; the first failure: {skipped[0].removesuffix(OR_SKIP)}" if skipped else way_out
         raise ChunkError(f"{chunker.spec} gave no chunk for any of {len(every)} files{reason}")
     by_repo = defaultdict[str, list[Chunk]](list, {repo: [] for repo in files})
-    for file, chunks in found:
+    for file, chunks in chunked:
         by_repo[file.repo].extend(chunks)
     return Corpus(
         chunks={repo: tuple(chunks) for repo, chunks in by_repo.items()},
         n_files=len(every),
         skipped=tuple(skipped),
-        uncovered_lines=sum(_uncovered(file, chunks) for file, chunks in found),
+        uncovered_lines=sum(_uncovered(file, chunks) for file, chunks in chunked),
     )
 
 
@@ -103,24 +103,24 @@ def chunk_files(
     files: Sequence[SourceFile], chunker: Chunker, *, skip_errors: bool = False
 ) -> tuple[list[tuple[SourceFile, tuple[Chunk, ...]]], list[str]]:
     """Each file with its chunks, checked, and with `skip_errors` what the chunker said of the files it failed on."""
-    found: list[tuple[SourceFile, tuple[Chunk, ...]]] = []
+    chunked: list[tuple[SourceFile, tuple[Chunk, ...]]] = []
     skipped: list[str] = []
     with progress(desc=f"chunk {chunker.spec}", unit="files", total=len(files)) as bar:
         for file in files:
             try:
-                found.append((file, _chunk_file(file, chunker)))
+                chunked.append((file, _chunk_file(file, chunker)))
             except ChunkError as error:
                 if not skip_errors or isinstance(error, OutOfTurnError):
                     raise
                 skipped.append(str(error))
             bar.update()
     _close(chunker)
-    return found, skipped
+    return chunked, skipped
 
 
 def merge_identical(corpus: Corpus) -> Corpus:
     """The corpus with chunks of the same lines of text in one repository as one document, the first of them."""
-    kept: dict[str, tuple[Chunk, ...]] = {}
+    distinct: dict[str, tuple[Chunk, ...]] = {}
     dropped: dict[str, tuple[Chunk, ...]] = {}
     merged: dict[str, str] = {}
     for repo, chunks in corpus.chunks.items():
@@ -131,8 +131,8 @@ def merge_identical(corpus: Corpus) -> Corpus:
             if kept_chunk is not chunk:
                 merged[chunk.chunk_id] = kept_chunk.chunk_id
                 copies.append(chunk)
-        kept[repo], dropped[repo] = tuple(first.values()), tuple(copies)
-    return replace(corpus, chunks=kept, merged=merged, dropped=dropped)
+        distinct[repo], dropped[repo] = tuple(first.values()), tuple(copies)
+    return replace(corpus, chunks=distinct, merged=merged, dropped=dropped)
 
 
 def chunk_blanked(

@@ -32,10 +32,10 @@ class DenseRetriever:
         self._embedder = embedder
         self._own = own or {}
         # A query's own chunks have an index beside the repository's; no key is in both.
-        parts = {**chunks, **{self._own_key(query_id): held for query_id, held in self._own.items()}}
-        parts = {key: held for key, held in parts.items() if held}
-        self._ids = {key: [chunk.chunk_id for chunk in held] for key, held in parts.items()}
-        texts = [chunk.embed_text for held in parts.values() for chunk in held]
+        parts = {**chunks, **{self._own_key(query_id): part for query_id, part in self._own.items()}}
+        parts = {key: part for key, part in parts.items() if part}
+        self._ids = {key: [chunk.chunk_id for chunk in part] for key, part in parts.items()}
+        texts = [chunk.embed_text for part in parts.values() for chunk in part]
         counts: list[int] = []
 
         def batches() -> Iterator[NDArray[np.float32]]:
@@ -48,11 +48,11 @@ class DenseRetriever:
         ends = np.cumsum([0, *counts])
         self._indexes: dict[str, VectorIndex] = {}
         first = 0
-        for key, held in parts.items():
-            of_key = counts[first : first + len(held)]
-            several = np.repeat(np.arange(len(held)), of_key) if max(of_key) > 1 else None
-            self._indexes[key] = VectorIndex(rows[ends[first] : ends[first + len(held)]], several)
-            first += len(held)
+        for key, part in parts.items():
+            of_key = counts[first : first + len(part)]
+            several = np.repeat(np.arange(len(part)), of_key) if max(of_key) > 1 else None
+            self._indexes[key] = VectorIndex(rows[ends[first] : ends[first + len(part)]], several)
+            first += len(part)
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository; a repository without chunks gives empty rankings.
@@ -73,12 +73,12 @@ class DenseRetriever:
                     began = perf_counter()
                     block = positions[start : start + together]
                     unseen = {position: excluded_from(queries[position], excluded) for position in block}
-                    wanted = k + max(map(len, unseen.values()))
+                    n_best = k + max(map(len, unseen.values()))
                     vectors = [rows[ends[position] : ends[position + 1]] for position in block]
-                    found = self._best(repo, vectors, wanted)
-                    for position, vector, scored in zip(block, vectors, found, strict=True):
+                    scored_chunks = self._best(repo, vectors, n_best)
+                    for position, vector, scored in zip(block, vectors, scored_chunks, strict=True):
                         query = queries[position]
-                        (own,) = self._best(self._own_key(query.query_id), [vector], wanted)
+                        (own,) = self._best(self._own_key(query.query_id), [vector], n_best)
                         pairs = [*scored, *own]
                         if gone := unseen[position]:
                             pairs = [pair for pair in pairs if pair[0] not in gone]
@@ -95,21 +95,21 @@ class DenseRetriever:
         return f"\0{query_id}"
 
     def _best(
-        self, key: str, vectors: Sequence[NDArray[np.float32]], wanted: int
+        self, key: str, vectors: Sequence[NDArray[np.float32]], n_best: int
     ) -> Iterator[Sequence[tuple[str, float]]]:
         """For each query's vectors: (chunk id, score) of the best chunks under this key, in no order."""
         if key not in self._indexes:
             yield from ([] for _ in vectors)
             return
         ids = self._ids[key]
-        found = self._indexes[key].search(np.concatenate(vectors), wanted)
+        results = self._indexes[key].search(np.concatenate(vectors), n_best)
         for windows in vectors:
-            items, scores = next(found)
+            items, scores = next(results)
             if len(windows) == 1:
                 yield list(zip([ids[item] for item in items.tolist()], scores.tolist(), strict=True))
                 continue
             best = dict(zip(items.tolist(), scores.tolist(), strict=True))
             for _ in windows[1:]:
-                for item, score in zip(*(each.tolist() for each in next(found)), strict=True):
+                for item, score in zip(*(column.tolist() for column in next(results)), strict=True):
                     best[item] = max(score, best.get(item, score))
             yield [(ids[item], score) for item, score in best.items()]

@@ -68,15 +68,15 @@ class Expansion:
         by_file: dict[str, list[Chunk]] = defaultdict(list)
         for chunk in chunks:
             by_file[chunk.file].append(chunk)
-        found: dict[str, LineSpan] = {}
-        for name, held in by_file.items():
+        lines_of: dict[str, LineSpan] = {}
+        for name, of_file in by_file.items():
             file = files[name]
             if self.lines is None:
                 around = _Around(file)
-                found |= {chunk.chunk_id: around.lines(chunk) for chunk in held}
+                lines_of |= {chunk.chunk_id: around.lines(chunk) for chunk in of_file}
             else:
-                found |= {chunk.chunk_id: _wider(chunk.lines, self.lines, file.n_lines) for chunk in held}
-        return found
+                lines_of |= {chunk.chunk_id: _wider(chunk.lines, self.lines, file.n_lines) for chunk in of_file}
+        return lines_of
 
 
 def _wider(lines: LineSpan, by: int, n_lines: int) -> LineSpan:
@@ -92,18 +92,18 @@ class _Around:
             raise LanguageError(f"{file.name}: its language is not known, so expand=parent cannot be; take lines:N")
         self._found: Sequence[Definition] = definitions(file, language) if file.text.strip() else ()
         # With the comments right above, which chunkers keep with a definition.
-        self._starts = [each.above for each in self._found]
+        self._starts = [definition.above for definition in self._found]
 
     def lines(self, chunk: Chunk) -> LineSpan:
         """The chunk's lines with those of the innermost definition that holds all but the blank ones at its ends."""
         # By lines: a chunk of a query's own copy, in which lines are blank, has other characters and the same lines.
         blank = [not line.strip() for line in chunk.text.splitlines()]
         filled = LineSpan(chunk.lines.start + blank.index(False), chunk.lines.end - blank[::-1].index(False))
-        at: int | None = bisect_right(self._starts, filled.start) - 1
-        while at is not None and at >= 0:
-            each = self._found[at]
-            whole = LineSpan(each.above, each.lines.end)
-            if each.kind != "variable" and whole.contains(filled):
+        index: int | None = bisect_right(self._starts, filled.start) - 1
+        while index is not None and index >= 0:
+            definition = self._found[index]
+            whole = LineSpan(definition.above, definition.lines.end)
+            if definition.kind != "variable" and whole.contains(filled):
                 return LineSpan(min(chunk.lines.start, whole.start), max(chunk.lines.end, whole.end))
-            at = each.parent
+            index = definition.parent
         return chunk.lines

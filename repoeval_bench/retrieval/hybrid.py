@@ -50,8 +50,8 @@ class HybridRetriever:
         """The k best chunks of each query's repository; both stages see what the query may see."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
-        for at in range(0, len(queries), _AT_ONCE):
-            part = queries[at : at + _AT_ONCE]
+        for start_index in range(0, len(queries), _AT_ONCE):
+            part = queries[start_index : start_index + _AT_ONCE]
             dense, lexical = (stage.search(part, _ALL, excluded) for stage in (self._dense, self._lexical))
             for query in part:
                 name = query.query_id
@@ -75,8 +75,8 @@ def reciprocal_ranks(weight: float, k0: int) -> Fusion:
 
     def fuse(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:
         scores: dict[str, float] = defaultdict(float)
-        found = tuple((chunk_id, score) for chunk_id, score in lexical if score > 0)
-        for share, ranking in ((weight, dense), (1 - weight, found)):
+        sharing = tuple((chunk_id, score) for chunk_id, score in lexical if score > 0)
+        for share, ranking in ((weight, dense), (1 - weight, sharing)):
             for position, (chunk_id, _) in enumerate(ranking, start=1):
                 scores[chunk_id] += SCALE * share / (k0 + position)
         return scores

@@ -27,8 +27,8 @@ class JaccardRetriever:
     def __init__(self, chunks: Chunks, own: Chunks, *, tokenizer: str) -> None:
         tokenize = TOKENIZERS[tokenizer]
         self._tokenize = tokenize
-        self._sets = {repo: _TokenSets(held, tokenize) for repo, held in chunks.items()}
-        self._own = {query_id: _TokenSets(held, tokenize) for query_id, held in own.items()}
+        self._sets = {repo: _TokenSets(of_key, tokenize) for repo, of_key in chunks.items()}
+        self._own = {query_id: _TokenSets(of_key, tokenize) for query_id, of_key in own.items()}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository; one that shares no token scores 0."""
@@ -56,12 +56,14 @@ class _TokenSets:
             for token in tokens:
                 holders.setdefault(token, []).append(i)
         self._holders: dict[str, NDArray[np.int64]] = {
-            token: np.array(held, dtype=np.int64) for token, held in holders.items()
+            token: np.array(indexes, dtype=np.int64) for token, indexes in holders.items()
         }
 
     def scores(self, query: set[str]) -> list[tuple[str, float]]:
         """(chunk_id, Jaccard's index) of every chunk."""
-        held = [self._holders[token] for token in query if token in self._holders]
-        shared = np.bincount(np.concatenate(held), minlength=len(self._ids)) if held else np.zeros(len(self._ids), int)
+        holders = [self._holders[token] for token in query if token in self._holders]
+        shared = (
+            np.bincount(np.concatenate(holders), minlength=len(self._ids)) if holders else np.zeros(len(self._ids), int)
+        )
         union = self._sizes + len(query) - shared
         return list(zip(self._ids, (shared / np.maximum(union, 1)).tolist(), strict=True))

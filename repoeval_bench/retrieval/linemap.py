@@ -98,8 +98,8 @@ class LineMap:
             file, span = self._blanked[query.query_id]
             has_text = has_text.copy()
             has_text[self._first[file] + span.start : self._first[file] + span.end] = False
-        kept = has_text[documents.line]
-        owner, line = documents.owner[kept], documents.line[kept]
+        filled = has_text[documents.line]
+        owner, line = documents.owner[filled], documents.line[filled]
         n = len(documents.ids)
         means: NDArray[np.float64] = np.bincount(owner, lines[line], n) / np.bincount(owner, minlength=n)
         return means

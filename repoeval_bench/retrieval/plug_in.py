@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class PlugInRetriever:
     """A retriever of another package; its results are put in order by the one sort that all retrievers share."""
 
-    def __init__(self, inner: Any, chosen: Chosen) -> None:
-        self._inner, self._spec = inner, chosen.spec
+    def __init__(self, inner: Any, part: Chosen) -> None:
+        self._inner, self._spec = inner, part.spec
 
     def search(self, queries: Sequence[Query], k: int, exclude: Excluded | None = None) -> Run:
         """The k best chunks of each query; MetricError where the plug-in fails or breaks what a retriever offers."""
@@ -56,8 +56,8 @@ class PlugInScorer:
     pairs = (0, 0)
     n_at_hand = 0
 
-    def __init__(self, inner: Any, chosen: Chosen) -> None:
-        self._inner, self._spec = inner, chosen.spec
+    def __init__(self, inner: Any, part: Chosen) -> None:
+        self._inner, self._spec = inner, part.spec
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -35,14 +35,14 @@ def rank_column(
 
     Only what can be among the best is looked at one by one, so that a large corpus costs little more than a small one.
     """
-    wanted = k + len(unseen)
+    n_best = k + len(unseen)
     near: Sequence[int] = range(len(ids))
-    if wanted < len(ids):
-        last = np.partition(scores, -wanted)[-wanted]
+    if n_best < len(ids):
+        last = np.partition(scores, -n_best)[-n_best]
         # What is rounded apart is at most one step apart; not `>=`, so that a NaN is kept, and refused.
         near = np.flatnonzero(~(scores < last - 2 * 10**-DIGITS)).tolist()
     values = scores.tolist()
-    return rank(((ids[at], values[at]) for at in near if ids[at] not in unseen), k)
+    return rank(((ids[index], values[index]) for index in near if ids[index] not in unseen), k)
 
 
 def other_places(one: Ranking, other: Ranking, tolerance: float) -> list[int]:
@@ -56,8 +56,8 @@ def other_places(one: Ranking, other: Ranking, tolerance: float) -> list[int]:
     apart = set()
     for ranking, theirs, their_scores in ((one, other, scores[1]), (other, one, scores[0])):
         last = theirs[-1][1] if theirs else -math.inf
-        for place, (chunk_id, score) in enumerate(ranking):
+        for index, (chunk_id, score) in enumerate(ranking):
             above = score - last if chunk_id not in their_scores else abs(score - their_scores[chunk_id])
-            if place >= len(theirs) or max(above, abs(score - theirs[place][1])) > tolerance:
-                apart.add(place)
+            if index >= len(theirs) or max(above, abs(score - theirs[index][1])) > tolerance:
+                apart.add(index)
     return sorted(apart)

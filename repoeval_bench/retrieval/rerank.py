@@ -47,7 +47,7 @@ class RerankRetriever:
 
     def __init__(self, first: Retriever, scorer: PairScorer, chunks: Chunks, own: Chunks, k_raw: int) -> None:
         self._first, self._scorer, self._k_raw = first, scorer, k_raw
-        self._chunks = {chunk.chunk_id: chunk for part in (chunks, own) for held in part.values() for chunk in held}
+        self._chunks = {chunk.chunk_id: chunk for part in (chunks, own) for of_key in part.values() for chunk in of_key}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query, from the max(k, k_raw) best of the first stage."""
@@ -62,8 +62,8 @@ class RerankRetriever:
             scores = self._scorer.score(query.text, [self._chunks[chunk_id].embed_text for chunk_id in ids])
             pairs = list(zip(ids, scores, strict=True))
             lowest = min(scores, default=0.0)
-            behind = ranking[self._k_raw :]
-            pairs += [(chunk_id, lowest - _STEP * place) for place, (chunk_id, _) in enumerate(behind, start=1)]
+            rest = ranking[self._k_raw :]
+            pairs += [(chunk_id, lowest - _STEP * offset) for offset, (chunk_id, _) in enumerate(rest, start=1)]
             rankings[query.query_id] = rank(pairs, k)
             # With cached scores, the time it takes to read the pairs is not known.
             if self._scorer.n_at_hand == at_hand:
@@ -91,10 +91,10 @@ class OverlapScorer:
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Dice's coefficient of the query with each text."""
-        asked = Counter(self._tokenize(query))
+        query_terms = Counter(self._tokenize(query))
         scores = []
         for text in texts:
             if text not in self._terms:
                 self._terms[text] = Counter(self._tokenize(text))
-            scores.append(dice(self._terms[text], asked))
+            scores.append(dice(self._terms[text], query_terms))
         return scores

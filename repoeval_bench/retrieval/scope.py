@@ -24,7 +24,7 @@ def pooled(chunks: Chunks, queries: Iterable[Query]) -> tuple[dict[str, tuple[Ch
 
     Ids carry the repository already.
     """
-    every = tuple(chunk for held in chunks.values() for chunk in held)
+    every = tuple(chunk for of_repo in chunks.values() for chunk in of_repo)
     return {POOL: every}, tuple(replace(query, repo=POOL) for query in queries)
 
 

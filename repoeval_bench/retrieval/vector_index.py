@@ -68,7 +68,7 @@ class VectorIndex:
         return 1 if len(self._rows) <= SMALL else AT_ONCE
 
     def search(
-        self, vectors: NDArray[np.float32], wanted: int
+        self, vectors: NDArray[np.float32], n_best: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """For each row of `vectors`, float32 (m, dim): (items, scores), the `wanted` best among them.
 
@@ -76,10 +76,10 @@ class VectorIndex:
         """
         if not self._n_items:
             yield from ((np.zeros(0, dtype=np.int64), np.zeros(0)) for _ in vectors)
-        elif wanted >= self._n_items:
+        elif n_best >= self._n_items:
             yield from (self._score(np.arange(len(self._rows)), vector) for vector in vectors)
         elif len(self._rows) <= SMALL:
-            yield from (self._score(self._near(vector, wanted), vector) for vector in vectors)
+            yield from (self._score(self._near(vector, n_best), vector) for vector in vectors)
         else:
             faiss = _faiss()
             n_threads = faiss.omp_get_max_threads()
@@ -87,8 +87,8 @@ class VectorIndex:
             with ThreadPoolExecutor(n_threads, initializer=lambda: faiss.omp_set_num_threads(1)) as pool:
                 for start in range(0, len(vectors), AT_ONCE):
                     parts = np.array_split(vectors[start : start + AT_ONCE], n_threads)
-                    for found in pool.map(lambda part: self._large(part, wanted), parts):
-                        yield from found
+                    for results in pool.map(lambda part: self._large(part, n_best), parts):
+                        yield from results
 
     def _score(
         self, rows: NDArray[np.int64], vector: NDArray[np.float32]
@@ -109,25 +109,25 @@ class VectorIndex:
         assert self._owners is not None
         return np.flatnonzero(np.diff(self._owners[rows], prepend=-1))
 
-    def _near(self, vector: NDArray[np.float32], wanted: int) -> NDArray[np.int64]:
+    def _near(self, vector: NDArray[np.float32], n_best: int) -> NDArray[np.int64]:
         """The rows, ascending, of the `wanted` best items and of those near the last, by one product with all rows."""
         near = self._rows @ vector
         if self._owners is None:
-            return np.flatnonzero(near >= _nth_largest(near, wanted) - MARGIN)
+            return np.flatnonzero(near >= _nth_largest(near, n_best) - MARGIN)
         best = np.maximum.reduceat(near, self._first_of_each(slice(None)))
-        return np.flatnonzero((best >= _nth_largest(best, wanted) - MARGIN)[self._owners])
+        return np.flatnonzero((best >= _nth_largest(best, n_best) - MARGIN)[self._owners])
 
-    def _large(self, vectors: NDArray[np.float32], wanted: int) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def _large(self, vectors: NDArray[np.float32], n_best: int) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """What `search` gives for these vectors, by faiss's exact search over the rows where they lie."""
         done: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
-        fetch = wanted + SPARE
+        fetch = n_best + SPARE
         while left := [i for i in range(len(vectors)) if i not in done]:
             fetch = min(fetch, len(self._rows))
             near, rows = _faiss().knn(vectors[left], self._rows, fetch, metric=_faiss().METRIC_INNER_PRODUCT)
-            for i, (last, found) in zip(left, zip(near[:, -1], np.sort(rows), strict=True), strict=True):
-                items, scores = self._score(found, vectors[i])
+            for i, (last, near_rows) in zip(left, zip(near[:, -1], np.sort(rows), strict=True), strict=True):
+                items, scores = self._score(near_rows, vectors[i])
                 whole = fetch == len(self._rows)
-                if whole or (len(items) >= wanted and last < _nth_largest(scores, wanted) - MARGIN):
+                if whole or (len(items) >= n_best and last < _nth_largest(scores, n_best) - MARGIN):
                     done[i] = items, scores
             fetch *= 4
         return [done[i] for i in range(len(vectors))]
@@ -147,7 +147,9 @@ def _faiss() -> Any:
     from threadpoolctl import threadpool_info
 
     name = "OPENBLAS_CORETYPE"
-    known = next((each["architecture"] for each in threadpool_info() if each["internal_api"] == "openblas"), "")
+    known = next(
+        (library["architecture"] for library in threadpool_info() if library["internal_api"] == "openblas"), ""
+    )
     core = _CORES.get(known)
     if core is None or name in os.environ:
         import faiss

@@ -52,12 +52,12 @@ class TokenCounts:
 
     def sizes(self) -> Sizes | None:
         """Mean, median, p95 and maximum of the chunks; None where no token is known."""
-        known = any(each is not None for each in self.tokens.values())
+        known = any(counts is not None for counts in self.tokens.values())
         return Sizes.model_validate(summarize(self.tokens["document"] or [])) if known else None
 
     def facts(self, planned: Plan, known: Mapping[str, Mapping[str, Fact]]) -> dict[str, dict[str, Fact]]:
         """The facts of each task with its query's tokens and whether it is truncated, where tokens are known."""
-        facts = {task_id: dict(each) for task_id, each in known.items()}
+        facts = {task_id: dict(of_task) for task_id, of_task in known.items()}
         for query, count in zip(planned.queries, self.tokens["query"] or (), strict=False):
             facts[query.query_id] |= {"query_tokens": count, "truncated": count > self.limits["query"]}
         return facts

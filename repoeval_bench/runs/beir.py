@@ -96,9 +96,9 @@ class _Pool:
         if lost := {chunk_id for gains in qrels.values() for chunk_id in gains} - known:
             raise ResultError(f"{run.run_id} judged {count(len(lost), 'chunk')} cut otherwise now; evaluate it again")
         for repo, chunks in planned.documents.chunks.items():
-            held = self.documents.setdefault(repo, {})
+            documents = self.documents.setdefault(repo, {})
             for chunk in chunks:
-                if held.setdefault(chunk.chunk_id, chunk).embed_text != chunk.embed_text:
+                if documents.setdefault(chunk.chunk_id, chunk).embed_text != chunk.embed_text:
                     raise UsageError(
                         f"{chunk.chunk_id} is embedded with another header or text in {run.run_id} than in the runs "
                         "before it, and has one id; export these runs one by one"
@@ -129,8 +129,8 @@ def export_beir(
     scored = {
         repo: [query_id for query_id in queries if pool.gains[query_id]] for repo, queries in pool.queries.items()
     }
-    left_out = () if pooled else tuple(repo for repo in pool.documents if not scored.get(repo))
-    members = [repo for repo in pool.documents if repo not in left_out]
+    skipped = () if pooled else tuple(repo for repo in pool.documents if not scored.get(repo))
+    members = [repo for repo in pool.documents if repo not in skipped]
     if not any(scored.values()):
         raise UsageError("no query of these runs has a relevant document; a data set without judgements has no reader")
     sets = {"": members} if pooled else {repo: [repo] for repo in members}
@@ -147,7 +147,7 @@ def export_beir(
         queries=sum(len(pool.queries.get(repo, ())) for repo in members),
         scored=sum(map(len, scored.values())),
         restricted=sum(restricted.values()),
-        left_out=left_out,
+        left_out=skipped,
     )
 
 
@@ -167,8 +167,8 @@ def _write(folder: Path, pool: _Pool, repos: Sequence[str], title: Title) -> int
     queries = {query_id: repo for repo in repos for query_id in pool.queries.get(repo, ())}
     documents = [chunk for repo in repos for chunk in pool.documents[repo].values()]
     # A query without a relevant document has no row: readers take an id without a document for an error.
-    judged = {query_id: gains for query_id in queries if (gains := pool.gains[query_id])}
-    rows = [line.split(" ") for line in format_qrels(judged)[0].splitlines()]
+    relevant = {query_id: gains for query_id in queries if (gains := pool.gains[query_id])}
+    rows = [line.split(" ") for line in format_qrels(relevant)[0].splitlines()]
     apart = pool.protocol.scope == "repository" and len(repos) > 1
     restricted = len(queries) if apart else sum(query_id in pool.excluded for query_id in queries)
     files: dict[str, Any] = {
@@ -197,7 +197,7 @@ def _top_ranked(pool: _Pool, queries: Mapping[str, str], repos: Sequence[str]) -
     for query_id, repo in queries.items():
         own = repos if pool.protocol.scope == "pooled" else (repo,)
         excluded = pool.excluded.get(query_id, ())
-        seen = [chunk_id for each in own for chunk_id in pool.documents[each] if chunk_id not in excluded]
+        seen = [chunk_id for own_repo in own for chunk_id in pool.documents[own_repo] if chunk_id not in excluded]
         yield jsonl([{"query-id": query_id, "corpus-ids": seen}])
 
 

@@ -63,15 +63,15 @@ _COMBINED = tuple(name for name, option in RunRequest.options().items() if optio
 
 def _file_fields() -> dict[str, Any]:
     """Key -> (type, default): a list where a field is combined or has several values."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for model in (RunRequest, ComparisonRequest):
         for name, field in model.model_fields.items():
             kind: Any = field.rebuild_annotation()
             if name in _COMBINED or isinstance(field.default, tuple):
                 kind = _Several if name == "chunker" else _Some
             if _KEYS.get(name) != "repositories":
-                found[_KEYS.get(name, name)] = (kind | None, None)
-    return found
+                fields[_KEYS.get(name, name)] = (kind | None, None)
+    return fields
 
 
 BenchmarkFile = create_model("BenchmarkFile", __base__=_FileKeys, **_file_fields())
@@ -116,7 +116,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     problems += _repeated(file, base, document)
     if problems:
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
-        sentences = (f"{document.where(place)}: {sentence}" for place, sentence in ordered)
+        sentences = (f"{document.where(location)}: {sentence}" for location, sentence in ordered)
         raise UsageError(all_mistakes(sentences, document.path))
     return Benchmarking(tuple(_distinct(requests)), file["compare"], baseline, file.get("equivalence"))
 
@@ -124,12 +124,12 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
 def _fields(file: Mapping[str, Any]) -> dict[str, Any]:
     """What the file says of single fields of a request."""
     single = [name for name in _KEYS if name not in _COMBINED and _KEYS[name] != "repositories"]
-    found = {name: file[_KEYS[name]] for name in single if _KEYS[name] in file}
-    found = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    fields = {name: file[_KEYS[name]] for name in single if _KEYS[name] in file}
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
     names = tuple(file.get("repositories", ()))
     if not names:
-        return found
-    return found | ({"repositories": names[0]} if _SETS.issuperset(names) else {"repos": names})
+        return fields
+    return fields | ({"repositories": names[0]} if _SETS.issuperset(names) else {"repos": names})
 
 
 def _check_number(document: Document, file: Mapping[str, Any]) -> None:
@@ -149,14 +149,14 @@ def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]
         for name in combined
         for given in [file.get(_KEYS[name]) or [getattr(base, name)]]
     ]
-    for combination in product(*values):
-        yield base.model_copy(update=dict(zip(combined, combination, strict=True)))
+    for values_of_one in product(*values):
+        yield base.model_copy(update=dict(zip(combined, values_of_one, strict=True)))
 
 
 def _distinct(requests: Sequence[RunRequest]) -> list[RunRequest]:
     """The requests without those that make the run of another: no embedder takes part, and only that differs."""
-    kept = {(request.chunker, *request.combination().values()): request for request in reversed(requests)}
-    return [request for request in requests if request in set(kept.values())]
+    first_of = {(request.chunker, *request.combination().values()): request for request in reversed(requests)}
+    return [request for request in requests if request in set(first_of.values())]
 
 
 def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
@@ -194,8 +194,8 @@ def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> 
             except UsageError:  # reported as what it is
                 continue
             if meant in seen:
-                place = _last(key, value, document)
-                yield place, f"{key}: {value!r} is {seen[meant]!r} once more; name each of them once"
+                location = _last(key, value, document)
+                yield location, f"{key}: {value!r} is {seen[meant]!r} once more; name each of them once"
             seen.setdefault(meant, value)
 
 

@@ -101,5 +101,5 @@ def choose_executor(
     factory = extension(EXECUTORS, name)
     if factory is None:
         raise UsageError(nearest("executor", name, [LOCAL, *entry_points(EXECUTORS)]))
-    made: AbstractContextManager[JobExecutor] = factory(target or None, home=home, store=store)
-    return made
+    executor: AbstractContextManager[JobExecutor] = factory(target or None, home=home, store=store)
+    return executor

@@ -207,7 +207,7 @@ class ProcessPool:
         self._end()
 
     def _end_workers(self) -> None:
-        ours = [each for each in multiprocessing.active_children() if each.pid not in self._others]
+        ours = [process for process in multiprocessing.active_children() if process.pid not in self._others]
         for worker in ours:
             worker.terminate()
         for worker in ours:
@@ -237,13 +237,13 @@ def start_server(chunkers: Iterable[str]) -> None:
 
 def modules_of(chunkers: Iterable[str]) -> list[str]:
     """The modules of the chunkers, named by specs, that may cut in several processes."""
-    found = []
+    modules = []
     for spec in chunkers:
         with suppress(SpecError):  # the command that was asked for says what is wrong with it
             row = known_or_none("chunker", Spec.parse(spec).name)
             if row is not None and row.parallel:
-                found.append(row.where.partition(":")[0])
-    return found
+                modules.append(row.where.partition(":")[0])
+    return modules
 
 
 @contextmanager
@@ -253,8 +253,8 @@ def _interrupts_held() -> Iterator[None]:
     A process that starts in the block never sees Ctrl-C: it inherits the mask. The caller ends it.
     """
     ours = threading.current_thread() is threading.main_thread()
-    held: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: held.append(number)) if ours else None
+    interrupts: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number)) if ours else None
     if _METHOD == "forkserver":
         resource_tracker.ensure_running()  # its start lifts the mask
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
@@ -265,7 +265,7 @@ def _interrupts_held() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if ours:
             signal.signal(signal.SIGINT, before)
-    if held:
+    if interrupts:
         signal.raise_signal(signal.SIGINT)
 
 

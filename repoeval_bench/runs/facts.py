@@ -40,7 +40,7 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
     its name, a number that is not finite, a query that appears twice, and a file that knows none of the queries are a
     UsageError that names file:line.
     """
-    wanted = {query_id: i for i, query_id in enumerate(query_ids)}
+    indexes = {query_id: i for i, query_id in enumerate(query_ids)}
     columns: dict[str, list[Fact]] = {}
     seen: set[str] = set()
     for number, row in _rows(path):
@@ -60,9 +60,9 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
             if isinstance(value, float) and not math.isfinite(value):
                 raise UsageError(f"{path}:{number}: {name} is {value}, not a finite number; leave it empty if unknown")
             column = columns.setdefault(name, [None] * len(query_ids))
-            if query_id in wanted:
-                column[wanted[query_id]] = value
-    if not seen & set(wanted):
+            if query_id in indexes:
+                column[indexes[query_id]] = value
+    if not seen & set(indexes):
         raise UsageError(f"{path} names none of the run's queries, such as {query_ids[0]!r}; check its query_id")
     return columns
 

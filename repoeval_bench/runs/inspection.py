@@ -43,7 +43,7 @@ QUERIES = "queries.jsonl.gz"
 
 def _in_order(span: tuple[Any, ...]) -> tuple[Any, ...]:
     """The numbers, if neither of the ranges among them ends before it starts."""
-    numbers = [each for each in span if isinstance(each, int)]
+    numbers = [number for number in span if isinstance(number, int)]
     if numbers[0] > numbers[1] or (len(numbers) > 3 and numbers[2] > numbers[3]):
         raise ValueError(f"{list(span)} is not a range: it ends before it starts")
     return span
@@ -232,7 +232,8 @@ def read_inspection(folder: Path) -> Inspection | None:
             gold=_gold(row.gold),
             body=LineSpan(*row.body),
             definitions=tuple(
-                StoredDefinition(each.name, each.kind, each.tier, _gold(each.gold)) for each in row.definitions
+                StoredDefinition(definition.name, definition.kind, definition.tier, _gold(definition.gold))
+                for definition in row.definitions
             ),
         )
         for row in _rows(folder / QUERIES, QueryGoldRow)
@@ -258,21 +259,21 @@ def _spans(chunks: Iterable[Chunk]) -> list[tuple[int, int, int, int, int]]:
 
 
 def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
-    found = []
+    chunks = []
     for first, last, start, end, nws in row.spans:
         # The id as `Chunk.cut` gives it, and once more encoded where the query's own chunk got the query's id.
         chunk_id = encode_id(f"{row.file}@{first}-{last}")
         if row.query_id is not None:
             chunk_id = encode_id(f"{chunk_id}#{row.query_id}")
         chars, lines = CharSpan(first, last), LineSpan(start, end)
-        found.append(StoredChunk(chunk_id=chunk_id, file=row.file, chars=chars, lines=lines, nws=nws))
-    return tuple(found)
+        chunks.append(StoredChunk(chunk_id=chunk_id, file=row.file, chars=chars, lines=lines, nws=nws))
+    return tuple(chunks)
 
 
 def _definitions(task: Task) -> tuple[DefinitionRow, ...]:
     return tuple(
-        DefinitionRow(name=each.definition.name, kind=each.definition.kind, tier=each.tier, gold=_places(gold))
-        for each, gold in used_of(task)
+        DefinitionRow(name=used.definition.name, kind=used.definition.kind, tier=used.tier, gold=_places(gold))
+        for used, gold in used_of(task)
     )
 
 

@@ -146,25 +146,25 @@ def attempt(
     """
     begun, started = time.time(), time.perf_counter()
     notes: list[str] = []
-    made, error, left_out, texts = None, None, False, 0
+    result, error, skipped, texts = None, None, False, 0
     try:
         code.take_over()
-        held = materials()
-        before = held.texts_embedded
-        with ending_with(held.share):
+        shared = materials()
+        before = shared.texts_embedded
+        with ending_with(shared.share):
             try:
-                made = work(held, notes.append)
+                result = work(shared, notes.append)
             finally:
-                texts = held.texts_embedded - before
-    except BenchError as found:
-        error = str(found)
-        left_out = isinstance(found, LanguageError) and not isinstance(found, GrammarError)
-    except Exception as found:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
-        error = f"{type(found).__name__}: {found}"
+                texts = shared.texts_embedded - before
+    except BenchError as raised:
+        error = str(raised)
+        skipped = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)
+    except Exception as raised:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
+        error = f"{type(raised).__name__}: {raised}"
     return Finished(
-        made=made if error is None else None,
+        made=result if error is None else None,
         error=error,
-        left_out=left_out,
+        left_out=skipped,
         notes=tuple(notes),
         begun=begun,
         seconds=time.perf_counter() - started,
@@ -270,7 +270,7 @@ class JobLog:
     @property
     def failures(self) -> list[Done]:
         """The jobs in which something went wrong."""
-        return [each for each in self.done if each.finished.failed]
+        return [done for done in self.done if done.finished.failed]
 
     def map(self, named: Sequence[NamedJob], jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
         """What each job says, in their order; on a terminal a bar counts jobs, texts and errors, with the time left."""
@@ -279,8 +279,8 @@ class JobLog:
         self.total += len(jobs)
         texts = failed = 0
         with progress(desc=self.unit, unit=self.unit, total=len(jobs)) as bar:
-            for each, finished in zip(named, self._executor.map(jobs), strict=True):
-                self.done.append(Done(each, finished))
+            for job, finished in zip(named, self._executor.map(jobs), strict=True):
+                self.done.append(Done(job, finished))
                 self.seconds = max(self.seconds, finished.begun + finished.seconds - self.begun)
                 texts, failed = texts + finished.texts, failed + finished.failed
                 bar.set_postfix_str(f"{texts:,} texts embedded, {failed} failed", refresh=False)
@@ -298,15 +298,15 @@ class JobLog:
 
         A LanguageError where every job was left out.
         """
-        if self.done and all(each.finished.left_out for each in self.done):
-            raise LanguageError(all_mistakes(str(each.finished.error) for each in self.done))
+        if self.done and all(done.finished.left_out for done in self.done):
+            raise LanguageError(all_mistakes(str(done.finished.error) for done in self.done))
         if not (failures := self.failures):
             return
         lines = [f"{len(failures)} of {self.total} {self.unit} failed:"]
         lines += [
-            f"{each.job.name}: {each.finished.error}\n    "
-            + (each.job.line if each.job.line == AGAIN else f"try it again: {each.job.line}")
-            for each in failures
+            f"{done.job.name}: {done.finished.error}\n    "
+            + (done.job.line if done.job.line == AGAIN else f"try it again: {done.job.line}")
+            for done in failures
         ]
         raise ResultError("\n  ".join(lines))
 

@@ -97,8 +97,8 @@ class _Seen:
     ) -> _Seen:
         gold, definitions = golds
         chunks: dict[str, list[Chunk]] = defaultdict(list)
-        for repo, held in corpus.chunks.items():
-            for chunk in (*held, *corpus.dropped.get(repo, ())):
+        for repo, of_repo in corpus.chunks.items():
+            for chunk in (*of_repo, *corpus.dropped.get(repo, ())):
                 chunks[chunk.file].append(chunk)
         if not corpus.own:
             return cls(gold=gold, definitions=definitions, chunks=chunks, line_nws=line_nws)

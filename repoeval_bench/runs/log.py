@@ -138,8 +138,8 @@ def moment(text: str) -> Moment | None:
     try:
         if len(text) == len("2024-05-01"):
             return Moment(datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC), whole_day=True)
-        at = datetime.fromisoformat(text)
-        return Moment(at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC), whole_day=False)
+        parsed = datetime.fromisoformat(text)
+        return Moment(parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC), whole_day=False)
     except (ValueError, OverflowError):  # OverflowError: before the year 1 or after 9999 in UTC
         return None
 

@@ -49,8 +49,8 @@ class Materials:
         """Return the tasks and files."""
         if self._benchmark is not None:
             return self._benchmark
-        asked = {name: getattr(self._data, name) for name in DataRequest.model_fields}
-        return load_benchmark(**asked, without=self._without, home=self.home, notify=self._notify)
+        fields = {name: getattr(self._data, name) for name in DataRequest.model_fields}
+        return load_benchmark(**fields, without=self._without, home=self.home, notify=self._notify)
 
     def embedder(self, setting: RunRequest) -> CachedEmbedder | None:
         """The embedder of a setting, None where nothing needs vectors."""
@@ -70,7 +70,7 @@ class Materials:
     @property
     def texts_embedded(self) -> int:
         """Texts whose vectors were computed so far."""
-        return sum(each.texts_embedded for each in self._embedders.values())
+        return sum(embedder.texts_embedded for embedder in self._embedders.values())
 
     def share(self) -> None:
         """Put what was computed into the store, if there is one."""
@@ -86,28 +86,28 @@ def make_chunkers(
 ) -> list[Chunker]:
     """What makes the chunks for each of these, its size matched and its header set as the request says."""
     protocol = request.resolved_protocol()
-    made = [make_parts(protocol, chunker)[0] for chunker in chunkers]
+    cutters = [make_parts(protocol, chunker)[0] for chunker in chunkers]
     if request.match_size:
-        specs = [chunker.spec for chunker in made]
+        specs = [chunker.spec for chunker in cutters]
         matches = match_sizes(benchmark, specs, request.match_size, protocol, skip_errors=request.skip_errors)
         for match in matches:
             notify(str(match))
-        made = [make_parts(protocol, match.spec)[0] for match in matches]
-    return with_headers(made, request.header)
+        cutters = [make_parts(protocol, match.spec)[0] for match in matches]
+    return with_headers(cutters, request.header)
 
 
 def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
     """Name -> each chunker that no file may stop, with its header, of the size that it has by itself."""
     return {
-        each.chunker: with_headers([make_parts(each.resolved_protocol(), each.chunker)[0]], each.header)[0]
-        for each in requests
-        if each.chunker and not each.skip_errors
+        request.chunker: with_headers([make_parts(request.resolved_protocol(), request.chunker)[0]], request.header)[0]
+        for request in requests
+        if request.chunker and not request.skip_errors
     }
 
 
 def left_out(requests: Sequence[RunRequest]) -> frozenset[str]:
     """Repositories whose tasks are passed over where a limit takes the first N, so that each request scores some."""
-    return passed_over((each.resolved_protocol() for each in requests), requests[0].level)
+    return passed_over((request.resolved_protocol() for request in requests), requests[0].level)
 
 
 def tell_unread(requests: Sequence[RunRequest], notify: Callable[[str], None]) -> None:

@@ -39,14 +39,14 @@ _SHOWN = 3
 
 def stored_runs(results: Path) -> list[RunView]:
     """The runs of a folder, the newest first; one that is broken, or of another version, is left out."""
-    found = []
+    runs = []
     for path in results.glob(f"*/{MANIFEST}"):
         try:
             run = RunView.open(path.parent)
         except ResultError:
             continue
-        found.append(((run.manifest.created, path.stat().st_mtime_ns, run.run_id), run))
-    return [run for _, run in sorted(found, key=lambda each: each[0], reverse=True)]
+        runs.append(((run.manifest.created, path.stat().st_mtime_ns, run.run_id), run))
+    return [run for _, run in sorted(runs, key=lambda aged: aged[0], reverse=True)]
 
 
 def runs_beside(run: RunView) -> Iterator[RunView]:
@@ -74,16 +74,16 @@ def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, 
     `stored` are those of `stored_runs`; what they read is not read again.
     """
     opened = {run.folder: run for run in stored}
-    found = {}
+    unfinished = {}
     for folder in sorted(path for path in results.glob("*/") if any((path / name).is_file() for name in _FILES)):
         if not (folder / MANIFEST).is_file():
-            found[folder.name] = f"no {MANIFEST}, which is written last"
+            unfinished[folder.name] = f"no {MANIFEST}, which is written last"
             continue
         try:
             _ = (opened.get(folder) or RunView.open(folder)).metrics
         except ResultError as error:
-            found[folder.name] = str(error)
-    return found
+            unfinished[folder.name] = str(error)
+    return unfinished
 
 
 def find_run(name: str, results: Path) -> RunView:
@@ -137,8 +137,8 @@ def check_finished(folder: Path) -> None:
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; name a run's folder")
     if not (folder / MANIFEST).is_file():
-        if held := sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}")):
-            raise UsageError(f"{folder} is a folder of runs; name the runs in it, such as {folder / held[0]}")
+        if run_ids := sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}")):
+            raise UsageError(f"{folder} is a folder of runs; name the runs in it, such as {folder / run_ids[0]}")
         raise UsageError(
             f"{folder} has no {MANIFEST}, so it is not a finished run; name a run's folder, or make the run again"
         )
@@ -198,11 +198,11 @@ def opened(given: RunView | str | Path, results: Path = RESULTS) -> RunView:
 def is_chunker(typed: str, full: str) -> bool:
     """Whether a spec as typed is the full one with options left out: `fixed:max_nws=800` and `…,offset=0`."""
     try:
-        asked, found = Spec.parse(typed), Spec.parse(full)
+        typed_spec, full_spec = Spec.parse(typed), Spec.parse(full)
     except SpecError:  # a run's id or folder is not a spec
         return False
-    same = (asked.name, asked.target) == (found.name, found.target)
-    return same and asked.params.items() <= found.params.items()
+    same = (typed_spec.name, typed_spec.target) == (full_spec.name, full_spec.target)
+    return same and typed_spec.params.items() <= full_spec.params.items()
 
 
 def _chunker(run: RunView) -> str:
@@ -213,18 +213,18 @@ def _chunker(run: RunView) -> str:
 
 def _by_age(name: str, results: Path) -> RunView:
     runs = stored_runs(results)
-    place = 1 if name == NEWEST else int(name[1:])
-    if place > len(runs):
+    age = 1 if name == NEWEST else int(name[1:])
+    if age > len(runs):
         way_out = f"the oldest is @{len(runs)}" if runs else "make one with repoeval-bench eval"
         raise UsageError(f"no run {name!r}: {shown_results(results)} holds {count(len(runs), 'run')}; {way_out}")
-    return runs[place - 1]
+    return runs[age - 1]
 
 
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
     """One sentence that lists the runs which a name fits, with what tells them apart."""
     parts = {run_id: _parts(results / run_id) for run_id in run_ids}
-    keys = dict.fromkeys(key for each in parts.values() for key in each)
-    differing = [key for key in keys if len({each.get(key) for each in parts.values()}) > 1]
+    keys = dict.fromkeys(key for of_run in parts.values() for key in of_run)
+    differing = [key for key in keys if len({of_run.get(key) for of_run in parts.values()}) > 1]
     listed = [
         run_id + (f" ({', '.join(f'{key} {parts[run_id].get(key)}' for key in differing)})" if differing else "")
         for run_id in run_ids

@@ -83,12 +83,12 @@ class Request(BaseModel):
         ]
 
     @classmethod
-    def of(cls, asked: Mapping[str, Any], *, typed: bool = False) -> Self:
+    def of(cls, fields: Mapping[str, Any], *, typed: bool = False) -> Self:
         """The request with these fields; a UsageError names all that are unknown, of another type or out of bounds.
 
         It names fields, or, where they were `typed` on a command line, their options.
         """
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()}
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
         for name, value in values.items():
             # One name may be given where several are taken.
             if (
@@ -101,7 +101,7 @@ class Request(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             raise UsageError(
-                all_mistakes(_sentence(dict(each), cls, typed=typed) for each in error.errors())
+                all_mistakes(_sentence(dict(error_fields), cls, typed=typed) for error_fields in error.errors())
             ) from error
 
 

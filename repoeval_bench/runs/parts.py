@@ -76,7 +76,7 @@ class Parts:
 
     def __reduce__(self) -> tuple[object, ...]:
         """How to make them again."""
-        retrievers = tuple(each.spec for each in self.retrievers)
+        retrievers = tuple(retriever.spec for retriever in self.retrievers)
         return _made_again, (self.embedder.spec if self.embedder else None, retrievers, self.home)
 
 
@@ -130,15 +130,15 @@ def make_embedder(
 
 def installed(kind: str, specs: Sequence[str], notify: Callable[[str], None]) -> tuple[str, ...]:
     """Those of the specs whose packages are installed; a line names what each of the others needs."""
-    kept = []
+    present = []
     for spec in specs:
         try:
             choose(kind, spec).check_installed()
         except UsageError as error:
             notify(f"left out: {error}")
         else:
-            kept.append(spec)
-    return tuple(kept)
+            present.append(spec)
+    return tuple(present)
 
 
 def usual_measures(gold: str) -> tuple[str, ...]:
@@ -180,13 +180,13 @@ def choose_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetri
     """The retriever that a spec names, its model not looked for; a UsageError where the protocol cannot use it."""
     from repoeval_bench.retrieval import choice
 
-    chosen = choice.choose_retriever(spec)
-    if protocol is not None and protocol.documents == "baseline" and chosen.first:
+    retriever = choice.choose_retriever(spec)
+    if protocol is not None and protocol.documents == "baseline" and retriever.first:
         raise UsageError(
-            f"protocol {protocol.name} maps the score of every chunk, but {spec} scores the first {chosen.k_raw} only; "
-            f"choose {chosen.first.spec}, or another protocol"
+            f"protocol {protocol.name} maps the score of every chunk, but {spec} scores the first {retriever.k_raw} "
+            f"only; choose {retriever.first.spec}, or another protocol"
         )
-    return chosen
+    return retriever
 
 
 def make_retriever(
@@ -200,15 +200,15 @@ def make_retriever(
 
     The scores of pairs are kept in the vector cache in `home`. `notify` receives a line where it cannot keep anything.
     """
-    chosen = choose_retriever(spec, protocol)
-    if not chosen.model:
-        return chosen
+    retriever = choose_retriever(spec, protocol)
+    if not retriever.model:
+        return retriever
     from repoeval_bench.embedding.cached_scorer import CachedScorer
     from repoeval_bench.embedding.cross_encoder import find_cross_encoder
     from repoeval_bench.embedding.storage import VectorCache
 
-    scorer = find_cross_encoder(chosen.model)
-    return replace(chosen, scorer=CachedScorer(scorer, VectorCache(vectors_folder(home), notify)))
+    scorer = find_cross_encoder(retriever.model)
+    return replace(retriever, scorer=CachedScorer(scorer, VectorCache(vectors_folder(home), notify)))
 
 
 def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:
@@ -244,13 +244,13 @@ def left_out_for_language(
     """
     from repoeval_bench.chunkers.tools.known_languages import unknown_language
 
-    files = [file for held in benchmark.files.values() for file in held]
-    found = {name: str(error) for name, chunker in chunkers.items() if (error := unknown_language(chunker, files))}
+    files = [file for of_repo in benchmark.files.values() for file in of_repo]
+    reasons = {name: str(error) for name, chunker in chunkers.items() if (error := unknown_language(chunker, files))}
     if not skippable:
-        found = {name: reason.removesuffix(OR_SKIP) for name, reason in found.items()}
-    if found and len(chunkers) - len(found) < least:
-        raise LanguageError(all_mistakes(found.values()))
-    return found
+        reasons = {name: reason.removesuffix(OR_SKIP) for name, reason in reasons.items()}
+    if reasons and len(chunkers) - len(reasons) < least:
+        raise LanguageError(all_mistakes(reasons.values()))
+    return reasons
 
 
 def left_out_line(chunker: str, reason: str) -> str:
@@ -270,7 +270,7 @@ def match_sizes(
     from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
     from repoeval_bench.runs.planning import select
 
-    files = [file for found in select(benchmark, protocol).files.values() for file in found]
+    files = [file for of_repo in select(benchmark, protocol).files.values() for file in of_repo]
     cutter = make_chunker(baseline)
     target = mean_nws(cutter, files, skip_errors=skip_errors)
     named = [cutter.spec if is_resized(spec, cutter.spec) else spec for spec in chunkers]

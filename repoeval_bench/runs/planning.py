@@ -174,21 +174,21 @@ def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchma
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     """The repositories and tasks that the protocol scores; a DatasetError if it scores none."""
-    chosen = published_subset(benchmark, protocol.repositories)
+    selected = published_subset(benchmark, protocol.repositories)
     check_asked(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.tasks == "docstring":
-        return documented(chosen)
+        return documented(selected)
     if not benchmark.tasks:
         raise without_tasks(", ".join(benchmark.files))
-    if protocol.of_definitions and chosen.tasks:
-        chosen = with_used(chosen, protocol.gold)
-        if not chosen.tasks:
+    if protocol.of_definitions and selected.tasks:
+        selected = with_used(selected, protocol.gold)
+        if not selected.tasks:
             raise DatasetError(
                 f"no task has gold {protocol.gold}: none uses a definition that its prompt does not show"
             )
-    if not chosen.tasks:
+    if not selected.tasks:
         raise DatasetError(scores_none(protocol, benchmark.files))
-    return chosen
+    return selected
 
 
 def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:

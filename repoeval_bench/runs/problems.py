@@ -67,22 +67,24 @@ class Problems:
             raise UsageError(all_mistakes(problem.sentence for problem in self.found))
 
 
-def check_requests(requests: Sequence[RunRequest], home: Path | None, found: Problems, *, loaded: bool = False) -> None:
+def check_requests(
+    requests: Sequence[RunRequest], home: Path | None, problems: Problems, *, loaded: bool = False
+) -> None:
     """Collect the mistakes in requests that are to be run together; `loaded`: their data is, and says what is wrong."""
     for setting, members in by_setting(requests).items():
-        protocol = check_setting(setting, found)
+        protocol = check_setting(setting, problems)
         if not loaded:
-            check_data(setting, {setting.protocol: protocol} if protocol else {}, home, found)
-        chunkers = _check_chunkers(members, protocol, found)
-        _check_headers(chunkers, setting, protocol, found)
+            check_data(setting, {setting.protocol: protocol} if protocol else {}, home, problems)
+        chunkers = _check_chunkers(members, protocol, problems)
+        _check_headers(chunkers, setting, protocol, problems)
 
 
-def check_setting(request: RunRequest, found: Problems) -> Protocol | None:
+def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
     """Collect the mistakes outside data and chunker; return the protocol, None if it is invalid."""
-    protocol = _check_protocol(request, found)
-    _check_ranking(request, protocol, found)
-    _check_match_size(request, protocol, found)
-    with found.about("expand"):
+    protocol = _check_protocol(request, problems)
+    _check_ranking(request, protocol, problems)
+    _check_match_size(request, protocol, problems)
+    with problems.about("expand"):
         if Expansion.parse(request.expand) and protocol and protocol.documents != "chunks":
             raise UsageError(
                 f"protocol {protocol.name} fixes its documents, so nothing is added to a hit; {_OTHERWISE}"
@@ -90,49 +92,49 @@ def check_setting(request: RunRequest, found: Problems) -> Protocol | None:
     return protocol
 
 
-def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, found: Problems) -> None:
+def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of tasks; `protocols` is text -> each protocol that scores them."""
     from repoeval_bench.dataset.build.plain import is_code_folder, without_tasks
     from repoeval_bench.dataset.obtain import combination_at, known_repositories
 
     known = None
-    with found.about("level"):
-        chosen = combination_at(request.source, request.level, request.context, request.tokenizer)
-        with found.about("source"):
-            known = known_repositories(request.source, chosen, data_home(home))
+    with problems.about("level"):
+        combination = combination_at(request.source, request.level, request.context, request.tokenizer)
+        with problems.about("source"):
+            known = known_repositories(request.source, combination, data_home(home))
     named = request.repos or ()
     for name in named if known is not None else ():
-        with found.about("repos", name):
+        with problems.about("repos", name):
             check_repositories([name], known or ())
-    with found.about("questions"):
+    with problems.about("questions"):
         if request.questions and not Path(request.questions).is_file():
             lacks = "is not a file" if Path(request.questions).exists() else "does not exist"
             raise UsageError(f"the file of queries {request.questions} {lacks}; name another with --queries")
-    with found.about("source"):
+    with problems.about("source"):
         scores_tasks = any(protocol.tasks == "completion" for protocol in protocols.values())
         if scores_tasks and not request.questions and is_code_folder(request.source):
             raise without_tasks(request.source)
     for text, protocol in protocols.items():
-        with found.about("protocol", text):
+        with problems.about("protocol", text):
             check_asked(protocol, questions=bool(request.questions))
-        with found.about("protocol", text):
+        with problems.about("protocol", text):
             check_scored(protocol, map(repository_name, named), request.level)
 
 
-def _check_protocol(request: RunRequest, found: Problems) -> Protocol | None:
+def _check_protocol(request: RunRequest, problems: Problems) -> Protocol | None:
     protocol: Protocol | None = None
     choices: dict[str, str | None] = {}
     for choice in CHOICES:
-        with found.about(choice):
+        with problems.about(choice):
             check_choice(choice, getattr(request, choice))
             choices[choice] = getattr(request, choice)
-    with found.about("protocol", request.protocol):
+    with problems.about("protocol", request.protocol):
         protocol = Protocol.parse(request.protocol).override(**choices)
-    with found.about("query"):
+    with problems.about("query"):
         query_policy(protocol.query if protocol else request.query or "full")
-    with found.about("relevance"):
+    with problems.about("relevance"):
         relevance_rule(protocol.relevance if protocol else request.relevance or "overlap")
-    with found.about("pack"):
+    with problems.about("pack"):
         check_pack(request.pack)
     return protocol
 
@@ -142,7 +144,7 @@ def check_pack(name: str) -> None:
     if shipped.edition_of(name):
         return
     known = list(shipped.editions())
-    if any(name.partition("@")[0] == each.partition("@")[0] for each in known):
+    if any(name.partition("@")[0] == edition.partition("@")[0] for edition in known):
         raise UsageError(f"pack {name!r} does not ship with this version; choose from {', '.join(known)}")
     if not _PACK.match(name):
         raise UsageError(
@@ -150,25 +152,25 @@ def check_pack(name: str) -> None:
         )
 
 
-def _check_ranking(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:
-    with found.about("k"):
+def _check_ranking(request: RunRequest, protocol: Protocol | None, problems: Problems) -> None:
+    with problems.about("k"):
         if request.k < 1:
             raise UsageError(f"--k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
     for name in request.measures:
-        with found.about("measures", name):
+        with problems.about("measures", name):
             # An impossible depth is reported already: it says nothing about the measures.
             choose_measures([name], request.k if request.k > 0 else sys.maxsize)
     if not request.measures and request.k > 0:
-        with found.about("k"):
+        with problems.about("k"):
             choose_measures(None, request.k)
-    chosen = None
-    with found.about("retriever", request.retriever):
-        chosen = choose_retriever(request.retriever, protocol)
-        chosen.check_installed()
-    check_embedder(request, found, needed=bool(chosen and chosen.vectors))
+    retriever = None
+    with problems.about("retriever", request.retriever):
+        retriever = choose_retriever(request.retriever, protocol)
+        retriever.check_installed()
+    check_embedder(request, problems, needed=bool(retriever and retriever.vectors))
 
 
-def check_embedder(request: RunRequest, found: Problems, *, needed: bool) -> None:
+def check_embedder(request: RunRequest, problems: Problems, *, needed: bool) -> None:
     """Collect what is wrong with an embedder, with what is chosen beside it, or missing where vectors are `needed`."""
     from repoeval_bench.embedding.choice import check_installed, choose_embedder
     from repoeval_bench.embedding.device import with_device
@@ -176,73 +178,73 @@ def check_embedder(request: RunRequest, found: Problems, *, needed: bool) -> Non
     from repoeval_bench.embedding.precision import with_precision
 
     embedder = request.embedder
-    with found.about("device"):
+    with problems.about("device"):
         embedder = with_device(embedder, request.device)
-    with found.about("precision"):
+    with problems.about("precision"):
         embedder = with_precision(embedder, request.precision)
-    with found.about("long_text"):
+    with problems.about("long_text"):
         embedder = with_long_text(embedder, request.long_text)
-    with found.about("embedder", request.embedder):
+    with problems.about("embedder", request.embedder):
         choose_embedder(embedder)
         if needed:
             check_installed(embedder)
 
 
-def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, found: Problems) -> list[Chunker]:
+def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, problems: Problems) -> list[Chunker]:
     chunkers: list[Chunker] = []
     for request in members:
         if request.chunker is None and protocol is None:
             continue  # whether an unknown protocol wants a chunker is not known
-        with found.about("chunker", request.chunker):
+        with problems.about("chunker", request.chunker):
             chunkers.append(make_parts(protocol or Protocol.parse(RunRequest().protocol), request.chunker)[0])
-    with found.about("chunker"):
+    with problems.about("chunker"):
         check_distinct(with_headers(chunkers, members[0].header))
     return chunkers
 
 
 def check_distinct(chunkers: Iterable[Chunker]) -> None:
     """A UsageError where a chunker is there twice, in whatever spelling."""
-    named = [each.spec for each in chunkers]
+    named = [chunker.spec for chunker in chunkers]
     if repeated := {spec for spec in named if named.count(spec) > 1}:
         raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
 
 
 def _check_headers(
-    chunkers: Sequence[Chunker], request: RunRequest, protocol: Protocol | None, found: Problems
+    chunkers: Sequence[Chunker], request: RunRequest, protocol: Protocol | None, problems: Problems
 ) -> None:
     """Keep where a header for all chunkers is unknown, has none to go with, or contradicts a chunker's own."""
     if request.header == "none":
         return
     from repoeval_bench.chunkers.headers import KINDS  # it reads syntax trees, which nothing else here needs
 
-    with found.about("header"):
+    with problems.about("header"):
         if request.header not in KINDS:
             raise UsageError(nearest("header", request.header, KINDS))
-    with found.about("header"):
+    with problems.about("header"):
         if protocol and protocol.documents == "windows":
             raise UsageError(
                 f"protocol {protocol.name} fixes its documents and their titles, so a header cannot be chosen; "
                 f"{_OTHERWISE}"
             )
         for chunker in chunkers:
-            with found.about("header"):
+            with problems.about("header"):
                 if contradicts(chunker, request.header):
                     raise UsageError(
                         f"header {request.header} contradicts chunker {chunker.spec}; leave one of them out"
                     )
 
 
-def _check_match_size(request: RunRequest, protocol: Protocol | None, found: Problems) -> None:
+def _check_match_size(request: RunRequest, protocol: Protocol | None, problems: Problems) -> None:
     if request.match_size is None:
         return
-    with found.about("match_size"):
+    with problems.about("match_size"):
         make_chunker(request.match_size)
-    with found.about("match_size"):
+    with problems.about("match_size"):
         if protocol and protocol.documents == "windows":
             raise UsageError(f"protocol {protocol.name} fixes its documents, so no size is matched; {_OTHERWISE}")
 
 
-def check_once(request: RecommendRequest, names: Iterable[str], found: Problems) -> None:
+def check_once(request: RecommendRequest, names: Iterable[str], problems: Problems) -> None:
     """Collect what is given twice in a field of several values: the same text, or another spelling of it."""
     means: dict[str, Callable[[str], str]] = {
         "protocols": lambda text: Protocol.parse(text).name,
@@ -251,7 +253,7 @@ def check_once(request: RecommendRequest, names: Iterable[str], found: Problems)
     for name in names:
         seen: set[str] = set()
         for value in map(str, getattr(request, name) or ()):
-            with found.about(name, value):
+            with problems.about(name, value):
                 meant = means.get(name, str)(value)
                 if meant in seen:
                     option = request.options()[name].spelling(name)
@@ -259,30 +261,30 @@ def check_once(request: RecommendRequest, names: Iterable[str], found: Problems)
                 seen.add(meant)
 
 
-def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], found: Problems) -> list[RunRequest]:
+def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Problems) -> list[RunRequest]:
     """Each request at each nominal size of its chunker, as it is where none is given; keep what has no size."""
     if not sizes:
         return list(requests)
     setting = requests[0]
-    with found.about("sizes"):
+    with problems.about("sizes"):
         if setting.match_size:
             raise UsageError(
                 "--match-size sets the size of every chunker, so no --sizes are tried; leave one of them out"
             )
-    with found.about("sizes"):
+    with problems.about("sizes"):
         if Protocol.parse(setting.protocol).documents == "windows":
             raise UsageError(
                 f"protocol {setting.protocol} fixes its documents, so --sizes change nothing; leave them out, or "
                 "choose another protocol"
             )
     for size in sorted({size for size in sizes if sizes.count(size) > 1}):
-        with found.about("sizes"):
+        with problems.about("sizes"):
             raise UsageError(f"--sizes {size} is given twice; give it once")
-    sizes, made = [*dict.fromkeys(sizes)], []
+    sizes, resized_requests = [*dict.fromkeys(sizes)], []
     for request in requests:
         resized = [request]  # where it has no size: reported here, or with all that is wrong with chunkers
-        with found.about("chunker", request.chunker):
+        with problems.about("chunker", request.chunker):
             if request.chunker is not None:
                 resized = [request.model_copy(update={"chunker": resize(request.chunker, size)}) for size in sizes]
-        made += resized
-    return made
+        resized_requests += resized
+    return resized_requests

@@ -35,16 +35,16 @@ PACKAGES = (
 @cache
 def versions() -> dict[str, str | None]:
     """Python, platform and package versions; None for a package that is not installed."""
-    found: dict[str, str | None] = {
+    installed: dict[str, str | None] = {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
     }
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
-            found[package] = None
-    return found
+            installed[package] = None
+    return installed
 
 
 class _Sender:
@@ -88,24 +88,24 @@ def code_digest(folder: Path | None = None) -> str:
     """SHA-256 over the paths and contents of the Python files of this package, or another, as they are on disk now."""
     root = str(folder or Path(__file__).resolve().parents[1])
     files = []
-    for place, _, names in os.walk(root, followlinks=True):  # in a checkout the chunkers are a link
+    for folder_path, _, names in os.walk(root, followlinks=True):  # in a checkout the chunkers are a link
         for name in names:
             # A hidden file is not a module; editors leave such links to nowhere beside what they change.
             if name.endswith(".py") and not name.startswith("."):
-                path = os.path.join(place, name)  # noqa: PTH118 - every job asks, and a Path takes as long as its stat
+                path = os.path.join(folder_path, name)  # noqa: PTH118 - every job asks, and a Path takes as long as its stat
                 files.append((path, os.stat(path)))  # noqa: PTH116
-    return _digest(root, tuple(sorted((path, each.st_mtime_ns, each.st_size) for path, each in files)))
+    return _digest(root, tuple(sorted((path, status.st_mtime_ns, status.st_size) for path, status in files)))
 
 
 @lru_cache(maxsize=1)
 def _digest(root: str, files: tuple[tuple[str, int, int], ...]) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, *_ in files:
         path = Path(name)
         content = path.read_bytes()
-        found.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
-        found.update(content)
-    return found.hexdigest()
+        digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def _git(folder: Path, *arguments: str) -> str:

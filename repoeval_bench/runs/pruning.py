@@ -26,10 +26,10 @@ def prunable(out: Path, names: Sequence[str]) -> list[Path]:
     """
     if url := store_url(out):
         raise UsageError(f"{out} is the cache of {url}, from which runs would come back; delete them there")
-    found = list(dict.fromkeys(folder for name in names for folder in _named(out, name)))
-    for folder in found:
+    folders = list(dict.fromkeys(folder for name in names for folder in _named(out, name)))
+    for folder in folders:
         _check(folder, out)
-    return found
+    return folders
 
 
 def prune(folders: Sequence[Path], out: Path) -> None:

@@ -29,30 +29,30 @@ def staging(out: Path, name: str) -> Iterator[Path]:
         yield folder
 
 
-def publish(made: Path, out: Path) -> Path:
+def publish(folder: Path, out: Path) -> Path:
     """Move a run's folder into `out`; where the same run is there already, that one stays. The run's folder there.
 
     A folder that is there and is not this run, such as the rest of an interrupted one, is replaced.
     """
-    place = out / made.name
+    target = out / folder.name
     with writing_to(out):
         for _ in range(_TIMES):
-            if _moved(made, place) or ((place / MANIFEST).is_file() and not differing(made, place)):
-                return place
+            if _moved(folder, target) or ((target / MANIFEST).is_file() and not differing(folder, target)):
+                return target
             # Renamed first: what is deleted file by file could be taken for a run meanwhile.
-            old = made.parent / "replaced"
+            old = folder.parent / "replaced"
             with suppress(FileNotFoundError):  # another process has replaced it at the same moment
-                place.rename(old)
+                target.rename(old)
                 shutil.rmtree(old)
-    raise ResultError(f"{place} is replaced by another process all the time; run the same command again")
+    raise ResultError(f"{target} is replaced by another process all the time; run the same command again")
 
 
-def _moved(made: Path, place: Path) -> bool:
+def _moved(folder: Path, target: Path) -> bool:
     """Whether the folder could be renamed; not where there is one already."""
     try:
-        made.rename(place)
+        folder.rename(target)
     except OSError:
-        if not place.is_dir():
+        if not target.is_dir():
             raise
         return False
     return True
@@ -65,7 +65,7 @@ def writing_to(out: Path) -> AbstractContextManager[None]:
 
 def differing(first: Path, second: Path) -> list[str]:
     """The names of the files in which two run folders differ, times apart."""
-    names = {each.name for folder in (first, second) for each in folder.iterdir() if each.is_file()}
+    names = {path.name for folder in (first, second) for path in folder.iterdir() if path.is_file()}
     return sorted(name for name in names - {TIMINGS} if _content(first / name) != _content(second / name))
 
 

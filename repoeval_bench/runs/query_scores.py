@@ -84,7 +84,9 @@ class QueryScores:
             clustered_by=clustered_by,
             gold_files=tuple(files),
             values=_columns(measures),
-            facts={name: [each.get(name) for each in facts] for name in dict.fromkeys(chain.from_iterable(facts))},
+            facts={
+                name: [of_query.get(name) for of_query in facts] for name in dict.fromkeys(chain.from_iterable(facts))
+            },
             query_sha256=tuple(hashes),
         )
 
@@ -97,8 +99,8 @@ class QueryScores:
 
     def other_means(self, metrics: Metrics) -> list[str]:
         """The measures whose stored means are not the means of these columns."""
-        repos, at = np.unique(np.array(self.repos, dtype=object), return_inverse=True)
-        sizes = np.bincount(at, minlength=len(repos))
+        repos, repo_index = np.unique(np.array(self.repos, dtype=object), return_inverse=True)
+        sizes = np.bincount(repo_index, minlength=len(repos))
         wrong = []
         for name in dict.fromkeys((*metrics.micro, *metrics.macro, *self.values)):
             column = self.values.get(name)
@@ -108,34 +110,34 @@ class QueryScores:
                 if column is None or any(stored):
                     wrong.append(name)
                 continue
-            within = np.bincount(at, weights=column) / sizes
+            within = np.bincount(repo_index, weights=column) / sizes
             stored += [metrics.per_repo.get(repo, {}).get(name) for repo in repos.tolist()]
-            found = [column.mean(), within.mean(), *within]
-            if None in stored or not np.allclose(np.array(stored, dtype=np.float64), found, rtol=1e-9, atol=1e-9):
+            means = [column.mean(), within.mean(), *within]
+            if None in stored or not np.allclose(np.array(stored, dtype=np.float64), means, rtol=1e-9, atol=1e-9):
                 wrong.append(name)
         return wrong
 
     def take(self, positions: Sequence[int] | NDArray[np.int64]) -> Self:
         """The queries at these positions, in this order."""
         index = np.asarray(positions, dtype=np.int64)
-        chosen = index.tolist()
+        indexes = index.tolist()
         return type(self)(
-            query_ids=tuple(self.query_ids[i] for i in chosen),
-            repos=tuple(self.repos[i] for i in chosen),
-            clusters=tuple(self.clusters[i] for i in chosen),
+            query_ids=tuple(self.query_ids[i] for i in indexes),
+            repos=tuple(self.repos[i] for i in indexes),
+            clusters=tuple(self.clusters[i] for i in indexes),
             clustered_by=self.clustered_by,
-            gold_files=tuple(self.gold_files[i] for i in chosen),
+            gold_files=tuple(self.gold_files[i] for i in indexes),
             values={name: column[index] for name, column in self.values.items()},
-            facts={name: [column[i] for i in chosen] for name, column in self.facts.items()},
-            query_sha256=tuple(self.query_sha256[i] for i in chosen),
+            facts={name: [column[i] for i in indexes] for name, column in self.facts.items()},
+            query_sha256=tuple(self.query_sha256[i] for i in indexes),
         )
 
     def in_order(self, query_ids: tuple[str, ...]) -> Self:
         """All queries in this order."""
         if self.query_ids == query_ids:
             return self
-        place = {query_id: i for i, query_id in enumerate(self.query_ids)}
-        return self.take([place[query_id] for query_id in query_ids])
+        index_of = {query_id: i for i, query_id in enumerate(self.query_ids)}
+        return self.take([index_of[query_id] for query_id in query_ids])
 
     def table(self, measures: Sequence[str]) -> FloatArray:
         """float64 (n_queries, n_measures)."""
@@ -145,7 +147,7 @@ class QueryScores:
 def _languages(files: Iterable[str]) -> str | None:
     """The languages of these files, as `list languages` has them, by their names; None where none is known."""
     known = filter(None, map(language_of, files))
-    return ", ".join(sorted({each.name for each in known})) or None
+    return ", ".join(sorted({language.name for language in known})) or None
 
 
 def _columns(rows: Sequence[Mapping[str, float]]) -> dict[str, FloatArray]:
@@ -164,16 +166,16 @@ def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) ->
     """
     orders = {run.query_ids for run in runs}
     ids = tuple(order or (runs[0].query_ids if len(orders) == 1 else sorted(runs[0].query_ids)))
-    found = [run.in_order(ids) for run in runs]
-    clusters, clustered_by = found[0].clusters, found[0].clustered_by
-    for run in found[1:]:
-        if sentence := disagreement(replace(found[0], clusters=clusters, clustered_by=clustered_by), run):
+    ordered = [run.in_order(ids) for run in runs]
+    clusters, clustered_by = ordered[0].clusters, ordered[0].clustered_by
+    for run in ordered[1:]:
+        if sentence := disagreement(replace(ordered[0], clusters=clusters, clustered_by=clustered_by), run):
             raise UsageError(f"the runs have {sentence}; import them with one gold file and one --cluster-by")
         if run.clusters != clusters:
             pairs = zip(clusters, run.clusters, strict=True)
             clusters = tuple(theirs if isinstance(known, Alone) else known for known, theirs in pairs)
         clustered_by = run.clustered_by if clustered_by == "query" else clustered_by
-    return [replace(run, clusters=clusters, clustered_by=clustered_by) for run in found]
+    return [replace(run, clusters=clusters, clustered_by=clustered_by) for run in ordered]
 
 
 def disagreement(a: QueryScores, b: QueryScores) -> str:
@@ -182,7 +184,7 @@ def disagreement(a: QueryScores, b: QueryScores) -> str:
         return f"queries clustered by {a.clustered_by} against {b.clustered_by}"
     if a.query_ids == b.query_ids and (a.clusters, a.repos) == (b.clusters, b.repos):
         return ""
-    found = []
+    sentences = []
     for what in ("clusters", "repos"):
         theirs = dict(zip(b.query_ids, getattr(b, what), strict=True))
         apart = {
@@ -196,5 +198,5 @@ def disagreement(a: QueryScores, b: QueryScores) -> str:
             query_id, (ours, other) = min(apart.items())
             name = "cluster" if what == "clusters" else "repository"
             queries = count(len(apart), "query")
-            found.append(f"another {name} of {queries} (such as {query_id}: {ours} against {other})")
-    return " and ".join(found)
+            sentences.append(f"another {name} of {queries} (such as {query_id}: {ours} against {other})")
+    return " and ".join(sentences)

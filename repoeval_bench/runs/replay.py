@@ -74,8 +74,8 @@ def stored_config(run: RunView) -> RunConfig:
 
 def _packs_beside(run: RunView) -> list[Path]:
     """Packs of the name of a run's data that `recommend` keeps beside the run."""
-    found = [pack for path in sorted((run.folder.parent / PACKS).glob("[!.]*/")) if (pack := Pack.at(str(path)))]
-    return [pack.root for pack in found if run.manifest.dataset.name.startswith(f"pack-{pack.content.name}-")]
+    packs = [pack for path in sorted((run.folder.parent / PACKS).glob("[!.]*/")) if (pack := Pack.at(str(path)))]
+    return [pack.root for pack in packs if run.manifest.dataset.name.startswith(f"pack-{pack.content.name}-")]
 
 
 def data_of(
@@ -122,21 +122,21 @@ def data_of(
 
 def combination_of(run: RunView) -> dict[str, str]:
     """The level, context and tokenizer in the name of a run's data; nothing where it names none."""
-    _, *combination = run.manifest.dataset.name.rsplit("-", 3)
-    return dict(zip(("level", "context", "tokenizer"), combination, strict=False)) if len(combination) == 3 else {}
+    _, *names = run.manifest.dataset.name.rsplit("-", 3)
+    return dict(zip(("level", "context", "tokenizer"), names, strict=False)) if len(names) == 3 else {}
 
 
 def code_named_by(config: RunConfig) -> list[str]:
     """The specs of a run that would run code from outside the package, or ask a server, to make it again."""
-    found = [spec for spec in (config.protocol.name, *config.measures) if spec.startswith("py:")]
+    specs = [spec for spec in (config.protocol.name, *config.measures) if spec.startswith("py:")]
     if Spec.parse(config.chunker).name in {"py", "exec"}:
-        found.append(config.chunker)
+        specs.append(config.chunker)
     ranker = Spec.parse(config.retriever)
     if ranker.name == "py" or any(part.startswith("py:") for part in (ranker.target, ranker.params.get("first", ""))):
-        found.append(config.retriever)
-    if not found and "vectors" in inputs_of(config.measures) and Spec.parse(config.embedder).name not in HARMLESS:
-        found.append(config.embedder)
-    return found
+        specs.append(config.retriever)
+    if not specs and "vectors" in inputs_of(config.measures) and Spec.parse(config.embedder).name not in HARMLESS:
+        specs.append(config.embedder)
+    return specs
 
 
 def check_allowed(run: RunView, allowed: Collection[str]) -> RunConfig:
@@ -174,12 +174,12 @@ def replay(
     ranker = make_ranker(stored, planned, allowed, home=home, notify=notify)
     config = config_of(stored, ranker)
     # Whether most queries have gold was decided when it ran.
-    made = partial(execute, ranker.planned, config, ranker.embedder, ranker.retriever, inputs, few_gold=True)
+    run_again = partial(execute, ranker.planned, config, ranker.embedder, ranker.retriever, inputs, few_gold=True)
     outcome: Outcome | None = None
     reason = ranker.reason
     if not reason:
         try:
-            outcome = made()
+            outcome = run_again()
         except BenchError as error:
             if not has_model(ranker.retriever):
                 raise
@@ -187,7 +187,7 @@ def replay(
     computed = outcome.run.rankings if outcome else None
     ranking, unseen = _seen_part(run, planned, stored.k)
     if outcome is None or ranking != computed:
-        outcome = made(ranking=Run(tag=stored.chunker, rankings=ranking))
+        outcome = run_again(ranking=Run(tag=stored.chunker, rankings=ranking))
     return Replay(
         run=RunView(store.save(outcome, into, created=run.manifest.created)),
         unseen=unseen,
@@ -201,7 +201,7 @@ def replay(
 
 def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking], dict[str, list[str]]]:
     """(query_id -> stored ranking of the documents that the query sees, query_id -> the other ids in it)."""
-    stored = {row.query_id: [(each.chunk_id, each.score) for each in row.topk][:k] for row in run.log_rows()}
+    stored = {row.query_id: [(hit.chunk_id, hit.score) for hit in row.topk][:k] for row in run.log_rows()}
     documents = planned.documents
     chunks, queries = documents.chunks, planned.queries
     if planned.protocol.scope == "pooled":
@@ -212,7 +212,7 @@ def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking],
     for query in queries:
         seen = {chunk.chunk_id for chunk in visible(query, chunks, documents.own, excluded)}
         ranked = stored.get(query.query_id, [])
-        rankings[query.query_id] = tuple(each for each in ranked if each[0] in seen)
+        rankings[query.query_id] = tuple(hit for hit in ranked if hit[0] in seen)
         if other := [chunk_id for chunk_id, _ in ranked if chunk_id not in seen]:
             unseen[query.query_id] = other
     return rankings, unseen

@@ -158,7 +158,7 @@ class RunRequest(DataRequest):
         if not isinstance(values, dict):
             return values
         source, pack = values.get("source", "auto"), values.get("pack", PACK)
-        by_source, by_pack = (edition_of(each) if isinstance(each, str) else None for each in (source, pack))
+        by_source, by_pack = (edition_of(name) if isinstance(name, str) else None for name in (source, pack))
         if by_pack and source in {"", "auto", pack, by_pack}:
             return values | {"source": by_pack, "pack": by_pack}
         if by_source and pack == PACK:
@@ -210,10 +210,10 @@ class RunRequest(DataRequest):
     def combination(self) -> dict[str, str]:
         """The options that a file combines and that are set, but the chunker; `none` for an unused embedder."""
         names = [name for name, option in self.options().items() if option.combined and name != "chunker"]
-        found = {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
+        values = {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
         if self.expand == NOTHING:
-            del found["expand"]
-        return found if self.needs_vectors else found | {"embedder": NO_EMBEDDER}
+            del values["expand"]
+        return values if self.needs_vectors else values | {"embedder": NO_EMBEDDER}
 
 
 class RecommendRequest(DataRequest):
@@ -315,10 +315,10 @@ def settled_device(embedder: str | None, notify: Callable[[str], None] = silent)
 
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:
     """The requests of each setting, in their order."""
-    found: dict[RunRequest, list[RunRequest]] = {}
+    requests_of: dict[RunRequest, list[RunRequest]] = {}
     for request in requests:
-        found.setdefault(request.setting, []).append(request)
-    return found
+        requests_of.setdefault(request.setting, []).append(request)
+    return requests_of
 
 
 def shell_line(words: Iterable[str], *, out: Path = RESULTS, home: Path | None = None) -> str:

@@ -45,11 +45,11 @@ class Results:
         """Return a run that another process, or another machine, has made."""
         return RunView(self.out / run_id)
 
-    def keep(self, made: Path) -> RunView:
+    def keep(self, folder: Path) -> RunView:
         """Move a run's folder to its place, and share it."""
-        folder = publish(made, self.out)
-        self.put(folder)
-        return RunView(folder)
+        published = publish(folder, self.out)
+        self.put(published)
+        return RunView(published)
 
     def copy(self, run: Path) -> RunView:
         """Copy a run's folder to its place, in one step, and share it."""
@@ -85,16 +85,16 @@ class Results:
         """Return the vector cache in `home` in front of the shared vectors; None where none are shared."""
 
 
-def results_at(place: str | Path, home: Path | None = None) -> Results:
+def results_at(location: str | Path, home: Path | None = None) -> Results:
     """Return the results in a folder, or at a URL, with a folder in `home`; one in front of a store says so itself."""
-    folder, url = Path(place), store_url(Path(place))
-    if is_url(str(place)):
-        url = str(place).rstrip("/")
+    folder, url = Path(location), store_url(Path(location))
+    if is_url(str(location)):
+        url = str(location).rstrip("/")
         folder = data_home(home) / "stores" / f"{slug(url)[:_SHOWN]}-{short_hash(url, 16)}"
     if url is None:
         return Results(folder)
     results_of_store = extension(STORES, "url")
     if results_of_store is None:
         raise UsageError(f"{url} is a store of runs, and no installed package reads one; give a folder")
-    found: Results = results_of_store(url, folder)
-    return found
+    results: Results = results_of_store(url, folder)
+    return results

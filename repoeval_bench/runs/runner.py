@@ -139,25 +139,25 @@ def make_runs(
     embedder. Where there is none, a chunker's runs are one job, and its chunks go nowhere; else all chunkers cut first,
     and what is missing is embedded in one pass. Raises a BenchError in one sentence.
     """
-    rows = list(zip(*(_planned_runs(each, chunkers, home, notify) for each in settings), strict=True))
+    rows = list(zip(*(_planned_runs(setting, chunkers, home, notify) for setting in settings), strict=True))
     stored = [[results.find(run.run_id) if reuse else None for run in row] for row in rows]
-    made: Iterator[list[str | ChunkError]] = iter(())
+    new_runs: Iterator[list[str | ChunkError]] = iter(())
     if not all(map(all, stored)):
         store.check_writable(results.out)
         executor = suited(executor, settings[0].selected, chunkers, [run.parts for run in rows[0]])
-        inputs = list(executor.map([partial(make_inputs, each.selected, each.protocol) for each in settings]))
+        inputs = list(executor.map([partial(make_inputs, setting.selected, setting.protocol) for setting in settings]))
         missing = [
-            [(run, known) for run, known, there in zip(row, inputs, found, strict=True) if there is None]
-            for row, found in zip(rows, stored, strict=True)
+            [(run, known) for run, known, there in zip(row, inputs, of_chunker, strict=True) if there is None]
+            for row, of_chunker in zip(rows, stored, strict=True)
         ]
         jobs = [work for work in missing if work]
         if embedder := settings[0].embedder:
-            made = _make_in_one_pass(jobs, embedder, results, executor, notify)
+            new_runs = _make_in_one_pass(jobs, embedder, results, executor, notify)
         else:
-            made = executor.map([partial(_make, work, results) for work in jobs])
-    for found in stored:
-        fresh = iter(() if all(found) else next(made))
-        runs = (run or next(fresh) for run in found)
+            new_runs = executor.map([partial(_make, work, results) for work in jobs])
+    for of_chunker in stored:
+        fresh = iter(() if all(of_chunker) else next(new_runs))
+        runs = (run or next(fresh) for run in of_chunker)
         yield [results.open(run) if isinstance(run, str) else run for run in runs]
 
 
@@ -167,7 +167,7 @@ def _planned_runs(
     """Return the run of each chunker that a setting asks for."""
     request, protocol, embedder = setting.request, setting.protocol, setting.embedder
     retriever = make_retriever(request.retriever, protocol, home=home, notify=notify)
-    found = []
+    planned = []
     for chunker in chunkers:
         cutters = make_parts(protocol, chunker)
         config = make_config(
@@ -186,10 +186,10 @@ def _planned_runs(
             expand=request.expand,
         )
         parts = Parts(embedder, (retriever,), home)
-        found.append(
+        planned.append(
             PlannedRun(cutters=cutters, protocol=protocol, config=config, parts=parts, few_gold=request.few_gold)
         )
-    return found
+    return planned
 
 
 def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunker], parts: Iterable[Parts]) -> Executor:
@@ -200,14 +200,16 @@ def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunke
     pays = (
         is_large(benchmark, len(chunkers))
         and all(is_parallel(chunker.spec) for chunker in chunkers)
-        and not any(each.scorer for of_run in parts for each in of_run.retrievers)  # a model has the cores to itself
+        and not any(
+            retriever.scorer for of_run in parts for retriever in of_run.retrievers
+        )  # a model has the cores to itself
     )
     return executor if pays else IN_PROCESS
 
 
 def _make(work: Work, results: Results) -> list[str | ChunkError]:
     """Cut, rank, score and store the runs of one chunker; their ids, in the place of each the error of its chunker."""
-    return [_store(*each, cut, results) for each, cut in zip(work, _cut(work), strict=True)]
+    return [_store(*planned_run, cut, results) for planned_run, cut in zip(work, _cut(work), strict=True)]
 
 
 def _cut(work: Work) -> Iterator[Cut | ChunkError]:
@@ -246,37 +248,34 @@ def _store(run: PlannedRun, inputs: Inputs, cut: Cut | Plan | ChunkError, result
 
 
 def _store_all(work: Work, plans: Sequence[Plan | ChunkError], results: Results) -> list[str | ChunkError]:
-    return [_store(*each, planned, results) for each, planned in zip(work, plans, strict=True)]
+    return [_store(*planned_run, planned, results) for planned_run, planned in zip(work, plans, strict=True)]
 
 
 def _make_in_one_pass(
     jobs: Sequence[Work], embedder: Embedder, results: Results, executor: Executor, notify: Callable[[str], None]
 ) -> Iterator[list[str | ChunkError]]:
     """Do the same, with every text that has no vector embedded first, each distinct one once."""
-    cut = executor.map([partial(_cut_all, work) for work in jobs])
+    cuts = executor.map([partial(_cut_all, work) for work in jobs])
     plans = [
-        [
-            each if isinstance(each, ChunkError) else _plan(*of_run, each)
-            for of_run, each in zip(work, of_work, strict=True)
-        ]
-        for work, of_work in zip(jobs, cut, strict=True)
+        [cut if isinstance(cut, ChunkError) else _plan(*of_run, cut) for of_run, cut in zip(work, of_work, strict=True)]
+        for work, of_work in zip(jobs, cuts, strict=True)
     ]
     runs = [run for work, of_work in zip(jobs, plans, strict=True) for run in zip(work, of_work, strict=True)]
-    planned = [(run, each) for (run, _), each in runs if isinstance(each, Plan)]
+    planned = [(run, run_plan) for (run, _), run_plan in runs if isinstance(run_plan, Plan)]
     texts: dict[Role, list[str]] = {"query": [], "document": []}
-    for run, each in planned:
-        for role, needed in run.texts(each).items():
+    for run, run_plan in planned:
+        for role, needed in run.texts(run_plan).items():
             texts[role] += needed
     few_gold = all(run.few_gold for run, _ in planned)
-    embedded = iter(embed([each for _, each in planned], embedder, texts, few_gold=few_gold))
-    plans = [[next(embedded) if isinstance(each, Plan) else each for each in of_work] for of_work in plans]
-    ready = [each for of_work in plans for each in of_work if isinstance(each, Plan)]
+    embedded = iter(embed([run_plan for _, run_plan in planned], embedder, texts, few_gold=few_gold))
+    plans = [[next(embedded) if isinstance(run_plan, Plan) else run_plan for run_plan in of_work] for of_work in plans]
+    ready = [run_plan for of_work in plans for run_plan in of_work if isinstance(run_plan, Plan)]
     if ready and ready[0].usage:
-        told = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in ready[0].usage.items())
-        notify(f"{count(ready[0].encoded, 'text')} embedded: {told}, as the server counts them")
+        counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in ready[0].usage.items())
+        notify(f"{count(ready[0].encoded, 'text')} embedded: {counts}, as the server counts them")
     # A model that has something to do is loaded once and has the cores to itself.
-    executor = IN_PROCESS if any(each.encoded for each in ready) else executor
-    return executor.map([partial(_store_all, *each, results) for each in zip(jobs, plans, strict=True)])
+    executor = IN_PROCESS if any(run_plan.encoded for run_plan in ready) else executor
+    return executor.map([partial(_store_all, *work, results) for work in zip(jobs, plans, strict=True)])
 
 
 class Runner:
@@ -316,7 +315,9 @@ class Runner:
         store.check_writable(out)
         tell_unread(requests, notify)
         # Each machine would take `auto` for another device.
-        self._members = by_setting(requests if log is None else [each.on_this_device(notify) for each in requests])
+        self._members = by_setting(
+            requests if log is None else [unplaced.on_this_device(notify) for unplaced in requests]
+        )
         self._without = left_out(requests)
         self._results, self._home, self._notify = results_at(out), home, notify
         self._executor, self._log, self._sample, self._ahead = executor, log, sample, ahead
@@ -358,7 +359,7 @@ class Runner:
 
     def left_out_of(self, setting: RunRequest) -> dict[str, str]:
         """Return those of the setting's chunkers that are left out, with the reason."""
-        named = [str(each.chunker) for each in self._members[setting]]
+        named = [str(request.chunker) for request in self._members[setting]]
         return {name: self.left_out[name] for name in named if name in self.left_out}
 
     def failed_of(self, setting: RunRequest) -> dict[str, str]:
@@ -375,12 +376,12 @@ class Runner:
 
     def chunkers(self, setting: RunRequest) -> list[Chunker]:
         """Return the chunkers of a setting, of their final size; sizes are matched, and that is said, once a file."""
-        wanted, specs = self._setting(setting), [each.chunker for each in self._known(setting)]
+        asking, specs = self._setting(setting), [request.chunker for request in self._known(setting)]
         for other, named, cutters in self._chunkers:
-            if named == specs and replace(other, embedder=wanted.embedder).is_cut_like(wanted):
+            if named == specs and replace(other, embedder=asking.embedder).is_cut_like(asking):
                 return cutters
         cutters = make_chunkers(self.benchmark, specs, setting, self._notify)
-        self._chunkers.append((wanted, specs, cutters))
+        self._chunkers.append((asking, specs, cutters))
         return cutters
 
     def run(self, setting: RunRequest, *, reuse: bool = True) -> list[RunView | None]:
@@ -389,7 +390,7 @@ class Runner:
         Settings are asked for in their order. Where all chunkers of one fail here, that is their error.
         """
         runs = []
-        for run in self.each(setting, reuse=reuse):
+        for run in self.runs_of(setting, reuse=reuse):
             runs.append(run)
             if run is not None:
                 self._notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
@@ -401,7 +402,7 @@ class Runner:
             self._notify(left_out_line(name, reason))
         return runs
 
-    def each(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
+    def runs_of(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
         """Yield the runs of a setting, each when it and those before it are there."""
         here = self._log is None
         runs = self._here(setting, reuse=reuse) if here else self._as_jobs(setting, reuse=reuse)
@@ -425,17 +426,21 @@ class Runner:
             for name, reason in of_setting.items()
         ]
         if lines:
-            total = sum(len(self._known(each)) for each in self._members)
+            total = sum(len(self._known(setting)) for setting in self._members)
             raise ResultError("\n  ".join([f"{len(lines)} of {total} runs failed:", *lines]))
 
     def _known(self, setting: RunRequest) -> list[RunRequest]:
         """Return the requests of a setting whose chunkers know the languages of the data."""
-        return [each for each in self._members[setting] if each.chunker not in self.left_out]
+        return [request for request in self._members[setting] if request.chunker not in self.left_out]
 
     def _setting(self, request: RunRequest) -> Setting:
         if request not in self._settings:
             protocol = request.resolved_protocol()
-            same = (each.selected for each in self._settings.values() if each.protocol == protocol)
+            same = (
+                known_setting.selected
+                for known_setting in self._settings.values()
+                if known_setting.protocol == protocol
+            )
             selected = next(same, None) or draw(select(self.benchmark, protocol), protocol, self._sample)
             self._settings[request] = Setting(
                 request=request, selected=selected, embedder=self._materials.embedder(request)
@@ -444,14 +449,14 @@ class Runner:
 
     def _together(self, setting: RunRequest) -> list[RunRequest]:
         """Return the setting, and those of the later ones whose runs are made with its own."""
-        first, specs = self._setting(setting), [each.chunker for each in self._members[setting]]
+        first, specs = self._setting(setting), [request.chunker for request in self._members[setting]]
         later = self.settings[self.settings.index(setting) + 1 :] if self._ahead else []
         return [setting] + [
-            each
-            for each in later
-            if each not in self._made
-            and [request.chunker for request in self._members[each]] == specs
-            and self._setting(each).is_cut_like(first)
+            other
+            for other in later
+            if other not in self._made
+            and [request.chunker for request in self._members[other]] == specs
+            and self._setting(other).is_cut_like(first)
         ]
 
     def _here(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
@@ -459,11 +464,11 @@ class Runner:
         if setting not in self._made:
             together, chunkers = self._together(setting), self.chunkers(setting)
             # Where none is to be made before it is asked for, each is made by itself.
-            parts = [chunkers] if self._ahead else [[each] for each in chunkers]
+            parts = [chunkers] if self._ahead else [[chunker] for chunker in chunkers]
             # What makes them does not know the runner, which holds it: a cycle would keep the vector cache open.
             make = partial(
                 make_runs,
-                [self._setting(each) for each in together],
+                [self._setting(member) for member in together],
                 results=self._results,
                 reuse=reuse,
                 home=self._home,
@@ -471,10 +476,10 @@ class Runner:
                 executor=self._executor,
             )
             rows = chain.from_iterable(make(part) for part in parts)
-            for index, (each, copy) in enumerate(zip(together, tee(rows, len(together)), strict=True)):
-                self._made[each] = map(itemgetter(index), copy)
+            for index, (member, copy) in enumerate(zip(together, tee(rows, len(together)), strict=True)):
+                self._made[member] = map(itemgetter(index), copy)
         bar = self._bar = self._bar or progress(
-            desc="runs", unit="runs", total=sum(len(self._known(each)) for each in self._members)
+            desc="runs", unit="runs", total=sum(len(self._known(setting)) for setting in self._members)
         )
         for run in self._made[setting]:
             bar.update()
@@ -490,8 +495,8 @@ class Runner:
         if self._coming is None:
             self._coming = zip(self._requests_in_order(), self._log.map(*self._jobs(reuse=reuse)), strict=True)
         for request in self._members[setting]:
-            made, finished = next(self._coming)
-            assert made is request, "settings are asked for in their order"
+            of_request, finished = next(self._coming)
+            assert of_request is request, "settings are asked for in their order"
             if finished.left_out and request.chunker not in self.left_out:
                 self.left_out[str(request.chunker)] = str(finished.error)
                 self._notify(left_out_line(str(request.chunker), str(finished.error)))

@@ -37,8 +37,8 @@ def embed(
     started = perf_counter()
     if any(embedder.pending(texts).values()):
         for planned in plans:
-            judged = judge_corpus(planned.benchmark, planned.documents, planned.protocol, ())
-            check_gold(judged, planned.protocol, planned.chunker, few_gold=few_gold)
+            judgements = judge_corpus(planned.benchmark, planned.documents, planned.protocol, ())
+            check_gold(judgements, planned.protocol, planned.chunker, few_gold=few_gold)
     encoded, usage = embedder.ensure(texts)
     spent = {EMBED_STEP: perf_counter() - started}
     return [replace(planned, seconds=planned.seconds | spent, encoded=encoded, usage=usage) for planned in plans]
@@ -49,8 +49,8 @@ def texts_of(plans: Sequence[Plan], *, ranked: bool = True, measured: bool = Fal
     texts: dict[Role, list[str]] = {"query": [], "document": []}
     for planned in plans:
         if ranked:
-            for role, each in planned.texts().items():
-                texts[role] += each
+            for role, of_role in planned.texts().items():
+                texts[role] += of_role
         if measured:
             texts["document"] += [chunk.embed_text for chunk in planned.documents]
     return texts
@@ -88,18 +88,20 @@ def execute(
     clock = _Clock(planned.seconds)
     tokens = TokenCounts.of(planned, embedder)
     clock.lap("count tokens")
-    judged, of_chunks = _judge(planned, config, embedder, inputs)
-    check_gold(judged, planned.protocol, planned.chunker, few_gold=few_gold)
+    judgements, of_chunks = _judge(planned, config, embedder, inputs)
+    check_gold(judgements, planned.protocol, planned.chunker, few_gold=few_gold)
     clock.lap("judge")
     run = ranking
     if run is None:
         searcher = _index(planned, retriever, embedder, of_chunks)
         clock.lap("index")
-        run = _retrieve(planned, searcher, config.k, judged, of_chunks)
+        run = _retrieve(planned, searcher, config.k, judgements, of_chunks)
         clock.lap("retrieve")
-    scores = score_run(run.rankings, judged.qrels, config.measures, judged.context)
+    scores = score_run(run.rankings, judgements.qrels, config.measures, judgements.context)
     clock.lap("score")
-    ceilings = score_ceilings(judged.qrels, config.measures, judged.context, observed=scores, excluded=judged.excluded)
+    ceilings = score_ceilings(
+        judgements.qrels, config.measures, judgements.context, observed=scores, excluded=judgements.excluded
+    )
     scores = with_ceiling(scores, ceilings, planned.protocol.headline_measure)
     clock.lap("ceilings")
     leak = _leak(planned, run, inputs)
@@ -107,18 +109,18 @@ def execute(
     facts = tokens.facts(planned, inputs.facts)
     index = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
     clock.lap("facts")
-    inspection = inspection_files(inputs.sources, planned, judged.gold, read_chars(planned, embedder))
+    inspection = inspection_files(inputs.sources, planned, judgements.gold, read_chars(planned, embedder))
     clock.lap("inspection")
     return Outcome(
         config=config,
         planned=planned,
-        judged=judged,
+        judged=judgements,
         run=run,
         scores=scores,
         ceilings=ceilings,
         leak=leak,
         facts=facts,
-        counts=count_all(planned, tokens, judged.qrels, run),
+        counts=count_all(planned, tokens, judgements.qrels, run),
         chunk_tokens=tokens.sizes(),
         seconds=clock.seconds,
         index=index,
@@ -132,7 +134,7 @@ def _judge(
 ) -> tuple[JudgedCorpus, JudgedCorpus]:
     """What counts as relevant among the documents, and among the chunks: the same, unless they are different."""
     benchmark, protocol = planned.benchmark, planned.protocol
-    judged = judge_corpus(
+    judgements = judge_corpus(
         benchmark,
         planned.documents,
         protocol,
@@ -141,10 +143,10 @@ def _judge(
         line_nws=inputs.lines,
         expand=config.expand,
     )
-    of_chunks = judged
+    of_chunks = judgements
     if planned.corpus is not planned.documents:
         of_chunks = judge_corpus(benchmark, planned.corpus, protocol, ("line_rprec",), line_nws=inputs.lines)
-    return judged, of_chunks
+    return judgements, of_chunks
 
 
 def _index(planned: Plan, retriever: ChosenRetriever, embedder: Embedder | None, of_chunks: JudgedCorpus) -> Retriever:
@@ -159,7 +161,7 @@ def _index(planned: Plan, retriever: ChosenRetriever, embedder: Embedder | None,
     )
 
 
-def _retrieve(planned: Plan, searcher: Retriever, k: int, judged: JudgedCorpus, of_chunks: JudgedCorpus) -> Run:
+def _retrieve(planned: Plan, searcher: Retriever, k: int, judgements: JudgedCorpus, of_chunks: JudgedCorpus) -> Run:
     """The best k documents of each query; where the documents are not the chunks, every chunk is ranked first."""
     queries = planned.queries
     if planned.protocol.scope == "pooled":
@@ -167,7 +169,7 @@ def _retrieve(planned: Plan, searcher: Retriever, k: int, judged: JudgedCorpus, 
     if planned.corpus is planned.documents:
         return searcher.search(queries, k, of_chunks.excluded)
     run = searcher.search(queries, max(1, len(list(planned.corpus))), of_chunks.excluded)
-    return map_lines(planned, of_chunks.excluded, judged, run, k)
+    return map_lines(planned, of_chunks.excluded, judgements, run, k)
 
 
 def _leak(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, float]]:
@@ -186,13 +188,13 @@ def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> FirstStage | 
     return FirstStage(retriever=raw.retriever, k_raw=retriever.k_raw or 0, run_id=id_of(raw))
 
 
-def check_gold(judged: JudgedCorpus, protocol: Protocol, chunker: str, *, few_gold: bool) -> None:
+def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, few_gold: bool) -> None:
     """A ResultError where fewer than half of the queries have a relevant chunk, and that was not asked for.
 
     Means say little of a ranking then. Where no query has one, they say nothing, and `few_gold` does not help.
     """
-    total, found = len(judged.qrels), sum(map(bool, judged.qrels.values()))
-    if 2 * found >= total or (few_gold and found):
+    total, with_gold = len(judgements.qrels), sum(map(bool, judgements.qrels.values()))
+    if 2 * with_gold >= total or (few_gold and with_gold):
         return
     way_out = "choose another chunker, gold or relevance"
     if protocol.exclusion != "none":
@@ -200,18 +202,18 @@ def check_gold(judged: JudgedCorpus, protocol: Protocol, chunker: str, *, few_go
             f"exclusion={protocol.exclusion} may hide them; choose another exclusion (--set exclusion=NAME), or a "
             "chunker with smaller chunks"
         )
-    if not found:
+    if not with_gold:
         raise ResultError(
             f"none of the {total} queries has a relevant chunk under protocol {protocol.name} with {chunker}, so there "
             f"is nothing to score; {way_out}"
         )
     raise ResultError(
-        f"{found} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}, and all "
+        f"{with_gold} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}, and all "
         f"others score 0 with every ranking; {way_out}, or ask for it with --set few_gold"
     )
 
 
-def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judged: JudgedCorpus, run: Run, k: int) -> Run:
+def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judgements: JudgedCorpus, run: Run, k: int) -> Run:
     """A run over the chunker's chunks as one over the documents; `excluded` are the chunks that queries may not see."""
     corpus, documents = planned.corpus, planned.documents
     blanked = {}
@@ -222,7 +224,7 @@ def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judged: Jud
         own=corpus.own,
         documents=documents.chunks,
         documents_own=documents.own,
-        line_nws=judged.line_nws,
+        line_nws=judgements.line_nws,
         blanked=blanked,
     )
-    return line_map.map(run, planned.queries, k, excluded, judged.excluded)
+    return line_map.map(run, planned.queries, k, excluded, judgements.excluded)

@@ -176,14 +176,14 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
 
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     """The field `part`, where a part of the data was asked for."""
-    asked: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if benchmark.repos:
-        asked["repositories"] = benchmark.repos
+        fields["repositories"] = benchmark.repos
     if benchmark.limit is not None:
-        asked["limit"] = benchmark.limit
+        fields["limit"] = benchmark.limit
     if benchmark.sample:
-        asked["sample"] = records.SampleRecord(**asdict(benchmark.sample), rule="files in turn")
-    return {"part": records.PartRecord(**asked)} if asked else {}
+        fields["sample"] = records.SampleRecord(**asdict(benchmark.sample), rule="files in turn")
+    return {"part": records.PartRecord(**fields)} if fields else {}
 
 
 def _metrics(outcome: Outcome, dataset: records.DatasetRecord) -> records.Metrics:
@@ -215,7 +215,7 @@ def _metrics(outcome: Outcome, dataset: records.DatasetRecord) -> records.Metric
 
 
 def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
-    planned, judged = outcome.planned, outcome.judged
+    planned, judgements = outcome.planned, outcome.judged
     columns = {name: values.tolist() for name, values in outcome.scores.values.items()}
     ceilings = {name: values.tolist() for name, values in outcome.ceilings.values.items()}
     position = {query_id: i for i, query_id in enumerate(outcome.scores.query_ids)}
@@ -224,16 +224,16 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
         row = position[task.task_id]
         # The query is made of its own file, so that it resembles the queries of that file too.
         # Definitions are used by files all over a repository, and would make one cluster of its queries.
-        gold = () if planned.protocol.of_definitions else judged.gold[task.task_id]
-        elsewhere = {place.file for place in gold} - {task.file}
-        files: dict[str, Any] = {"gold_files": (task.file, *sorted(elsewhere))} if elsewhere else {}
+        gold = () if planned.protocol.of_definitions else judgements.gold[task.task_id]
+        other_files = {place.file for place in gold} - {task.file}
+        files: dict[str, Any] = {"gold_files": (task.file, *sorted(other_files))} if other_files else {}
         yield QueryRow(
             query_id=task.task_id,
             repo=task.repo,
             path=task.path,
             **files,
             query_sha256=hashes[task.task_id],
-            n_relevant=len(judged.qrels[task.task_id]),
+            n_relevant=len(judgements.qrels[task.task_id]),
             facts=dict(outcome.facts[task.task_id]),
             measures={name: column[row] for name, column in columns.items()},
             ceilings={name: column[row] for name, column in ceilings.items()},
@@ -268,8 +268,8 @@ def _log_lines(outcome: Outcome) -> Iterator[str]:
             "k_raw": k_raw,
         }
         new = [_place(chunks[chunk_id]) for chunk_id, _ in ranking if chunk_id not in places]
-        check_row({**first, "topk": [{"rank": 1, **place, "score": 0.0} for place in new], **last})
-        places.update((place["chunk_id"], _ENCODER.encode(place)[1:-1]) for place in new)
+        check_row({**first, "topk": [{"rank": 1, **record, "score": 0.0} for record in new], **last})
+        places.update((record["chunk_id"], _ENCODER.encode(record)[1:-1]) for record in new)
         # A chunk is written as often as it is retrieved, a hundred thousand lines in all: its text is made once.
         topk = ", ".join(
             [

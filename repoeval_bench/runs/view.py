@@ -72,11 +72,11 @@ class Timings:
 
     def by_step(self) -> dict[str, list[float]]:
         """Step -> milliseconds of each query."""
-        found: dict[str, list[float]] = defaultdict(list)
+        of_step: dict[str, list[float]] = defaultdict(list)
         for of_query in self.queries.values():
             for step, milliseconds in of_query.items():
-                found[step].append(milliseconds)
-        return dict(found)
+                of_step[step].append(milliseconds)
+        return dict(of_step)
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,7 +177,7 @@ class RunView:
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
         """query_id -> the chunk ids it was given, best first, from the run log."""
-        return {row.query_id: tuple(each.chunk_id for each in row.ranked) for row in self.log_rows()}
+        return {row.query_id: tuple(hit.chunk_id for hit in row.ranked) for row in self.log_rows()}
 
     def rankings(self) -> Rankings:
         """query_id -> ranked (chunk_id, score), as stored: ids as TREC files spell them, as in `qrels`."""
@@ -188,12 +188,12 @@ class RunView:
 
         A ResultError where its queries are not those of the scores.
         """
-        found = read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
-        if other := found.keys() ^ {as_field(query_id, "query id") for query_id in self.scores.query_ids}:
+        qrels = read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
+        if other := qrels.keys() ^ {as_field(query_id, "query id") for query_id in self.scores.query_ids}:
             raise ResultError(
                 f"{self.folder}: {QRELS} and {PER_QUERY} name different queries, such as {min(other)!r}; {_AGAIN}"
             )
-        return found
+        return qrels
 
     @cached_property
     def timings(self) -> Timings:
