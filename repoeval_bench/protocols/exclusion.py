@@ -1,4 +1,4 @@
-"""What a query may not see of its own file, so that it is not answered by itself."""
+"""Exclusion of parts of a query's own file, so that it is not answered by itself."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def hidden_lines(tasks: Iterable[Task], files: Mapping[str, SourceFile], policy:
 
 
 def is_over_prompt(chunk: Chunk, task: Task) -> bool:
-    """Whether a chunk of the task's file overlaps the prompt, [c, h)."""
+    """Tell whether a chunk of the task's file overlaps the prompt, [c, h)."""
     if task.places:  # a question has no prompt in a file
         return False
     return chunk.lines.start < task.body.start and chunk.lines.end > task.context_start

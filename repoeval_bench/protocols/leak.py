@@ -1,4 +1,4 @@
-"""How much of the gold is in the query itself: where the share is high, a score says little about finding code."""
+"""Share of the gold that is in the query itself: where it is high, a score says little about finding code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGE, WHOLE = 0.5, 0.95
 
 
 def copy_note(share: float) -> str:
-    """What it means that this share of the gold's lines is in the query, as `gold_in_query` measures it; else empty."""
+    """Return what a share that `gold_in_query` measures means; empty of a small one."""
     if share < LARGE:
         return ""
     what = "a copy" if share >= WHOLE else "largely a copy"

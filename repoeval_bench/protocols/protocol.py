@@ -75,12 +75,12 @@ class Protocol:
 
     @property
     def meaning(self) -> str:
-        """What a list says of it: who evaluates so."""
+        """Text of a list about it: who evaluates so."""
         return self.users
 
     @property
     def caution(self) -> str:
-        """What its numbers cannot tell, from its choices alone; how much of the gold a query holds is measured."""
+        """Limits of its numbers, from its choices alone; how much of the gold a query holds is measured."""
         said = {
             "it uses no chunker, so it says nothing about chunkers": self.documents == "windows",
             "chunks that fit the baseline's bounds map without loss, so the baseline has an advantage": self.documents
@@ -109,17 +109,17 @@ class Protocol:
 
     @property
     def of_definitions(self) -> bool:
-        """Whether the gold is the definitions that the lines to be written use."""
+        """Tell whether the gold is the definitions that the lines to be written use."""
         return is_uses(self.gold)
 
     @property
     def counts_unscored(self) -> bool:
-        """Whether a run says how many tasks have no gold under it: elsewhere every task has some."""
+        """Tell whether a run counts the tasks that have no gold under it: under others every task has some."""
         return self.of_definitions or self.tasks == "docstring"
 
     @property
     def blanks(self) -> bool:
-        """Whether the ground truth's lines are blanked, so that a query has chunks of its own."""
+        """Tell whether the ground truth's lines are blanked, so that a query has chunks of its own."""
         return self.exclusion in ("body", "free")
 
     @property

@@ -1,4 +1,4 @@
-"""Which chunks are relevant to a query: by the lines they share with its gold. Knows nothing of retrieval."""
+"""Relevance of chunks to a query, by the lines they share with its gold. Knows nothing of retrieval."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def build_qrels(
 
 
 def _is_held(gold: Gold, chunk: Chunk, name: str, file: _IndexedFile) -> bool:
-    """Whether a chunk of the file holds a non-blank line of the gold."""
+    """Tell whether a chunk of the file holds a non-blank line of the gold."""
     return any(place.file == name and file.n_filled(chunk.lines.common(place.lines)) for place in gold)
 
 
@@ -177,7 +177,7 @@ class _IndexedFile:
         return [chunk for chunk in self._chunks[first:last] if chunk.lines.overlaps(span)]
 
     def n_filled(self, span: LineSpan) -> int:
-        """How many of these lines are not blank; lines beyond the file's last are."""
+        """Count those of these lines that are not blank; lines beyond the file's last are."""
         top = len(self._filled) - 1
         return self._filled[min(span.end, top)] - self._filled[min(span.start, top)]
 

@@ -57,7 +57,7 @@ class Bm25Retriever:
         return chunk.embed_text if self._headers else chunk.text
 
     def _count(self, chunk: Chunk) -> Counter[str]:
-        """How often a chunk has each term; most of a query's own chunks have the text of another."""
+        """Count the terms of a chunk; most of a query's own chunks have the text of another."""
         text = self._text(chunk)
         if text not in self._counts:
             self._counts[text] = Counter(self._tokenize(text))
@@ -72,7 +72,7 @@ class Bm25Retriever:
 
 
 class _Index:
-    """How often each term is in each chunk of a repository, counted once for however many queries.
+    """Counts of each term in each chunk of a repository, made once for all queries.
 
     `terms` are those of each chunk, in the order of `ids`.
     """
@@ -117,7 +117,7 @@ class _Index:
     def _postings(
         self, terms: Sequence[str], own: Sequence[Counter[str]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Where a chunk has a term: (which of the terms, ascending; which chunk; how often)."""
+        """Return each pair of a term and a chunk that has it: (index of the term, ascending; of the chunk; count)."""
         numbers = np.array([self._numbers.get(term, -1) for term in terms])
         starts = self._starts[numbers]
         lengths = np.where(numbers < 0, 0, self._starts[numbers + 1] - starts)

@@ -34,13 +34,13 @@ class ChosenRetriever:
 
     @property
     def k_raw(self) -> int | None:
-        """How many results of the first stage a reranker ranks again."""
+        """Number of results of the first stage that a reranker ranks again."""
         k_raw: int | None = self.part.options["k_raw"] if self.part.inner else None
         return k_raw
 
     @property
     def vectors(self) -> bool:
-        """Whether it, or its first stage, compares vectors."""
+        """Tell whether it, or its first stage, compares vectors."""
         return "embedder" in self.part.row.needs or (self.first is not None and self.first.vectors)
 
     @property

@@ -22,7 +22,7 @@ from repoeval_bench.core.source import Chunk, SourceFile, blanked, count_nws, en
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """What a chunker made of a run's files.
+    """Chunks of a run's files.
 
     chunks: repository -> its chunks, by path, then start.
     skipped: `repo/path: reason` of files the chunker failed on (only with `skip_errors`).

@@ -1,4 +1,4 @@
-"""What a hit brings beside its own lines after retrieval: neighbouring lines, or the definition around it.
+"""Expansion of a hit after retrieval, by neighbouring lines or by the definition around it.
 
 The ranking does not change, nor what is relevant. Which lines are read does, and what they cost.
 """
@@ -40,7 +40,7 @@ CHARGED = (
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """How many lines around a hit are read, or, where it is None, the definition around it."""
+    """Rule of expansion: so many lines around a hit, or, where it is None, the definition around it."""
 
     lines: int | None
 

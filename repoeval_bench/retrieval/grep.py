@@ -114,7 +114,7 @@ class _Index:
 
 
 class _Units:
-    """What a query may see: a repository's chunks without those that are hidden from it, and its own."""
+    """Index of what a query may see: a repository's chunks without those that are hidden from it, and its own."""
 
     def __init__(self, index: _Index, unseen: Iterable[str], own: Sequence[Chunk]) -> None:
         self._index = index

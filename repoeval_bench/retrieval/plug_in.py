@@ -61,7 +61,7 @@ class PlugInScorer:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What decides a score beside the two texts and the spec."""
+        """Facts that decide a score beside the two texts and the spec."""
         return getattr(self._inner, "identity", {})
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:

@@ -1,4 +1,4 @@
-"""What a query searches: its repository or all of them as one, without what it may not see, and with its own chunks."""
+"""Scope of a query: its repository or all of them as one, without what it may not see, and with its own chunks."""
 
 from __future__ import annotations
 

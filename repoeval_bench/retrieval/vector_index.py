@@ -64,7 +64,7 @@ class VectorIndex:
 
     @property
     def at_once(self) -> int:
-        """How many vectors are best searched for together; 1 where one alone is as fast."""
+        """Number of vectors that are best searched for together; 1 where one alone is as fast."""
         return 1 if len(self._rows) <= SMALL else AT_ONCE
 
     def search(
@@ -105,7 +105,7 @@ class VectorIndex:
         return self._owners[rows[starts]], np.maximum.reduceat(scores, starts)
 
     def _first_of_each(self, rows: NDArray[np.int64] | slice) -> NDArray[np.int64]:
-        """Where among these rows, which ascend, those of each item begin."""
+        """Return the indexes among these rows, which ascend, at which those of each item begin."""
         assert self._owners is not None
         return np.flatnonzero(np.diff(self._owners[rows], prepend=-1))
 
@@ -118,7 +118,7 @@ class VectorIndex:
         return np.flatnonzero((best >= _nth_largest(best, n_best) - MARGIN)[self._owners])
 
     def _large(self, vectors: NDArray[np.float32], n_best: int) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """What `search` gives for these vectors, by faiss's exact search over the rows where they lie."""
+        """Return what `search` gives for these vectors, by faiss's exact search over the rows where they lie."""
         done: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
         fetch = n_best + SPARE
         while left := [i for i in range(len(vectors)) if i not in done]:

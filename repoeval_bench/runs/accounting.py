@@ -1,4 +1,4 @@
-"""What a run counts: texts and their tokens, what the model does not read of them, and what the index costs."""
+"""Counts of a run: texts and their tokens, those that the model does not read, and the cost of the index."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class TokenCounts:
         return self._sum(role, lambda count, _: count)
 
     def truncated(self, role: Role) -> int | None:
-        """How many of a role's texts the model does not read whole."""
+        """Count the texts of a role that the model does not read whole."""
         return self._sum(role, lambda count, limit: count > limit)
 
     def lost(self, role: Role) -> int | None:
-        """How many of a role's tokens the model does not read."""
+        """Count the tokens of a role that the model does not read."""
         return self._sum(role, lambda count, limit: int(count - limit) if count > limit else 0)
 
     def sizes(self) -> Sizes | None:

@@ -51,7 +51,7 @@ _FILES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What was written: the data sets by name, their documents, their queries, those of them with a relevant document.
+    """Data sets that were written: their names, their documents, their queries, those of them with a relevant document.
 
     `restricted` counts the queries that may not see the whole corpus of their data set. `left_out` are repositories in
     which no query has a relevant document, which no reader can score.
@@ -193,7 +193,7 @@ def _write(folder: Path, pool: _Pool, repos: Sequence[str], title: Title) -> int
 
 
 def _top_ranked(pool: _Pool, queries: Mapping[str, str], repos: Sequence[str]) -> Iterator[str]:
-    """What each query may see: its repository, or all where the protocol pools them, without what is excluded."""
+    """Yield a row for each query with what it may see: its repository, or the pool, without what is excluded."""
     for query_id, repo in queries.items():
         own = repos if pool.protocol.scope == "pooled" else (repo,)
         excluded = pool.excluded.get(query_id, ())

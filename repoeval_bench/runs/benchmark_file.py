@@ -40,7 +40,7 @@ _Some = Annotated[_Several, Field(min_length=1)]
 
 
 class _FileKeys(Strict):
-    """What a file has beside the fields of requests."""
+    """Fields of a file beside those of requests."""
 
     dataset: Literal["repoeval"] = "repoeval"
     repositories: _Some | None = None
@@ -122,7 +122,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
 
 
 def _fields(file: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file says of single fields of a request."""
+    """Return the fields of a request that are given once."""
     single = [name for name in _KEYS if name not in _COMBINED and _KEYS[name] != "repositories"]
     fields = {name: file[_KEYS[name]] for name in single if _KEYS[name] in file}
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
@@ -160,7 +160,7 @@ def _distinct(requests: Sequence[RunRequest]) -> list[RunRequest]:
 
 
 def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
-    """Which of the chunkers the baseline is; None where the file names none, or may mean one it misspells."""
+    """Return the index of the baseline among the chunkers; None where the file names none, or may misspell it."""
     if baseline is None or baseline in chunkers:
         return None if baseline is None else chunkers.index(baseline)
     spec = make_chunker(baseline).spec

@@ -1,4 +1,4 @@
-"""What a run is asked where nothing is said, and how its configuration is made and names its folder."""
+"""Defaults of a run, its configuration, and the name of its folder."""
 
 from __future__ import annotations
 

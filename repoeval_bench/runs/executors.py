@@ -1,4 +1,4 @@
-"""Where jobs run: in this process, or in a pool of worker processes. Both give results in the order of the jobs.
+"""Executors: this process, or a pool of worker processes. Both give results in the order of the jobs.
 
 A job is a callable that can be pickled: a `functools.partial` of a module's function over plain records. Workers are
 forked from a server without threads that has imported what a run needs; what the caller has imported does not matter.
@@ -66,10 +66,10 @@ _SECONDS_TO_CLEAR_UP = 5
 
 
 class Executor(Protocol):
-    """Where jobs run."""
+    """Runs jobs somewhere."""
 
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
-        """What each job returns, in their order; an error of a job is raised in its place."""
+        """Yield the result of each job, in their order; an error of a job is raised in its place."""
         ...
 
 
@@ -77,7 +77,7 @@ class InProcess:
     """Each job is done here, when its result is asked for."""
 
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
-        """What each job returns, in their order."""
+        """Yield the result of each job, in their order."""
         for job in jobs:
             yield job()
 
@@ -92,7 +92,7 @@ class _Task(Generic[T]):
 
     @property
     def is_lost(self) -> bool:
-        """Whether its pool broke before it was done."""
+        """Tell whether its pool broke before it was done."""
         return self.future.done() and isinstance(self.future.exception(), BrokenProcessPool)
 
 
@@ -125,7 +125,7 @@ class ProcessPool:
         self._end()
 
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
-        """What each job returns, in their order; a single job, and every job on a single core, is done here."""
+        """Yield the result of each job, in their order; a single job, and every job on a single core, is done here."""
         if min(len(jobs), self.workers) < 2:
             yield from InProcess().map(jobs)
             return
@@ -278,7 +278,7 @@ def _begin(threshold: tuple[int, int, int]) -> None:
 
 
 class _Worker:
-    """Whether this worker process is in a job."""
+    """State of a worker process: `busy` while it does a job."""
 
     busy = False
 
@@ -318,7 +318,7 @@ def _run(job: Callable[[], T]) -> T:
 
 
 def _travels(error: Exception) -> bool:
-    """Whether the caller gets this error, and does not take it for the loss of a worker."""
+    """Tell whether the caller gets this error, and does not take it for the loss of a worker."""
     with suppress(Exception):  # many classes of errors cannot be made again of what they print
         return not isinstance(pickle.loads(pickle.dumps(error)), BrokenProcessPool)  # noqa: S301 - it was made here
     return False

@@ -1,4 +1,4 @@
-"""What a run keeps so that a person can look at a query: sources, chunk boundaries, gold, and what was read of it.
+"""Files of a run that show a query to a person: sources, chunk boundaries, gold, and what was read of it.
 
 sources.jsonl.gz   every file that was chunked, with its text
 chunks.jsonl.gz    every chunk the chunker made, by file, as spans
@@ -140,7 +140,7 @@ class StoredQuery:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a run keeps of its data, by `repo/path`: sources and chunks.
+    """Sources and chunks of a run, by `repo/path`.
 
     `own` is query_id -> the chunks that the query saw instead of its file's.
     """
@@ -152,7 +152,7 @@ class Inspection:
 
 
 class Planned(Protocol):
-    """What was planned, as far as it is kept."""
+    """Plan of a run, as far as it is stored here."""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -213,7 +213,7 @@ def kept_tokens_per_nws(folder: Path) -> float | None:
 
 
 def read_inspection(folder: Path) -> Inspection | None:
-    """What `inspection_files` made; None where the run folder lacks one of them, a ResultError where one is broken."""
+    """Read what `inspection_files` made; None where the folder lacks one of them, a ResultError for a broken one."""
     if not all((folder / name).is_file() for name in (SOURCES, CHUNKS, QUERIES)):
         return None
     sources = read_sources(folder / SOURCES)

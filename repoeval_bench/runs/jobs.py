@@ -45,7 +45,7 @@ Made_co = TypeVar("Made_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """Which code and which packages make a run, and in which process of which machine a command was given.
+    """Code and packages that make a run, and the machine and process in which a command was given.
 
     They are the same in every worker, or runs of two kinds would be mixed. What counts of the code is its text, by its
     `digest`: a commit that leaves it as it is changes nothing.
@@ -89,7 +89,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished(Generic[Made_co]):
-    """What a job says of its work: what it made, None where an `error` stopped it, and what that took.
+    """Result of a job (None where an `error` stopped it), and what it took.
 
     `left_out`: the error is that its chunker does not know a language of the data, which is not a failure.
     `notes` are the notices of making it. `begun` is the time by the worker's clock, in seconds since 1970. `node` is
@@ -110,7 +110,7 @@ class Finished(Generic[Made_co]):
 
     @property
     def failed(self) -> bool:
-        """Whether something went wrong."""
+        """Tell whether something went wrong."""
         return self.error is not None and not self.left_out
 
 
@@ -124,17 +124,17 @@ class Job(Protocol[Made_co]):
 
     @property
     def needs_model(self) -> bool:
-        """Whether it embeds with a model that can be loaded elsewhere."""
+        """Tell whether it embeds with a model that can be loaded in another process."""
 
     def __call__(self, placed: Placed | None = None) -> Finished[Made_co]:
         """Do it; an error is part of what comes back. `placed` says where encoders compute, see `make_embedder`."""
 
 
 class JobExecutor(Protocol):
-    """Where jobs are done."""
+    """Does jobs somewhere."""
 
     def map(self, jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
-        """What each job returns, in their order."""
+        """Yield the result of each job, in their order."""
 
 
 def attempt(
@@ -189,7 +189,7 @@ def peak_bytes() -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What the jobs of one command share: the data without some repositories, where things are, and the code."""
+    """Data, results, home and code that the jobs of one command share; the data lacks some repositories."""
 
     data: DataRequest
     without: frozenset[str]
@@ -224,7 +224,7 @@ class DataJob(Generic[Made_co]):
 
 @lru_cache(maxsize=1)
 def kept_materials(shared: Shared, placed: Placed | None) -> Materials:
-    """What the jobs of one worker share."""
+    """Return the materials that the jobs of one worker share."""
     return Materials(shared.data, without=shared.without, results=shared.results, home=shared.home, placed=placed)
 
 
@@ -273,7 +273,7 @@ class JobLog:
         return [done for done in self.done if done.finished.failed]
 
     def map(self, named: Sequence[NamedJob], jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
-        """What each job says, in their order; on a terminal a bar counts jobs, texts and errors, with the time left."""
+        """Yield the result of each job, in their order; on a terminal a bar counts jobs, texts and errors."""
         if not self.total:
             self.begun = time.time()
         self.total += len(jobs)

@@ -74,7 +74,7 @@ def count_lines(benchmark: Benchmark) -> dict[str, list[int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What the queries see: `gold` and its `definitions` by query, `chunks` and `line_nws` by file.
+    """Gold and files as the queries see them: `gold` and its `definitions` by query, `chunks` and `line_nws` by file.
 
     A task's file with blanked lines is a file of its own, for that query alone: its lines cost and count differently.
     Lines that are read free are as blank ones there.
@@ -123,7 +123,7 @@ def _renamed(gold: Gold, file: str, name: str) -> Gold:
 
 
 def own_file(file: str, query_id: str) -> str:
-    """How a file is named as one query alone sees it."""
+    """Return the name of a file as one query alone sees it."""
     return f"{file}#{query_id}"
 
 

@@ -62,7 +62,7 @@ class Retrieved(PlacedRecord):
 
 
 class ChunkerOfLog(Record):
-    """How the index was cut."""
+    """Chunker that cut the index."""
 
     algo: Name
     parameters: Plain
@@ -107,7 +107,7 @@ class LogRow(Record):
 
     @property
     def ranked(self) -> list[Retrieved]:
-        """What was retrieved, best first."""
+        """Retrieved chunks, best first."""
         return sorted(self.topk, key=attrgetter("rank"))
 
     @field_validator("as_of")
@@ -125,7 +125,7 @@ class Moment(NamedTuple):
     whole_day: bool
 
     def is_after(self, other: Moment) -> bool:
-        """Whether this is later; where either has no time of day, days are compared."""
+        """Tell whether this is later; where either has no time of day, days are compared."""
         if self.whole_day or other.whole_day:
             return self.at.date() > other.at.date()
         return self.at > other.at

@@ -1,4 +1,4 @@
-"""What runs over the same data are made of: the benchmark, loaded once, and each embedder, located once."""
+"""Materials of runs over the same data: the benchmark, loaded once, and each embedder, located once."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def make_chunkers(
     request: RunRequest,
     notify: Callable[[str], None],
 ) -> list[Chunker]:
-    """What makes the chunks for each of these, its size matched and its header set as the request says."""
+    """Return the chunkers of these specs, with matched sizes and headers as the request says."""
     protocol = request.resolved_protocol()
     cutters = [make_parts(protocol, chunker)[0] for chunker in chunkers]
     if request.match_size:

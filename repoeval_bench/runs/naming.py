@@ -1,4 +1,4 @@
-"""How a stored run is named: by folder, by id or a part of it, by its chunker, by its age, or as compared last."""
+"""Names of stored runs: a folder, an id or a part of it, a chunker, an age, or the runs that were compared last."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def opened(given: RunView | str | Path, results: Path = RESULTS) -> RunView:
 
 
 def is_chunker(typed: str, full: str) -> bool:
-    """Whether a spec as typed is the full one with options left out: `fixed:max_nws=800` and `…,offset=0`."""
+    """Tell whether a spec as typed is the full one without some options: `fixed:max_nws=800` and `…,offset=0`."""
     try:
         typed_spec, full_spec = Spec.parse(typed), Spec.parse(full)
     except SpecError:  # a run's id or folder is not a spec
@@ -233,7 +233,7 @@ def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
 
 
 def _parts(folder: Path) -> dict[str, object]:
-    """What was asked of a run, by name; nothing of a broken one."""
+    """Return the request of a run, by name; nothing of a broken one."""
     try:
         manifest = RunView.open(folder).manifest
     except ResultError:

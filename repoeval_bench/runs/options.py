@@ -15,7 +15,7 @@ from repoeval_bench.core.validation import expectation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """How people name and read about a field.
+    """Names and help of a field.
 
     The option is `--` and the field's name unless `spelled` otherwise; `also` is another spelling. `key` is the field's
     key in a benchmark file, its name where empty. `combined`: a file may name several, and every combination is run.

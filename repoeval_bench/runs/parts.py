@@ -1,4 +1,4 @@
-"""What a run is made of, each found by its name: data, chunkers, embedder, retriever, measures."""
+"""Parts of a run, made from their names: chunkers, embedder, retriever, measures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OF_STORE = ".store"
 
 
 def is_url(text: str) -> bool:
-    """Whether a text names a store, not a folder."""
+    """Tell whether a text names a store, not a folder."""
     return "://" in text
 
 
@@ -53,12 +53,12 @@ def shown_results(out: Path) -> str:
 
 
 def out_words(out: Path) -> list[str]:
-    """How a folder of runs, or the store that it is a cache of, is given to a command; no words for the usual one."""
+    """Return the words that give a folder of runs, or its store, to a command; none for the usual one."""
     return [] if out == RESULTS else ["--out", shown_results(out)]
 
 
 def shown_place(run: Path) -> str:
-    """Where a run is, for a person: its folder, or the store and what it is called there."""
+    """Return the place of a run for a person: its folder, or its store and its name there."""
     url = store_url(run.parent)
     return f"{url} as {run.name}" if url else str(run)
 
@@ -75,7 +75,7 @@ class Parts:
     home: Path | None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """How to make them again."""
+        """Return how to make them again."""
         retrievers = tuple(retriever.spec for retriever in self.retrievers)
         return _made_again, (self.embedder.spec if self.embedder else None, retrievers, self.home)
 
@@ -170,7 +170,7 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
 
 
 def needs_vectors(retriever: str, measures: Sequence[str] | None = None) -> bool:
-    """Whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
+    """Tell whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
     from repoeval_bench.metrics import inputs_of
 
     return choose_retriever(retriever).vectors or "vectors" in inputs_of(measures or ())
@@ -254,7 +254,7 @@ def left_out_for_language(
 
 
 def left_out_line(chunker: str, reason: str) -> str:
-    """What is said of a chunker that is left out."""
+    """Return the notice about a chunker that is skipped."""
     return f"left out: {chunker}: {reason}"
 
 
@@ -297,5 +297,5 @@ def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:
 
 
 def contradicts(chunker: Chunker, header: str) -> bool:
-    """Whether a chunker's spec has a header of another kind."""
+    """Tell whether a chunker's spec has a header of another kind."""
     return Spec.parse(chunker.spec).params.get("header", header) != header

@@ -1,4 +1,4 @@
-"""What a run will do before any model is asked: the tasks that are scored, the queries, and the chunks."""
+"""Plans of runs, made before a model is asked: the tasks that are scored, the queries, and the chunks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run will embed: made without a model, so that it can be shown before anything is computed.
+    """Texts that a run will embed: made without a model, so that they can be shown before anything is computed.
 
     `corpus` is what the chunker made and the retriever ranks, `documents` what is judged: the same, unless the
     protocol judges every chunker on one baseline's chunks. `encoded` texts were embedded for it and for what was

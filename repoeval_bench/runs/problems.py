@@ -1,4 +1,4 @@
-"""What is wrong with a request, all of it at once, as far as neither data nor a model is needed to see it."""
+"""Mistakes in requests, all of them at once, as far as neither data nor a model is needed to see them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ran: versions, commit, machine. Written into the manifest, never into a score."""
+"""Provenance of a run: versions, commit, machine. Written into the manifest, never into a score."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def versions() -> dict[str, str | None]:
 
 
 class _Sender:
-    """What was said of the code by the process that sent a job to this one."""
+    """State of the code, as the process that sent a job has it."""
 
     state: CodeState | None = None
 
@@ -72,7 +72,7 @@ def _own_state() -> CodeState:
 
 
 def state_of(folder: Path) -> CodeState:
-    """What git says of the package in a checkout."""
+    """Return the state of the package in a checkout, as git has it."""
     unknown = CodeState(commit=None, dirty=None)
     if not (folder / ".git").exists():
         return unknown

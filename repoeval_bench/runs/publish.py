@@ -48,7 +48,7 @@ def publish(folder: Path, out: Path) -> Path:
 
 
 def _moved(folder: Path, target: Path) -> bool:
-    """Whether the folder could be renamed; not where there is one already."""
+    """Rename the folder and return True, or False where there is one already."""
     try:
         folder.rename(target)
     except OSError:
@@ -70,7 +70,7 @@ def differing(first: Path, second: Path) -> list[str]:
 
 
 def _content(path: Path) -> object:
-    """What a file says: its unpacked bytes, of a manifest all but the time; None where it is not there or broken."""
+    """Return the unpacked bytes of a file, or a manifest without its time; None of a missing or broken one."""
     try:
         with opened(path) as stream:  # another library packs the same text in other bytes
             content = stream.read()

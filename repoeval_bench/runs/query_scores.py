@@ -179,7 +179,7 @@ def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) ->
 
 
 def disagreement(a: QueryScores, b: QueryScores) -> str:
-    """What two runs state differently of the clusters or the repositories of their queries; empty where nothing."""
+    """Describe how two runs differ in the clusters or repositories of their queries; empty where they do not."""
     if a.clustered_by != b.clustered_by and "query" not in (a.clustered_by, b.clustered_by):
         return f"queries clustered by {a.clustered_by} against {b.clustered_by}"
     if a.query_ids == b.query_ids and (a.clusters, a.repos) == (b.clusters, b.repos):

@@ -1,4 +1,4 @@
-"""What a run folder holds: one frozen model for each file or row, checked when it is written and when it is read.
+"""Records of a run folder: one frozen model for each file or row, checked when it is written and when it is read.
 
 manifest.json      `Manifest`: what ran, with which versions, when (the only time beside timings.jsonl)
 metrics.json       `Metrics`: means over queries (micro), over repositories (macro) and per repository; their ceilings
@@ -54,7 +54,7 @@ class Record(BaseModel):
 
 
 class SampleRecord(Record):
-    """How tasks were drawn: at most so many of the `of` that the protocol scores, files in turn, by a seed."""
+    """Sample of tasks: at most so many of the `of` that the protocol scores, files in turn, by a seed."""
 
     most: Count
     of: Count
@@ -63,7 +63,7 @@ class SampleRecord(Record):
 
 
 class PartRecord(Record):
-    """What was asked of the data: repositories by name, so many tasks at most, and a sample of those scored."""
+    """Part of the data that was requested: repositories by name, so many tasks at most, a sample of those scored."""
 
     repositories: tuple[str, ...] = ()
     limit: Count | None = None
@@ -127,7 +127,7 @@ class RunConfig(Record):
 
 
 class ImportSource(Record):
-    """Where an imported run is from: file names, the kind of gold, and whether only logged chunks were judged."""
+    """Source of an imported run: file names, the kind of gold, and whether only logged chunks were judged."""
 
     log: str
     gold: str
@@ -136,7 +136,7 @@ class ImportSource(Record):
 
 
 class Completed(Record):
-    """How the tasks of a run were completed; `base` is the id of the run that only retrieves.
+    """Completion of the tasks of a run; `base` is the id of the run that only retrieves.
 
     `identity` is the model's own, `layout` and `ending` are the versions of the prompt's and the hole's rules. `budget`
     is in tokens, `fragments` at most so many. `measures` are those that were added to the base's.
@@ -155,7 +155,7 @@ class Completed(Record):
 
 
 class FirstStage(Record):
-    """What a reranker ranked again: its retriever, how deep, and the id of the run that stops there."""
+    """First stage of a reranker: its retriever, its depth, and the id of the run that stops there."""
 
     retriever: str
     k_raw: Count
@@ -163,7 +163,7 @@ class FirstStage(Record):
 
 
 class Counts(Record):
-    """How much of everything; None where it is not known, 0 where nothing of the kind can happen."""
+    """Counts of a run; None where one is not known, 0 where nothing of the kind can happen."""
 
     queries: Count
     queries_truncated: Count | None = None
@@ -329,7 +329,7 @@ class Metrics(Record):
 
 
 class IndexCost(Record):
-    """What the index of this index_version took to build; the same in every row that gives it."""
+    """Cost of the index of this index_version; the same in every row that gives it."""
 
     vectors: Count | None = None
     tokens: Annotated[Count, Field(description="Tokens that were embedded.")] | None = None

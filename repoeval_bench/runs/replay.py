@@ -65,7 +65,7 @@ HALF = 3e-3
 
 
 def stored_config(run: RunView) -> RunConfig:
-    """What was asked of a run; a UsageError for an imported one, whose chunks cannot be cut again."""
+    """Return the configuration of a run; a UsageError for an imported one, whose chunks cannot be cut again."""
     config = run.manifest.config
     if config is None:
         raise UsageError(f"{run.run_id} was imported, so it cannot be made again from the data; import its log again")
@@ -140,7 +140,7 @@ def code_named_by(config: RunConfig) -> list[str]:
 
 
 def check_allowed(run: RunView, allowed: Collection[str]) -> RunConfig:
-    """What was asked of a run; a UsageError where it names code of others that is not `allowed`."""
+    """Return the configuration of a run; a UsageError where it names code of others that is not `allowed`."""
     stored = stored_config(run)
     if refused := [spec for spec in code_named_by(stored) if spec not in allowed]:
         raise UsageError(
@@ -241,7 +241,7 @@ def benchmark_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranker:
-    """What ranks, and what was planned with the vectors it needs; not made where there is a `reason`."""
+    """Retriever of a stored run, and the plan with the vectors it needs; not made where there is a `reason`."""
 
     planned: Plan
     retriever: ChosenRetriever
@@ -250,7 +250,7 @@ class Ranker:
 
 
 def has_model(retriever: ChosenRetriever) -> bool:
-    """Whether a model takes part in ranking."""
+    """Tell whether a model takes part in ranking."""
     return retriever.vectors or bool(retriever.model)
 
 
@@ -332,7 +332,7 @@ def _pack_of(pack: str, benchmark: Benchmark) -> str:
 
 
 def is_of_pack(name: str, edition: str) -> bool:
-    """Whether data of this name is a shipped pack's."""
+    """Tell whether data of this name is a shipped pack's."""
     return name.startswith(f"pack-{edition}-")
 
 

@@ -1,4 +1,4 @@
-"""What a run is asked: one model, from which the command line, benchmark files, Python and make take their options.
+"""Requests: one model, from which the command line, benchmark files, Python and make take their options.
 
 A new option is a field here. What its value means is checked by `problems`, before data is fetched or a model loaded.
 """
@@ -46,7 +46,7 @@ DEVICE_FIELD = option(
 
 
 class DataRequest(Request):
-    """Which tasks, and where they come from."""
+    """Tasks, and the source that they come from."""
 
     source: str = option("auto", _SOURCE, variable="REPOEVAL_SOURCE")
     level: str = option(DEFAULT.level, "function, line or api.", rare=True)
@@ -199,7 +199,7 @@ class RunRequest(DataRequest):
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether the embedder takes part: the retriever or a measure asks for vectors."""
+        """Tell whether the embedder takes part: the retriever or a measure asks for vectors."""
         return needs_vectors(self.retriever, self.measures)
 
     @property
@@ -277,7 +277,7 @@ class RecommendRequest(DataRequest):
 
 
 class ExecutionRequest(Request):
-    """Where runs are made: it decides no number."""
+    """Executor of runs; it decides no number."""
 
     executor: str | None = option(
         None,
@@ -294,7 +294,7 @@ class ExecutionRequest(Request):
 
 
 class ComparisonRequest(Request):
-    """What is asked of the comparison of runs."""
+    """Request of a comparison of runs."""
 
     baseline: str | None = option(None, "What the others are compared with; without it every pair is.", "RUN|SPEC")
     equivalence: float | None = option(

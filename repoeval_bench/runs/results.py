@@ -1,4 +1,4 @@
-"""Where runs are: a folder of this machine, or one in front of a store that machines share, which a plug-in brings."""
+"""Folders of runs: on this machine alone, or in front of a store that machines share, which a plug-in brings."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def execute(
 def _judge(
     planned: Plan, config: RunConfig, embedder: Embedder | None, inputs: Inputs
 ) -> tuple[JudgedCorpus, JudgedCorpus]:
-    """What counts as relevant among the documents, and among the chunks: the same, unless they are different."""
+    """Judge the documents, and the chunks where they are not the documents."""
     benchmark, protocol = planned.benchmark, planned.protocol
     judgements = judge_corpus(
         benchmark,

@@ -61,7 +61,7 @@ _AGAIN = "run the evaluation again"
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """How long a run took: its steps, and query_id -> step -> milliseconds of each query whose time is known."""
+    """Times of a run: its steps, and query_id -> step -> milliseconds of each query whose time is known."""
 
     steps: tuple[TimeRow, ...]
     queries: Mapping[str, Mapping[str, float]]
@@ -99,7 +99,7 @@ class RunView:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What ran; a ResultError where another version wrote the folder."""
+        """Manifest of the run; a ResultError where another version wrote the folder."""
         text = self._read(MANIFEST)
         schema = _schema(text)
         if schema not in (None, SCHEMA):
@@ -118,7 +118,7 @@ class RunView:
 
     @property
     def counts(self) -> Counts:
-        """How many queries, chunks and files there were, and what was cut or left out."""
+        """Counts of queries, chunks and files, and of what was cut or skipped."""
         return self.metrics.counts
 
     @cached_property
@@ -197,7 +197,7 @@ class RunView:
 
     @cached_property
     def timings(self) -> Timings:
-        """How long steps and queries took."""
+        """Times of steps and queries."""
         rows = list(self.rows(TIMINGS, TimeRow))
         return Timings(
             tuple(row for row in rows if row.step is not None),
@@ -254,7 +254,7 @@ class Replay:
 
 
 def _is_bounded(measure: str) -> bool:
-    """Whether nothing scores above a measure's ceiling: that is promised of the built-in ones alone."""
+    """Tell whether nothing scores above a measure's ceiling: that is promised of the built-in ones alone."""
     return any(row.name == re.split("[@(]", measure)[0] for row in rows("measure"))
 
 
