@@ -1,4 +1,4 @@
-"""What the shipped leaderboards lead to expect of chunkers on new code: the priors of `shrinkage`.
+"""Expectations of chunkers on new code, from the shipped leaderboards: the priors of `shrinkage`.
 
 A board knows chunkers at sizes. What it does not know is a mixture of what it knows: a chunker that it lacks is taken
 to be one of its chunkers, nobody knows which, and a size between two of its sizes to be one of these, the nearer the
@@ -29,7 +29,7 @@ class _Record(BaseModel):
 
 
 class BoardQuestion(_Record):
-    """What a protocol and a retriever say of the candidates, in their order, as means less the mean over them.
+    """The answer of a protocol and a retriever on the candidates, in their order, as means less the mean over them.
 
     A mean is None where it was not measured. `retriever` is `bm25`, or `dense` by the bundled model; `tau` is the
     deviation of a repository's own from `means`.
@@ -42,7 +42,7 @@ class BoardQuestion(_Record):
 
 
 class Board(_Record):
-    """What was measured on one set of repositories, in these languages."""
+    """The measurements on one set of repositories, in these languages."""
 
     name: str
     languages: tuple[str, ...]
@@ -111,7 +111,7 @@ def prior_of(
 
 
 def _shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> FloatArray:
-    """Which share each known candidate has in the mixture, float64 (n_known,), 1 in all."""
+    """Return which share each known candidate has in the mixture, float64 (n_known,), 1 in all."""
     sizes = sorted({each for _, each in known})
     of_size = dict.fromkeys(sizes, 1 / len(sizes))
     if size is not None:

@@ -1,4 +1,4 @@
-"""Which of several runs to choose: the best, what the tests say of the others, and what each costs.
+"""The choice among several runs: the best, what the tests say of the others, and what each costs.
 
 One measure decides, the protocol's headline, over the protocol's own mean.
 """

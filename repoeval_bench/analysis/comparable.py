@@ -1,4 +1,4 @@
-"""Which runs may be compared, by which measures, and what to call them."""
+"""Runs that may be compared: their differences, the measures they share, and their names."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
 
 
 def _differences(baseline: RunView, run: RunView) -> list[str]:
-    """What keeps two runs from being compared, one phrase each."""
+    """Return what keeps two runs from being compared, one phrase each."""
     ours, theirs = _question(baseline), _question(run)
     found = [f"{key} {value} against {theirs[key]}" for key, value in ours.items() if theirs.get(key, value) != value]
     a, b = baseline.metrics, run.metrics
@@ -106,7 +106,7 @@ def _differences(baseline: RunView, run: RunView) -> list[str]:
 
 
 def _question(run: RunView) -> dict[str, object]:
-    """What a run states of its question: protocol, depth, and the pack and choices behind the protocol's name.
+    """Return what a run states of its question: protocol, depth, and the pack and choices behind the protocol's name.
 
     An imported run states no pack and no choices, and is held to its queries and its gold alone.
     """
@@ -125,7 +125,7 @@ def _identity(run: RunView) -> dict[str, Any]:
 
 
 def _other_queries(baseline: RunView, run: RunView) -> list[str]:
-    """Which queries only one of two runs has, and how many differ in their text."""
+    """Return which queries only one of two runs has, and how many differ in their text."""
     ours, theirs = set(baseline.scores.query_ids), set(run.scores.query_ids)
     found = [
         f"{len(only)} {'query' if len(only) == 1 else 'queries'} only in {name} (such as {min(only)})"

@@ -158,7 +158,7 @@ class _Tests:
     n_flips: NDArray[np.int64]
 
     def undecided(self) -> Callable[[FloatArray, FloatArray], BoolArray]:
-        """What gives each column as many flips as it got before."""
+        """Return what gives each column as many flips as it got before."""
         made = FIRST_FLIPS
 
         def more(_: FloatArray, __: FloatArray) -> BoolArray:
@@ -172,7 +172,7 @@ class _Tests:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """What one column of differences is about: its measure, and of baseline and treatment the name and the means."""
+    """The subject of one column of differences: its measure, and of baseline and treatment the name and the means."""
 
     measure: str
     names: tuple[str, str]
@@ -181,7 +181,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """Which mean and measure decide, the margin of equality, and what makes a generator."""
+    """The mean and the measure that decide, the margin of equality, and what makes a generator."""
 
     headline: Headline
     primary: str
@@ -196,7 +196,7 @@ def _comparisons(  # longer than 60 lines: each field has its line
     question: _Question,
     tests: _Tests | None = None,
 ) -> list[Comparison]:
-    """What flips and tests say of each column of differences, (n_queries, n_columns); of one family that is `tests`."""
+    """Test each column of differences, (n_queries, n_columns), by sign flips; of one family that is `tests`."""
     headline, margin = question.headline, question.margin
     families = _families([column.measure for column in columns], question.primary)
     sizes = {i: tests.size if tests else len(family) for family in families for i in family}
@@ -254,7 +254,7 @@ def _comparisons(  # longer than 60 lines: each field has its line
 
 
 def _tallies(differences: FloatArray, columns: Sequence[_Column]) -> dict[int, list[int]]:
-    """How many queries of each column the treatment is better in (1), ties in (0), and is worse in (-1)."""
+    """Return how many queries of each column the treatment is better in (1), ties in (0), and is worse in (-1)."""
     moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(each.measure) else 1 for each in columns]
     return {sign: (moved == sign).sum(axis=0).tolist() for sign in (1, 0, -1)}
 
@@ -298,7 +298,7 @@ def _both_means(
     sizes: Mapping[int, int],
     tests: _Tests | None,
 ) -> dict[Headline, list[MeanDifference]]:
-    """What flips say of each column's mean over queries, and of that over repositories."""
+    """Return what flips say of each column's mean over queries, and of that over repositories."""
 
     def undecided(over: Headline) -> Callable[[FloatArray, FloatArray], BoolArray]:
         if tests is not None and (over == question.headline or len(samples) == 1):
@@ -334,7 +334,7 @@ def _mean_differences(
     undecided: Callable[[FloatArray, FloatArray], BoolArray],
     rng: Callable[[], np.random.Generator],
 ) -> list[MeanDifference]:
-    """What flips say of each column's mean."""
+    """Return what flips say of each column's mean."""
     sample = samples.files
     flipped = flip_signs(*sample.parts(), rng(), undecided=undecided)
     mean, files = sample.mean(), bounded(flipped, sample.n_clusters)
@@ -357,7 +357,7 @@ def _mean_differences(
 
 
 def _factor(p: float, adjusted: float | None) -> float:
-    """What a p is multiplied by at its place in the family; 0 where `adjusted` shows no difference."""
+    """Return what a p is multiplied by at its place in the family; 0 where `adjusted` shows no difference."""
     return 0.0 if adjusted is None or adjusted >= ALPHA else adjusted / p
 
 

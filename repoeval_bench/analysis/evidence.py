@@ -1,4 +1,4 @@
-"""What runs of candidates say: the evidence of each question, and the choice with what it may cost. It runs nothing."""
+"""The evidence of candidates' runs, question by question, and the choice with what it may cost. It runs nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SizedChunker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What one protocol by one retriever says of the candidates, each named by its label.
+    """The answer of one protocol by one retriever on the candidates, each named by its label.
 
     `means` are of the protocol's headline `measure`, from 0 to 1, `over` queries or repositories. `tokens` is what the
     first `READ` chunks of a query come to, by the rule `code` (docs/packs.md). `cut` is the share of a candidate's
@@ -80,7 +80,7 @@ class Evidence:
 
     @property
     def protocol(self) -> str:
-        """What is asked."""
+        """Return what is asked."""
         return self.setting.protocol
 
     @property
@@ -91,7 +91,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """How to make a candidate elsewhere: the Python to paste, and whether its chunks were measured on this code."""
+    """A candidate in another framework: the Python to paste, and whether its chunks were measured on this code."""
 
     label: str
     snippet: Snippet
@@ -102,7 +102,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recommendation:
-    """Which candidate to use, what it costs if another is better, and the evidence.
+    """A candidate to use, what it costs if another is better, and the evidence.
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
     `by_retriever` has what each retriever alone would choose. `arms` are the candidates by label. `setups` has one for
@@ -134,7 +134,7 @@ class Recommendation:
         return max((each.n_clusters for each in self.evidence), default=0)
 
     def tokens(self, label: str) -> float | None:
-        """What a query costs that reads the first `READ` chunks of a candidate; the mean over the evidence."""
+        """Return what a query costs that reads the first `READ` chunks of a candidate; the mean over the evidence."""
         costs = [cost for each in self.evidence if (cost := each.tokens.get(label)) is not None]
         return sum(costs) / len(costs) if costs else None
 

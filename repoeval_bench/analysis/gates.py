@@ -84,7 +84,7 @@ class ScoreGate(Strict):
 
 
 def _is_share(measure: str) -> bool:
-    """Whether a measure is known to be 1 at most."""
+    """Return whether a measure is known to be 1 at most."""
     known = measure and measure not in UNREGISTERED
     return bool(known) and Measure.parse(measure).definition.range.startswith(("0..1", "0 or 1"))
 

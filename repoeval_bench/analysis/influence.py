@@ -1,4 +1,4 @@
-"""Whether one file, or one repository, carries a verdict: the difference when each is left out."""
+"""Verdicts that one file, or one repository, carries: the difference when each is left out."""
 
 from __future__ import annotations
 

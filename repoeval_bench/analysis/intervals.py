@@ -21,7 +21,7 @@ _TAIL = 0.025
 
 
 def effective_size(sample: Sample) -> float | None:
-    """How many independent yes/no answers carry as much as these clustered ones (Korn & Graubard 1998).
+    """Return how many independent yes/no answers carry as much as these clustered ones (Korn & Graubard 1998).
 
     Their number over the design effect (at least 1: clusters are never taken to carry more), times (t of n - 1 / t of
     the robust error's degrees of freedom)^2. Where all answers are equal the spread is not known, and each cluster

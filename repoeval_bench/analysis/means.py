@@ -73,7 +73,7 @@ def search_time(run: RunView) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class SizeSpread:
-    """How the sizes of a run's chunks spread: bars between `edges`, the highest 1 high; `beyond` are not in any."""
+    """The spread of the sizes of a run's chunks: bars between `edges`, the highest 1 high; `beyond` are not in any."""
 
     heights: tuple[float, ...]
     edges: tuple[float, ...]

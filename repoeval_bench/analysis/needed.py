@@ -59,7 +59,7 @@ def needed(inspection: Inspection | None, ranked: Mapping[str, Sequence[Retrieve
 
 
 def never_retrieved(found: Sequence[Needed]) -> dict[str, tuple[int, int]]:
-    """What definitions are like -> (how many were never retrieved, how many there are).
+    """Return what definitions are like -> (how many were never retrieved, how many there are).
 
     All of them, and by kind, distance and tier.
     """

@@ -1,4 +1,4 @@
-"""What a difference says of repositories that nobody has measured: repositories vary, not only their files.
+"""The meaning of a difference for repositories that nobody has measured: repositories vary, not only their files.
 
 "On these repositories" resamples files within the repositories at hand. "On new repositories" takes each repository's
 mean difference as one observation, whatever the number of its tasks.

@@ -1,4 +1,4 @@
-"""What tests say of a pair of runs, as records."""
+"""Verdicts on a pair of runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAME = 1e-12
 
 
 class Outcome(StrEnum):
-    """What the test says of a pair of runs.
+    """The outcome of the test of a pair of runs.
 
     `CARRIED`: the difference is significant, but not without one file or repository. `EQUAL`: not significant, and the
     95 % interval lies within the margin that was given. `NOT_TESTED`: a ceiling, which is not a result of a run.
@@ -33,7 +33,7 @@ class Outcome(StrEnum):
 
     @property
     def is_significant(self) -> bool:
-        """Whether one run is better, and no single file or repository carries that."""
+        """Return whether one run is better, and no single file or repository carries that."""
         return self in (Outcome.BETTER, Outcome.WORSE)
 
     def reversed(self) -> Outcome:
@@ -56,7 +56,7 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairVerdict:
-    """What the test says of one pair by one measure.
+    """The verdict on one pair by one measure.
 
     `borderline`: p (Holm) is so near to 0.05 that another processor may turn it. `within` is the margin, where the 95 %
     interval lies inside it, whether or not the difference is significant. `carrier` is that of `CARRIED`.
@@ -98,12 +98,12 @@ def judge(
 
 
 def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:
-    """Whether so many clusters can say that two means are equal; `ties`: both runs score the same in all of them."""
+    """Say whether so many clusters can show two means to be equal; `ties`: both runs score the same in all of them."""
     return n_clusters >= FEWEST_CLUSTERS and (not ties or ties_tell(n_clusters, margin))
 
 
 def ties_tell(n_clusters: int, margin: float | None) -> bool:
-    """Whether two runs that score the same in so many clusters are equal within the margin.
+    """Return whether two runs that score the same in so many clusters are equal within the margin.
 
     A difference of 1 in as many as the margin says would make the means differ by the margin, and all of these would
     tie with a chance of (1 - margin)^n.

@@ -23,7 +23,7 @@ def _negative(ends: Interval) -> Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanDifference:
-    """How one mean (over queries, or over repositories) differs between two runs, query by query.
+    """The difference of one mean (over queries, or over repositories) between two runs, query by query.
 
     `ci` is the 95 % interval with signs of files flipped, `ci_repositories` the one with those of whole repositories;
     None where the clusters are too few to bound it. `p` is the sign-flip test's over files, which never contradicts
@@ -55,7 +55,7 @@ class MeanDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Influence:
-    """Whether one cluster carries a verdict: the ends of the difference when each is left out, one at a time.
+    """The weight of single clusters in a verdict: the ends of the difference when each is left out, one at a time.
 
     `rests_on` names the cluster without which the test shows no difference any more, and `p` is the test's p without
     it, adjusted as the comparison's is; both None where there is no such cluster.
@@ -167,17 +167,17 @@ class Comparison:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the verdict is that one run is better."""
+        """Return whether the verdict is that one run is better."""
         return self.verdict.outcome.is_significant
 
     @property
     def favours_treatment(self) -> bool:
-        """Whether the treatment's mean is the better one, significantly or not."""
+        """Return whether the treatment's mean is the better one, significantly or not."""
         return self.difference != 0 and (self.difference > 0) != lower_is_better(self.measure)
 
     @property
     def few_repositories(self) -> bool:
-        """Whether the difference is significant over files, but not with whole repositories as the observations."""
+        """Say whether the difference is significant over files, but not with repositories as the observations."""
         ci = self.mean.ci_repositories
         return self.is_significant and self.n_repositories > 1 and (ci is None or ci[0] <= 0 <= ci[1])
 

@@ -72,7 +72,7 @@ def robust_covariance(sample: Sample) -> FloatArray:
 
 
 def effective_clusters(sample: Sample) -> float:
-    """How many clusters of equal weight would tell as much: 1 / the sum of the squared weights in the mean."""
+    """Return how many clusters of equal weight would tell as much: 1 / the sum of the squared weights in the mean."""
     _, weights = sample.parts()
     return float(1 / (weights**2).sum())
 
@@ -98,7 +98,7 @@ def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
 
 
 def _extreme_flips(n_clusters: int, tests: int) -> int:
-    """How many of the 2^(n - 1) flips up to their mirror images may be as extreme as what passes at alpha / tests."""
+    """Count how many of the 2^(n - 1) flips, mirror images aside, may be as extreme as what passes at alpha / tests."""
     return ceil(ALPHA / tests * 2 ** (n_clusters - 1)) - 1 if n_clusters <= EXACT_CLUSTERS else _FEW_FLIPS + 1
 
 

@@ -77,7 +77,7 @@ class SegmentDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heterogeneity:
-    """How much the difference varies between the segments of one fact: the lowest and the highest with an interval.
+    """The range of the difference between the segments of one fact: the lowest and the highest with an interval.
 
     `apart` says that these two intervals do not overlap. Segments without an interval are left out.
     """
@@ -194,7 +194,7 @@ def _parts(scores: QueryScores, by: Sequence[str]) -> list[Segment]:
 
 
 def segment_names(scores: QueryScores) -> list[str]:
-    """What the run's queries can be segmented by: repo, what they are clustered by, and every fact that varies."""
+    """Return what queries can be segmented by: repo, what they are clustered by, and every fact that varies."""
     varying = [name for name, column in scores.facts.items() if len(set(column)) > 1]
     clusters = [] if scores.clustered_by == "query" else [scores.clustered_by]
     return ["repo", *clusters, *varying]

@@ -49,7 +49,7 @@ _DIGITS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prior:
-    """What other repositories say of k candidates on a repository of which nothing is known.
+    """The expectation of k candidates on a repository of which nothing is known.
 
     `mean` is float64 (k,), the expected score of each less that of all; `deviation` (k,) the standard deviation of a
     repository's own around it, tau; `noise` (k, k) the covariance of one query's scores around its repository's mean.
@@ -62,7 +62,7 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Posterior:
-    """What is known of k candidates after their own scores were seen, all less their mean over the candidates.
+    """The knowledge of k candidates after their own scores were seen, all less their mean over the candidates.
 
     `own`, `prior` and `score` are float64 (k,), `covariance` (k, k) that of the true scores around `score`. `weight` is
     B and `tau` the prior's deviation of each, (k,); `error` is s. `tokens` is what a query costs that reads the

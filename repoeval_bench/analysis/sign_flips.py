@@ -68,7 +68,7 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Flipped:
-    """What sign flips say of each column's mean.
+    """The result of sign flips for each column's mean.
 
     `p` is two-sided, of "the mean is 0". `error` is its Monte-Carlo standard error, 0 where all flips were made. `low`
     and `high` are the ends of the 95 % interval, -inf and inf where the clusters are too few to bound it. `n_flips` is
@@ -121,17 +121,17 @@ def flip_signs(
 
 
 def fewest_clusters(tests: int = 1) -> int:
-    """How many clusters one of so many tests takes to pass Holm: the smallest p of n clusters is 2 / 2^n."""
+    """Return how many clusters one of so many tests takes to pass Holm: the smallest p of n clusters is 2 / 2^n."""
     return floor(log2(max(1, tests) / ALPHA)) + 2
 
 
 def near_alpha(p: FloatArray, error: FloatArray) -> BoolArray:
-    """Which p are too near to 0.05 to say on which side they are, (n_columns,)."""
+    """Return which p are too near to 0.05 to say on which side they are, (n_columns,)."""
     return np.abs(p - ALPHA) < CERTAIN * error
 
 
 def near_holm(p: FloatArray, error: FloatArray, families: Sequence[Sequence[int]]) -> BoolArray:
-    """Which p are too near to the limit that Holm sets them in their family to say on which side they are."""
+    """Return which p are too near to the limit that Holm sets them in their family to say on which side they are."""
     near = np.zeros(len(p), dtype=np.bool_)
     for family in families:
         order = sorted(family, key=lambda i: p[i])
@@ -232,7 +232,7 @@ def _most_of(found: int, n: int) -> float:
 
 
 class _Sample:
-    """What each cluster adds to the means, (n_clusters, n_columns), and its weight, (n_clusters,)."""
+    """The part that each cluster adds to the means, (n_clusters, n_columns), and its weight, (n_clusters,)."""
 
     def __init__(self, parts: FloatArray, weights: FloatArray) -> None:
         self._both = np.column_stack([parts, weights])

@@ -93,7 +93,7 @@ class Sample:
         return np.asarray(means.mean(axis=0), dtype=np.float64)
 
     def parts(self) -> tuple[FloatArray, FloatArray]:
-        """What each cluster adds to the mean, (n_clusters, n_columns), and its weight in it, (n_clusters,)."""
+        """Return what each cluster adds to the mean, (n_clusters, n_columns), and its weight in it, (n_clusters,)."""
         whole = np.bincount(self.groups, self.counts)[self.groups] * self.n_groups
         return self.sums / whole[:, None], self.counts / whole
 

@@ -1,4 +1,4 @@
-"""What tests say, as records: of a pair of runs, and of all runs of one question. `report` puts them into words.
+"""Verdicts on all runs of one question, as records. `report` puts them into words.
 
 `decide` is the one place where a winner is found: `compare`, `recommend`, the report and the leaderboard call it.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Result(StrEnum):
-    """What can be said of all runs of one question.
+    """The outcome of the tests of all runs of one question.
 
     `WINNER`: the best run is significantly better than each other. `CARRIED`: so it is, but some of its leads come from
     one file or repository. `NOT_SIGNIFICANT`: of some run it is not. `TIED`: the two best have the same mean.
@@ -67,13 +67,13 @@ class Rival:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the reference is significantly better than this run."""
+        """Return whether the reference is significantly better than this run."""
         return self.verdict.outcome is Outcome.BETTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the test says of several runs of one question by one measure.
+    """The verdict on several runs of one question by one measure.
 
     `reference` is the run with the best mean; under `BASELINE` it is the baseline. `others` are the rest, the nearest
     to the best mean first. p is adjusted by Holm over `family` tests, of `pairs` pairs of runs. `measure` is a column's
@@ -115,7 +115,7 @@ class Verdict:
 
 
 def scores_nothing(measure: str, means: Sequence[float]) -> bool:
-    """Whether no run of these means found anything: each is 0, and more would be better."""
+    """Return whether no run of these means found anything: each is 0, and more would be better."""
     return not lower_is_better(measure) and not any(means)
 
 
@@ -211,7 +211,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Choice:
-    """What can be said of k runs by the protocol's headline, best first; runs of one mean are ordered by their cost.
+    """The k runs by the protocol's headline, best first, and the verdict on them.
+
+    Runs of one mean are ordered by their cost.
 
     `verdict` is what the test says of them, over all pairs. `cost_unit` is `tokens` where all runs count in one
     tokenizer, else `characters`, non-whitespace ones; empty where neither is known.
@@ -254,7 +256,7 @@ class Choice:
 
     @property
     def found_nothing(self) -> bool:
-        """Whether every run scores 0, so that none is the best."""
+        """Return whether every run scores 0, so that none is the best."""
         return self.verdict.result is Result.NOTHING_FOUND
 
     @property

@@ -45,7 +45,7 @@ _TOLERANCE = 1e-9
 
 
 class RankingStatus(StrEnum):
-    """Whether a ranking was computed from what was asked, or is the one that the run's maker stored."""
+    """The origin of a ranking: computed from what was asked, or the one that the run's maker stored."""
 
     RECOMPUTED = "recomputed"
     AS_STORED = "as stored"
@@ -63,7 +63,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What was computed again of a run. `compared` is file -> number of values.
+    """The values of a run that were computed again. `compared` is file -> number of values.
 
     `mean` is the headline mean of the protocol's first measure, or the run's first, as it was computed, `ci` its 95 %
     interval; None where nothing was computed, because the data is other data. `ranking` says whether the ranking was
@@ -86,7 +86,7 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether the folder is what it claims."""
+        """Return whether the folder is what it claims."""
         return not self.differences
 
 

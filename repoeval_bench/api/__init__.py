@@ -1,1 +1,1 @@
-"""What scripts and commands call: it finds stored runs by their names, makes missing ones, and asks `analysis`."""
+"""Functions for scripts and commands: find stored runs by their names, make missing ones, ask `analysis`."""

@@ -1,4 +1,4 @@
-"""What a ranker that knows the gold reaches: over chunks the best possible, else by a greedy choice."""
+"""The scores of a ranker that knows the gold: over chunks the best possible, else by a greedy choice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from repoeval_bench.core.places import Gold, join
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
-from repoeval_bench.metrics.judged import Judgements, share
+from repoeval_bench.metrics.judged_run import Judgements, share
 from repoeval_bench.metrics.measure import Measure, parse_measures
 from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.metrics.scoring import RunScores, score_run
@@ -48,12 +48,12 @@ def score_ceilings(
     by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]
     best = score_run(qrels, qrels, by_chunks)
     values = dict(best.values)
-    for wanted in get_args(Greed):
-        by_greed = [m for m in parsed if m.definition.ceiling == wanted]
+    for greed in get_args(Greed):
+        by_greed = [m for m in parsed if m.definition.ceiling == greed]
         if not by_greed:
             continue
-        chosen = _greedy_run(qrels, context or Context(), excluded or {}, wanted)
-        for name, ceiling in score_run(chosen, qrels, by_greed, context).values.items():
+        greedy_run = _greedy_run(qrels, context or Context(), excluded or {}, greed)
+        for name, ceiling in score_run(greedy_run, qrels, by_greed, context).values.items():
             seen = observed.values.get(name) if observed else None
             values[name] = ceiling if seen is None else np.maximum(ceiling, seen)
     order = [str(measure) for measure in parsed if str(measure) in values]
@@ -80,61 +80,63 @@ def ideal_rankings(
     order = {}
     greedy_run = _greedy_run(qrels, context, excluded or {})
     for query_id, gains in qrels.items():
-        place = {chunk_id: i for i, (chunk_id, _) in enumerate(greedy_run[query_id])}
-        order[query_id] = sorted(gains, key=lambda chunk_id: (-gains[chunk_id], place.get(chunk_id, len(place))))
+        positions = {chunk_id: i for i, (chunk_id, _) in enumerate(greedy_run[query_id])}
+        order[query_id] = sorted(
+            gains, key=lambda chunk_id: (-gains[chunk_id], positions.get(chunk_id, len(positions)))
+        )
     return order
 
 
 def _greedy_run(
-    qrels: Judgements, context: Context, excluded: Mapping[str, frozenset[str]], wanted: Greed = "lines"
+    qrels: Judgements, context: Context, excluded: Mapping[str, frozenset[str]], greed: Greed = "lines"
 ) -> dict[str, list[tuple[str, float]]]:
     lines = Lines.of(context.line_nws or {})
     by_file: dict[str, dict[str, ChunkPlace]] = defaultdict(dict)
-    for chunk_id, place in (context.places or {}).items():
-        by_file[place.file][chunk_id] = place
+    for chunk_id, location in (context.places or {}).items():
+        by_file[location.file][chunk_id] = location
 
     def near(query_id: str, files: Iterable[str]) -> dict[str, ChunkPlace]:
         hidden = excluded.get(query_id, ())
-        held = (by_file[file].items() for file in dict.fromkeys(files))
+        files_chunks = (by_file[file].items() for file in dict.fromkeys(files))
         return {
-            chunk_id: as_read(context, query_id, chunk_id, place)
-            for items in held
-            for chunk_id, place in items
+            chunk_id: as_read(context, query_id, chunk_id, location)
+            for items in files_chunks
+            for chunk_id, location in items
             if chunk_id not in hidden
         }
 
     run = {}
     for query_id in qrels:
-        golds = _golds(context, query_id, wanted)
-        order = by_gold(near(query_id, (place.file for gold in golds for place in gold)), golds, lines)
+        golds = _golds(context, query_id, greed)
+        order = by_gold(near(query_id, (location.file for gold in golds for location in gold)), golds, lines)
         run[query_id] = [(chunk_id, 0.0) for chunk_id in order]
     return run
 
 
-def _golds(context: Context, query_id: str, wanted: Greed) -> tuple[Gold, ...]:
-    if wanted == "definitions":
+def _golds(context: Context, query_id: str, greed: Greed) -> tuple[Gold, ...]:
+    if greed == "definitions":
         return tuple(look_up("definitions", context.definitions, query_id, "query"))
     return (look_up("gold", context.gold, query_id, "query"),)
 
 
-def by_gold(chunks: Mapping[str, ChunkPlace], wanted: Sequence[Gold], lines: Lines) -> list[str]:
+def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Lines) -> list[str]:
     """The chunk ids in the order of most gold that is new per nws, as long as there is any.
 
     Each gold of `wanted` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place.
     """
     worth: dict[Hashable, float] = defaultdict(float)
-    for gold in wanted:
+    for gold in golds:
         numbers = lines.all_of(gold)
         for number in numbers:
-            worth[number] += 1.0 if len(wanted) == 1 else 1.0 / len(numbers)
-    every = join(place for gold in wanted for place in gold)
-    held = {chunk_id: shared for chunk_id, place in chunks.items() if (shared := lines.shared(place, every))}
-    return cover(chunks, held, lines, worth)
+            worth[number] += 1.0 if len(golds) == 1 else 1.0 / len(numbers)
+    every = join(location for gold in golds for location in gold)
+    contents = {chunk_id: shared for chunk_id, location in chunks.items() if (shared := lines.shared(location, every))}
+    return cover(chunks, contents, lines, worth)
 
 
 def cover(
     chunks: Mapping[str, ChunkPlace],
-    held: Mapping[str, AbstractSet[Hashable]],
+    contents: Mapping[str, AbstractSet[Hashable]],
     lines: Lines,
     worth: Mapping[Hashable, float] | None = None,
 ) -> list[str]:
@@ -143,27 +145,27 @@ def cover(
     `held` is chunk_id -> what it holds, each worth 1 unless `worth` says otherwise. A chunk costs its header and all
     its non-blank lines. Of equals the earlier by file and lines comes first.
     """
-    near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in held)
+    near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in contents)
     collected: set[Hashable] = set()
     order: list[str] = []
 
     def gain(chunk_id: str) -> float:
-        new = held[chunk_id] - collected
+        new = contents[chunk_id] - collected
         # fsum is exact in any order, and a set has none.
         return (len(new) if worth is None else fsum(map(worth.__getitem__, new))) / costs[chunk_id]
 
     costs = {chunk_id: lines.read(chunks[chunk_id]).cost for _, _, chunk_id in near}
     # A gain only falls as more is collected, so the best by an old gain whose new one is the same is the best of all.
-    heap = [(-gain(chunk_id), at, chunk_id) for at, (_, _, chunk_id) in enumerate(near)]
+    heap = [(-gain(chunk_id), position, chunk_id) for position, (_, _, chunk_id) in enumerate(near)]
     heapify(heap)
     while heap:
-        old, at, chunk_id = heap[0]
+        old, position, chunk_id = heap[0]
         if not old:
             break
         if (now := -gain(chunk_id)) != old:
-            heapreplace(heap, (now, at, chunk_id))
+            heapreplace(heap, (now, position, chunk_id))
             continue
         heappop(heap)
         order.append(chunk_id)
-        collected |= held[chunk_id]
+        collected |= contents[chunk_id]
     return order

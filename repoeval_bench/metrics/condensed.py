@@ -12,25 +12,25 @@ UNREGISTERED = {
 """name -> meaning. Only imported runs have them: they need judgements of chunks that are not relevant."""
 
 
-def judged_at(ranking: Sequence[str], judged: Mapping[str, float], k: int) -> float:
+def judged_at(ranking: Sequence[str], judgements: Mapping[str, float], k: int) -> float:
     """Share of the top k that was judged, relevant or not; of those retrieved where they are fewer, 0 for none."""
     top = ranking[:k]
-    return sum(chunk_id in judged for chunk_id in top) / len(top) if top else 0.0
+    return sum(chunk_id in judgements for chunk_id in top) / len(top) if top else 0.0
 
 
-def bpref(ranking: Sequence[str], judged: Mapping[str, float]) -> float:
+def bpref(ranking: Sequence[str], judgements: Mapping[str, float]) -> float:
     """Binary preference (Buckley & Voorhees 2004), as trec_eval computes it; unjudged chunks play no part.
 
     (1 / R) sum over retrieved relevant of 1 - min(n, R, N) / min(R, N), n the judged non-relevant ranked higher, R
     and N the judged relevant and non-relevant. 0 without a relevant chunk.
     """
-    relevant = sum(gain > 0 for gain in judged.values())
+    relevant = sum(gain > 0 for gain in judgements.values())
     if not relevant:
         return 0.0
-    bound = min(relevant, len(judged) - relevant)
+    bound = min(relevant, len(judgements) - relevant)
     above, total = 0, 0.0
     for chunk_id in ranking:
-        gain = judged.get(chunk_id)
+        gain = judgements.get(chunk_id)
         if gain is None:
             continue
         if gain > 0:

@@ -1,4 +1,4 @@
-"""What some measures need beside ranking and qrels: places, gold, lines, texts, vectors, what a model wrote, …."""
+"""The inputs of measures beside ranking and qrels: places, gold, lines, texts, vectors, what a model wrote, …."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace(Place):
-    """Where a chunk is, and the non-whitespace characters that its embedded text has beyond its own (a header)."""
+    """The place of a chunk, and the non-whitespace characters that its embedded text has beyond its own (a header)."""
 
     header_nws: int = 0
 
@@ -36,7 +36,7 @@ class ChunkPlace(Place):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What was written for a task, and what is there; `names` and `true_names` are the identifiers of both."""
+    """The text that was written for a task, and the true one; `names` and `true_names` are the identifiers of both."""
 
     text: str
     truth: str
@@ -71,19 +71,19 @@ class Context:
         return frozenset(field.name for field in fields(self) if getattr(self, field.name) is not None)
 
 
-def as_read(context: Context, query_id: str, chunk_id: str, place: ChunkPlace) -> ChunkPlace:
-    """What is read of a hit: its place, with the lines around it that it brings, up to those that are hidden."""
+def as_read(context: Context, query_id: str, chunk_id: str, location: ChunkPlace) -> ChunkPlace:
+    """Return what is read of a hit: its place, with the lines around it that it brings, up to those that are hidden."""
     if context.brought is None:
-        return place
-    own, wide = place.lines, look_up("brought", context.brought, chunk_id, "chunk")
+        return location
+    own, wide = location.lines, look_up("brought", context.brought, chunk_id, "chunk")
     start, end = wide.start, wide.end
     hidden = (context.hidden or {}).get(query_id)
-    if hidden is not None and hidden.file == place.file:
+    if hidden is not None and hidden.file == location.file:
         if hidden.lines.end <= own.start:
             start = max(start, hidden.lines.end)
         if hidden.lines.start >= own.end:
             end = min(end, hidden.lines.start)
-    return ChunkPlace(place.file, LineSpan(start, end), place.header_nws)
+    return ChunkPlace(location.file, LineSpan(start, end), location.header_nws)
 
 
 def look_up(what: str, table: Mapping[str, _T] | None, key: str, owner: str) -> _T:

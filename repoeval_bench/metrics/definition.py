@@ -1,4 +1,4 @@
-"""What a measure is: its name, its words, its options, and the function that computes it."""
+"""The definition of a measure: its name, its words, its options, and the function that computes it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.metrics.judged import Judged
+    from repoeval_bench.metrics.judged_run import JudgedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """One measure of the registry; a measure with values for k and options is a `Measure`.
 
-    `compute(judged, k, **options)` gives float64 (n_queries,). `cutoff` says whether `@k` must, may or may not be
+    `compute(run, k, **options)` gives float64 (n_queries,). `cutoff` says whether `@k` must, may or may not be
     written, and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`.
     `bands` are (from, word), best first; `avoid` says when another measure serves better. `ceiling` says which ranking
     gives its ceiling: the relevant chunks by gain (the best possible), the greedy choice of what is named (another may
@@ -43,9 +43,9 @@ class Definition:
     ceiling: Literal["relevant", "lines", "definitions"] | None = "relevant"
     lower_is_better: bool = False
 
-    def __call__(self, judged: Judged, k: int | None, options: Mapping[str, Value | None]) -> NDArray[np.float64]:
+    def __call__(self, run: JudgedRun, k: int | None, options: Mapping[str, Value | None]) -> NDArray[np.float64]:
         """The measure's value for every query, float64 (n_queries,)."""
-        return self.compute(judged, k, **options)
+        return self.compute(run, k, **options)
 
 
 REL = Option(None, "the least gain that counts as relevant; any gain above 0 if not given", Number(0, ends=False))

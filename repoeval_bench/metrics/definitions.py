@@ -1,4 +1,4 @@
-"""How many of the definitions that a query needs are read whole within a budget of non-whitespace characters."""
+"""Measures of the needed definitions that are read whole within a budget of non-whitespace characters."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under, share_within
 
 if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged import FloatArray, Judged
+    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 
-def definition_recall(judged: Judged, budget: int) -> FloatArray:
+def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
     """Definitions all of whose gold lines were read within the budget, over all: float64 (n_queries,)."""
-    return share_within(_ends(judged, budget), budget)
+    return share_within(_ends(run, budget), budget)
 
 
-def definition_recall_auc(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
+def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Area under definition_recall from no budget to the last of `BUDGETS`, over it: float64 (n_queries,)."""
-    ends = _ends(judged)
-    return area_under(lambda budget: share_within(ends, budget), judged.n_queries)
+    ends = _ends(run)
+    return area_under(lambda budget: share_within(ends, budget), run.n_queries)
 
 
-def _ends(judged: Judged, budget: int = 0) -> list[FloatArray]:
+def _ends(run: JudgedRun, budget: int = 0) -> list[FloatArray]:
     limit = max(budget, BUDGETS[-1])
-    return judged.once(("definitions", limit), lambda: _read(judged, limit))
+    return run.once(("definitions", limit), lambda: _read(run, limit))
 
 
-def _read(judged: Judged, limit: int) -> list[FloatArray]:
-    context = judged.context
+def _read(run: JudgedRun, limit: int) -> list[FloatArray]:
+    context = run.context
     lines = Lines.of(context.line_nws or {})
     return [
         read_definitions(
-            judged.read(query_id), look_up("definitions", context.definitions, query_id, "query"), lines, limit
+            run.read(query_id), look_up("definitions", context.definitions, query_id, "query"), lines, limit
         )
-        for query_id in judged.query_ids
+        for query_id in run.query_ids
     ]
 
 
@@ -61,12 +61,12 @@ def read_definitions(
         for number in numbers:
             needed_by[number].append(i)
     spent = 0
-    for place in ranking:
-        chunk = lines.read(place)
-        found = [at for at, number in enumerate(chunk.lines.tolist()) if number in needed_by]
-        reached = np.cumsum(chunk.nws) + spent if found else ()
-        for at in found:
-            number, cost = int(chunk.lines[at]), int(reached[at])
+    for location in ranking:
+        chunk = lines.read(location)
+        needed = [index for index, number in enumerate(chunk.lines.tolist()) if number in needed_by]
+        reached = np.cumsum(chunk.nws) + spent if needed else ()
+        for index in needed:
+            number, cost = int(chunk.lines[index]), int(reached[index])
             if cost > limit:
                 break
             for i in needed_by.pop(number):

@@ -13,7 +13,7 @@ from repoeval_bench.core.options import Number, Option
 from repoeval_bench.core.terms import jaccard, words
 from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.judged import FloatArray, Judged, discounted, share
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, discounted, share
 
 NOVEL_BELOW = 0.5
 """A chunk is novel where its Jaccard with every higher one stays below this."""
@@ -46,64 +46,64 @@ def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
     return result
 
 
-def distinct_files(judged: Judged, k: int) -> FloatArray:
+def distinct_files(run: JudgedRun, k: int) -> FloatArray:
     """Number of files among the first k: float64 (n_queries,)."""
-    return _each(judged, lambda query_id: len({place.file for place in judged.places(query_id, k)}))
+    return _each(run, lambda query_id: len({location.file for location in run.places(query_id, k)}))
 
 
-def redundancy(judged: Judged, k: int) -> FloatArray:
+def redundancy(run: JudgedRun, k: int) -> FloatArray:
     """1 - files / chunks among the first k; 0 where nothing was retrieved: float64 (n_queries,)."""
-    read = np.minimum(judged.depth, k).astype(np.float64)
-    return share(read - distinct_files(judged, k), read)
+    read = np.minimum(run.depth, k).astype(np.float64)
+    return share(read - distinct_files(run, k), read)
 
 
-def novelty(judged: Judged, k: int) -> FloatArray:
+def novelty(run: JudgedRun, k: int) -> FloatArray:
     """Share of the first k that repeats no higher chunk (token Jaccard below 0.5): float64 (n_queries,)."""
 
     def value(query_id: str) -> float:
-        ids = judged.ranking(query_id)[:k]
-        bags = [frozenset(words(look_up("texts", judged.context.texts, chunk_id, "chunk"))) for chunk_id in ids]
+        ids = run.ranking(query_id)[:k]
+        bags = [frozenset(words(look_up("texts", run.context.texts, chunk_id, "chunk"))) for chunk_id in ids]
         novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
         return novel / len(bags) if bags else 0.0
 
-    return _each(judged, value)
+    return _each(run, value)
 
 
-def ild(judged: Judged, k: int) -> FloatArray:
+def ild(run: JudgedRun, k: int) -> FloatArray:
     """Intra-list diversity: mean of 1 - cosine over pairs of the first k; 0 without a pair: float64 (n_queries,)."""
 
     def value(query_id: str) -> float:
-        similarity = _similarity(judged, query_id, k)
+        similarity = _similarity(run, query_id, k)
         return mean_dissimilarity(similarity[np.triu_indices(len(similarity), k=1)])
 
-    return _each(judged, value)
+    return _each(run, value)
 
 
-def novelty_ndcg(judged: Judged, k: int | None, *, alpha: float = 0.5) -> FloatArray:
+def novelty_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
     """nDCG whose gains shrink with the cosine to higher ranks; 0 without a relevant chunk: float64 (n_queries,).
 
     The ideal is that of plain gains, so alpha = 1 is nDCG.
     """  # noqa: D403 - a measure's name
-    hits = judged.hits.upto(k)
+    hits = run.hits.upto(k)
     shrunk = np.zeros(len(hits.query))
     last = None
     for i, (query, rank) in enumerate(zip(hits.query.tolist(), hits.rank.tolist(), strict=True)):
         if query != last:
-            factors, last = novelties(_similarity(judged, judged.query_ids[query], k), alpha), query
+            factors, last = novelties(_similarity(run, run.query_ids[query], k), alpha), query
         shrunk[i] = factors[rank - 1]
-    best = judged.relevant.upto(k)
-    return share(discounted(judged, hits, hits.gain * shrunk), discounted(judged, best, best.gain))
+    best = run.relevant.upto(k)
+    return share(discounted(run, hits, hits.gain * shrunk), discounted(run, best, best.gain))
 
 
-def _similarity(judged: Judged, query_id: str, k: int | None) -> FloatArray:
-    ids = judged.ranking(query_id)[:k]
+def _similarity(run: JudgedRun, query_id: str, k: int | None) -> FloatArray:
+    ids = run.ranking(query_id)[:k]
     if not ids:
         return np.zeros((0, 0))
-    return cosines([look_up("vectors", judged.context.vectors, chunk_id, "chunk") for chunk_id in ids])
+    return cosines([look_up("vectors", run.context.vectors, chunk_id, "chunk") for chunk_id in ids])
 
 
-def _each(judged: Judged, value: Callable[[str], float]) -> FloatArray:
-    return np.fromiter(map(value, judged.query_ids), dtype=np.float64, count=judged.n_queries)
+def _each(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
+    return np.fromiter(map(value, run.query_ids), dtype=np.float64, count=run.n_queries)
 
 
 _among_first = partial(Definition, cutoff="must", ceiling=None)

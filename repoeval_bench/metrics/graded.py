@@ -5,27 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from repoeval_bench.metrics.definition import Definition
-from repoeval_bench.metrics.judged import Entries, FloatArray, Judged, exponential_gain, share
+from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, exponential_gain, share
 
 
-def err(judged: Judged, k: int | None) -> FloatArray:
+def err(run: JudgedRun, k: int | None) -> FloatArray:
     """Expected reciprocal rank of the chunk at which the reader stops; 0 without one: float64 (n_queries,).
 
     A chunk of gain g satisfies with probability (2^g - 1) / 2^g_max, g_max being the largest gain in the query's
     whole qrels (Chapelle et al. 2009), not the largest grade of a scale, as gdeval has it.
     """
-    return _stopping(judged, judged.hits.upto(k))
+    return _stopping(run, run.hits.upto(k))
 
 
-def nerr(judged: Judged, k: int | None) -> FloatArray:
+def nerr(run: JudgedRun, k: int | None) -> FloatArray:
     """ERR over the ERR of the best ranking of all relevant chunks; 0 without one: float64 (n_queries,)."""
-    return share(err(judged, k), _stopping(judged, judged.relevant.upto(k)))
+    return share(err(run, k), _stopping(run, run.relevant.upto(k)))
 
 
-def _stopping(judged: Judged, entries: Entries) -> FloatArray:
-    stops = exponential_gain(judged, entries)
-    expected = np.zeros(judged.n_queries)
-    still_reading = np.ones(judged.n_queries)
+def _stopping(run: JudgedRun, entries: Entries) -> FloatArray:
+    stops = exponential_gain(run, entries)
+    expected = np.zeros(run.n_queries)
+    still_reading = np.ones(run.n_queries)
     # One step per hit of a query, all queries at once: the chance to get this far depends on the hits above.
     ordinal = entries.ordinal()
     order = np.argsort(ordinal, kind="stable")

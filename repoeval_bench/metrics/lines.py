@@ -9,43 +9,43 @@ from repoeval_bench.metrics.definition import Definition
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, read_lines
 
 if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged import FloatArray, Judged
+    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 
-def line_recall(judged: Judged, budget: int) -> FloatArray:
+def line_recall(run: JudgedRun, budget: int) -> FloatArray:
     """Distinct gold lines collected within the budget, over the gold lines: float64 (n_queries,)."""
-    return _reading(judged, budget).recall(budget)
+    return _reading(run, budget).recall(budget)
 
 
-def line_precision(judged: Judged, budget: int) -> FloatArray:
+def line_precision(run: JudgedRun, budget: int) -> FloatArray:
     """Gold lines over all distinct lines collected within the budget: float64 (n_queries,)."""
-    return _reading(judged, budget).precision(budget)
+    return _reading(run, budget).precision(budget)
 
 
-def line_iou(judged: Judged, budget: int) -> FloatArray:
+def line_iou(run: JudgedRun, budget: int) -> FloatArray:
     """Gold lines collected over the union of gold and collected lines: float64 (n_queries,)."""
-    return _reading(judged, budget).iou(budget)
+    return _reading(run, budget).iou(budget)
 
 
-def line_rprec(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
+def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """line_recall at a budget of the gold's own nws: float64 (n_queries,)."""
-    return _reading(judged).recall_at_gold()
+    return _reading(run).recall_at_gold()
 
 
-def line_recall_auc(judged: Judged, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
+def line_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Area under line_recall from no budget to the last of `BUDGETS`, over it: float64 (n_queries,)."""
-    return _reading(judged).recall_area()
+    return _reading(run).recall_area()
 
 
-def _reading(judged: Judged, budget: int = 0) -> LineReading:
+def _reading(run: JudgedRun, budget: int = 0) -> LineReading:
     limit = max(budget, BUDGETS[-1])
-    return judged.once(("lines", limit), lambda: _read(judged, limit))
+    return run.once(("lines", limit), lambda: _read(run, limit))
 
 
-def _read(judged: Judged, limit: int) -> LineReading:
-    assert judged.context.line_nws is not None
-    golds = map(judged.gold, judged.query_ids)
-    return read_lines(map(judged.read, judged.query_ids), golds, judged.context.line_nws, limit)
+def _read(run: JudgedRun, limit: int) -> LineReading:
+    assert run.context.line_nws is not None
+    golds = map(run.gold, run.query_ids)
+    return read_lines(map(run.read, run.query_ids), golds, run.context.line_nws, limit)
 
 
 _at_budget = partial(

@@ -15,7 +15,7 @@ from repoeval_bench.core.registry import find, known
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.definition import Definition
-    from repoeval_bench.metrics.judged import FloatArray, Judged
+    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 _WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z]\w*(?:[ -]\w+)*)\s*(?:\((?P<options>.*)\))?\s*\Z")
 _UNITS = {"rank": ("k", 10), "nws": ("B", 1500)}
@@ -63,7 +63,7 @@ class Measure:
 
     @property
     def definition(self) -> Definition:
-        """What the registry says of it."""
+        """Return what the registry says of it."""
         return _definition(self.name)
 
     @property
@@ -76,11 +76,11 @@ class Measure:
         """The name without punctuation for k, such as `ndcg_at_10`; it parses back to the same measure."""
         return str(self).replace("@", "_at_")
 
-    def __call__(self, judged: Judged) -> FloatArray:
+    def __call__(self, run: JudgedRun) -> FloatArray:
         """Its value for every query, float64 (n_queries,)."""
         definition = self.definition
         options = {key: option.default for key, option in definition.options.items()}
-        return definition(judged, self.k, {**options, **dict(self.options)})
+        return definition(run, self.k, {**options, **dict(self.options)})
 
     def __str__(self) -> str:
         options = ",".join(f"{key}={_plain(value)}" for key, value in self.options)
@@ -88,7 +88,7 @@ class Measure:
 
 
 def is_measure(text: str) -> bool:
-    """Whether a text starts with the name or an alias of a measure, with any cutoff and options."""
+    """Return whether a text starts with the name or an alias of a measure, with any cutoff and options."""
     match = _WORDS.match(_split(text.strip())[0])
     try:
         return match is not None and bool(_definition(_canonical(match["name"])))
@@ -97,7 +97,7 @@ def is_measure(text: str) -> bool:
 
 
 def lower_is_better(name: str) -> bool:
-    """Whether less of a stored column is better; False of a name that is not a measure's.
+    """Return whether less of a stored column is better; False of a name that is not a measure's.
 
     `py:module:NAME` is looked up only where its module is imported already: a run's folder does not choose what runs.
     """
@@ -121,7 +121,7 @@ def inputs_of(measures: Iterable[str | Measure]) -> frozenset[str]:
 
 
 def pattern(name: str, definition: Definition) -> str:
-    """How a measure is written: `name`, `name@k` for a rank, `name@B` for nws, `name@1` for the one sample."""
+    """Return how a measure is written: `name`, `name@k` for a rank, `name@B` for nws, `name@1` for the one sample."""
     cut = f"{name}@{_UNITS[definition.unit][0]}"
     return {"must": cut, "may": f"{name}, {cut}", "none": name}[definition.cutoff]
 
@@ -180,8 +180,8 @@ def _cutoff(text: str, name: str, definition: Definition, cutoff: str | None) ->
 
 def _options(name: str, definition: Definition, given: str) -> tuple[tuple[str, Value], ...]:
     pieces = (piece.partition("=") for piece in given.split(",") if piece.strip())
-    asked = {key.strip(): value.strip() for key, _, value in pieces}
-    values = read_options(f"measure {name}", asked, definition.options)
+    texts = {key.strip(): value.strip() for key, _, value in pieces}
+    values = read_options(f"measure {name}", texts, definition.options)
     # The order of the definition, and nothing that is the default anyway: so equal measures are equal.
     return tuple((key, value) for key, value in values.items() if value != definition.options[key].default)
 

@@ -6,10 +6,10 @@ from functools import partial
 
 from repoeval_bench.core.options import Number, OneOf, Option
 from repoeval_bench.metrics.definition import REL, Definition
-from repoeval_bench.metrics.judged import Entries, FloatArray, Judged, discounted, exponential_gain, share
+from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, discounted, exponential_gain, share
 
 
-def ndcg(judged: Judged, k: int | None, *, gain: str = "linear") -> FloatArray:
+def ndcg(run: JudgedRun, k: int | None, *, gain: str = "linear") -> FloatArray:
     """DCG@k over the DCG of the best k of ALL relevant chunks; 0 where there are none: float64 (n_queries,).
 
     Gain `linear` is g (Jaervelin & Kekaelaeinen 2002), `exp` is 2^g - 1 (Burges et al. 2005); they agree for 0 and 1.
@@ -17,35 +17,35 @@ def ndcg(judged: Judged, k: int | None, *, gain: str = "linear") -> FloatArray:
 
     def dcg(entries: Entries) -> FloatArray:
         # Divided by 2^largest, which the ratio cancels, so that no gain overflows.
-        return discounted(judged, entries, exponential_gain(judged, entries) if gain == "exp" else entries.gain)
+        return discounted(run, entries, exponential_gain(run, entries) if gain == "exp" else entries.gain)
 
-    return share(dcg(judged.hits.upto(k)), dcg(judged.relevant.upto(k)))
+    return share(dcg(run.hits.upto(k)), dcg(run.relevant.upto(k)))
 
 
-def reciprocal_rank(judged: Judged, k: int | None, *, rel: float | None = None) -> FloatArray:
+def reciprocal_rank(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatArray:
     """1 / rank of the first relevant chunk, 0 without one in the first k: float64 (n_queries,)."""
-    hits = judged.hits.at_least(rel).upto(k)
+    hits = run.hits.at_least(rel).upto(k)
     first = hits.where(hits.ordinal() == 1)
-    return judged.total(first, 1.0 / first.rank)
+    return run.total(first, 1.0 / first.rank)
 
 
-def average_precision(judged: Judged, k: int | None, *, rel: float | None = None) -> FloatArray:
+def average_precision(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatArray:
     """Precision at each hit of the first k, summed, over all relevant chunks; 0 without one: float64 (n_queries,)."""
-    hits = judged.hits.at_least(rel).upto(k)
-    return share(judged.total(hits, hits.ordinal() / hits.rank), judged.n_relevant(rel))
+    hits = run.hits.at_least(rel).upto(k)
+    return share(run.total(hits, hits.ordinal() / hits.rank), run.n_relevant(rel))
 
 
-def rbp(judged: Judged, k: int | None, *, p: float = 0.8, rel: float | None = None) -> FloatArray:
+def rbp(run: JudgedRun, k: int | None, *, p: float = 0.8, rel: float | None = None) -> FloatArray:
     """Rank-biased precision: (1 - p) times the sum of p^(rank - 1) over the hits: float64 (n_queries,)."""
-    hits = judged.hits.at_least(rel).upto(k)
-    return (1 - p) * judged.total(hits, p ** (hits.rank - 1.0))
+    hits = run.hits.at_least(rel).upto(k)
+    return (1 - p) * run.total(hits, p ** (hits.rank - 1.0))
 
 
-def recall_auc(judged: Judged, k: int, *, rel: float | None = None) -> FloatArray:
+def recall_auc(run: JudgedRun, k: int, *, rel: float | None = None) -> FloatArray:
     """Mean of recall@1 .. recall@k; 0 without a relevant chunk: float64 (n_queries,)."""
-    hits = judged.hits.at_least(rel).upto(k)
+    hits = run.hits.at_least(rel).upto(k)
     # A hit at rank r counts in the recalls at r, r + 1, ..., k.
-    return share(judged.total(hits, (k + 1.0 - hits.rank) / k), judged.n_relevant(rel))
+    return share(run.total(hits, (k + 1.0 - hits.rank) / k), run.n_relevant(rel))
 
 
 _binary = partial(Definition, options={"rel": REL})

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, Place, join
-from repoeval_bench.metrics.judged import FloatArray, IntArray, share
+from repoeval_bench.metrics.judged_run import FloatArray, IntArray, share
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.context import ChunkPlace
@@ -33,7 +33,7 @@ BUDGETS = (250, 500, 1000, 1500, 3000, 6000, 12000)
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LineReading:
-    """What has been collected as rankings are read, an entry for each line that was charged, query after query.
+    """The lines that are collected as rankings are read, an entry for each line that was charged, query after query.
 
     Query i has the entries from `starts[i]` up to `starts[i + 1]`, int64 (n_queries + 1,). `rising` is the nws charged
     up to a line, and i times `step` more, so that it rises throughout. `collected` are the distinct non-blank lines by
@@ -70,13 +70,13 @@ class LineReading:
 
     def precision(self, budget: float | IntArray) -> FloatArray:
         """Gold lines collected over lines collected; 0 where nothing was."""
-        collected, found = self.at(budget)
-        return share(found, collected)
+        collected, gold = self.at(budget)
+        return share(gold, collected)
 
     def iou(self, budget: float | IntArray) -> FloatArray:
         """Gold lines collected over the union of gold and collected lines; 0 where both are empty."""
-        collected, found = self.at(budget)
-        return share(found, collected + self.n_gold - found)
+        collected, gold = self.at(budget)
+        return share(gold, collected + self.n_gold - gold)
 
     def recall_at_gold(self) -> FloatArray:
         """Recall at a budget of the gold's own nws."""
@@ -139,66 +139,66 @@ class Lines(Mapping[str, "Sequence[int]"]):
     def __len__(self) -> int:
         return len(self._line_nws)
 
-    def read(self, place: ChunkPlace) -> _Chunk:
-        """What reading a chunk costs; a MetricError where the file is not there, or the span passes its last line."""
-        chunk = self._chunks.get(place)
+    def read(self, location: ChunkPlace) -> _Chunk:
+        """Return the cost of reading a chunk; a MetricError where the file or a line of the span is not there."""
+        chunk = self._chunks.get(location)
         if chunk is None:
-            file = self._file(place)
-            some = slice(file.before[place.lines.start], file.before[place.lines.end])
+            file = self._file(location)
+            some = slice(file.before[location.lines.start], file.before[location.lines.end])
             lines, nws = file.lines[some], file.nws[some]
-            if place.header_nws:
-                lines, nws = np.append(_HEADER, lines), np.append(place.header_nws, nws)
-            chunk = self._chunks[place] = _Chunk(lines, nws, place.header_nws + self.nws(place))
+            if location.header_nws:
+                lines, nws = np.append(_HEADER, lines), np.append(location.header_nws, nws)
+            chunk = self._chunks[location] = _Chunk(lines, nws, location.header_nws + self.nws(location))
         return chunk
 
-    def nws(self, place: Place) -> int:
+    def nws(self, location: Place) -> int:
         """The nws of a place's lines; errors as `read` has them."""
-        before = self._file(place).nws_before
-        return before[place.lines.end] - before[place.lines.start]
+        before = self._file(location).nws_before
+        return before[location.lines.end] - before[location.lines.start]
 
-    def n_filled(self, place: Place) -> int:
-        """How many of a place's lines are not blank; errors as `read` has them."""
-        before = self._file(place).before
-        return before[place.lines.end] - before[place.lines.start]
+    def n_filled(self, location: Place) -> int:
+        """Return how many of a place's lines are not blank; errors as `read` has them."""
+        before = self._file(location).before
+        return before[location.lines.end] - before[location.lines.start]
 
-    def numbers(self, place: Place) -> range:
+    def numbers(self, location: Place) -> range:
         """The numbers of a place's lines, blank ones included; errors as `read` has them."""
-        first = self._file(place).first
-        return range(first + place.lines.start, first + place.lines.end)
+        first = self._file(location).first
+        return range(first + location.lines.start, first + location.lines.end)
 
     def all_of(self, gold: Gold) -> frozenset[int]:
         """The numbers of a gold's non-blank lines; errors as `read` has them."""
-        return frozenset().union(*(self.shared(place, (place,)) for place in gold))
+        return frozenset().union(*(self.shared(location, (location,)) for location in gold))
 
-    def shared(self, place: Place, gold: Gold) -> frozenset[int]:
+    def shared(self, location: Place, gold: Gold) -> frozenset[int]:
         """The numbers of the non-blank lines that both hold; errors as `read` has them."""
-        held: set[int] = set()
-        for each in gold:
-            if place.overlap(each):
-                file = self._file(place)
-                first, last = max(place.lines.start, each.lines.start), min(place.lines.end, each.lines.end)
-                held.update(file.lines[file.before[first] : file.before[last]].tolist())
-        return frozenset(held)
+        numbers: set[int] = set()
+        for part in gold:
+            if location.overlap(part):
+                file = self._file(location)
+                first, last = max(location.lines.start, part.lines.start), min(location.lines.end, part.lines.end)
+                numbers.update(file.lines[file.before[first] : file.before[last]].tolist())
+        return frozenset(numbers)
 
-    def _file(self, place: Place) -> _File:
-        file = self._files.get(place.file)
+    def _file(self, location: Place) -> _File:
+        file = self._files.get(location.file)
         if file is None:
-            table = self._line_nws.get(place.file)
+            table = self._line_nws.get(location.file)
             if table is None:
                 raise MetricError(
-                    f"line_nws has no file {place.file!r}; give the lines of every file that has a chunk or gold"
+                    f"line_nws has no file {location.file!r}; give the lines of every file that has a chunk or gold"
                 )
             nws = np.asarray(table, dtype=np.int64)
             filled = np.flatnonzero(nws)
-            before, nws_before = (np.append(0, np.cumsum(each)).tolist() for each in (nws > 0, nws))
+            before, nws_before = (np.append(0, np.cumsum(counts)).tolist() for counts in (nws > 0, nws))
             file = _File(
                 first=self.n_lines, lines=filled + self.n_lines, nws=nws[filled], before=before, nws_before=nws_before
             )
-            self._files[place.file] = file
+            self._files[location.file] = file
             self.n_lines += len(nws)
-        if place.lines.end >= len(file.before):
+        if location.lines.end >= len(file.before):
             raise MetricError(
-                f"{place.file}: lines [{place.lines.start}, {place.lines.end}) pass the file's "
+                f"{location.file}: lines [{location.lines.start}, {location.lines.end}) pass the file's "
                 f"{len(file.before) - 1} lines; count lines with str.splitlines()"
             )
         return file
@@ -233,8 +233,8 @@ def read_lines(
 
     for ranking, most in zip(rankings, limits.tolist(), strict=True):
         spent = 0
-        for place in ranking:
-            chunk = table.read(place)
+        for location in ranking:
+            chunk = table.read(location)
             chunks.append(chunk)
             spent += chunk.cost
             if spent > most:
@@ -276,7 +276,7 @@ def _count(
     new, found = np.zeros((2, len(line)), dtype=np.int64)
     new[first] = 1
     new[line == _HEADER] = 0
-    numbers = [(i * width, table.numbers(place)) for i, gold in enumerate(golds) for place in gold]
+    numbers = [(i * width, table.numbers(location)) for i, gold in enumerate(golds) for location in gold]
     found[first] = _inside(distinct, [n + r.start for n, r in numbers], [n + r.stop for n, r in numbers])
     starts = np.append(0, np.cumsum(lengths))
     return lengths, spent, _running(new, starts), _running(found, starts)

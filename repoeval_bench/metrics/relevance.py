@@ -1,4 +1,4 @@
-"""Who says what is relevant, in order of trust: explicit ids, a benchmark's own rule, overlap of words.
+"""Judges of relevance, in order of trust: explicit ids, a benchmark's own rule, overlap of words.
 
 A strategy is a small object; `score_items` asks them in order, item by item, and reports which one answered.
 """
@@ -49,7 +49,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is relevant to one item: chunk_id -> gain, who said so, and whether all chunks were judged.
+    """The judgement of one item: chunk_id -> gain, who said so, and whether all chunks were judged.
 
     Where only the retrieved ones were (`complete` is False), the number of relevant chunks, and with it IDCG, is
     under-estimated.
@@ -64,7 +64,7 @@ class Strategy(Protocol):
     """Judges an item, or leaves it to the next strategy by giving None."""
 
     def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> Verdict | None:
-        """What is relevant to `item`, of the `corpus` where it is given, else of what was `retrieved`."""
+        """Return what is relevant to `item`, of the `corpus` where it is given, else of what was `retrieved`."""
 
 
 @dataclass(frozen=True, slots=True)

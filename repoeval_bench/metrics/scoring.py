@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Run, Score
-from repoeval_bench.metrics.judged import FloatArray, Judged, Judgements, Rankings, judge
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, Judgements, Rankings, judge
 from repoeval_bench.metrics.measure import Measure, parse_measures
 from repoeval_bench.metrics.registry import DEFAULT_MEASURES
 
@@ -49,7 +49,7 @@ class RunScores:
 
     @property
     def strategy_used(self) -> str:
-        """What the queries were judged by: `qrels`, `rule`, `token-f1`, or `mixed`."""
+        """Return what the queries were judged by: `qrels`, `rule`, `token-f1`, or `mixed`."""
         return next(iter(self.strategy_counts)) if len(self.strategy_counts) == 1 else "mixed"
 
     @property
@@ -63,7 +63,7 @@ class RunScores:
         )
 
     def summary(self) -> dict[str, Any]:
-        """What every aggregate reports, as plain values: means, counts, the largest k, and how it was judged."""
+        """Return what every aggregate reports, as plain values: means, counts, the largest k, and how it was judged."""
         ranks = [m.k for m in map(Measure.parse, self.values) if m.k is not None and m.definition.unit == "rank"]
         return {
             "mean": self.mean(),
@@ -94,20 +94,20 @@ def score_run(
     return score_judged(judge(run, qrels, context), measures)
 
 
-def score_judged(judged: Judged, measures: Iterable[str | Measure]) -> RunScores:
+def score_judged(run: JudgedRun, measures: Iterable[str | Measure]) -> RunScores:
     """Score what has been judged before."""
     parsed = parse_measures(measures)
-    available = {"ranking"} | judged.context.has()
+    available = {"ranking"} | run.context.has()
     for measure in parsed:
         if lacking := sorted(measure.needs - available):
             raise MetricError(f"{measure} needs {' and '.join(lacking)}; give them in the context, or leave it out")
     return RunScores(
-        query_ids=judged.query_ids,
-        values=MappingProxyType({str(measure): measure(judged) for measure in parsed}),
-        without_relevant=int((judged.n_relevant() == 0).sum()),
-        missing=judged.missing,
-        unjudged=judged.unjudged,
-        strategy_counts=MappingProxyType({"qrels": judged.n_queries}),
+        query_ids=run.query_ids,
+        values=MappingProxyType({str(measure): measure(run) for measure in parsed}),
+        without_relevant=int((run.n_relevant() == 0).sum()),
+        missing=run.missing,
+        unjudged=run.unjudged,
+        strategy_counts=MappingProxyType({"qrels": run.n_queries}),
     )
 
 

@@ -7,40 +7,40 @@ from functools import partial
 import numpy as np
 
 from repoeval_bench.metrics.definition import REL, Definition
-from repoeval_bench.metrics.judged import FloatArray, Judged, share
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, share
 
 
-def precision(judged: Judged, k: int, *, rel: float | None = None) -> FloatArray:
+def precision(run: JudgedRun, k: int, *, rel: float | None = None) -> FloatArray:
     """Relevant chunks among the first k, over k, also where fewer than k were retrieved: float64 (n_queries,)."""
-    return judged.total(judged.hits.at_least(rel).upto(k)) / k
+    return run.total(run.hits.at_least(rel).upto(k)) / k
 
 
-def recall(judged: Judged, k: int | None, *, rel: float | None = None) -> FloatArray:
+def recall(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatArray:
     """Relevant chunks among the first k, over all relevant ones; 0 where there are none: float64 (n_queries,)."""
-    return share(judged.total(judged.hits.at_least(rel).upto(k)), judged.n_relevant(rel))
+    return share(run.total(run.hits.at_least(rel).upto(k)), run.n_relevant(rel))
 
 
-def weighted_recall(judged: Judged, k: int | None) -> FloatArray:
+def weighted_recall(run: JudgedRun, k: int | None) -> FloatArray:
     """Gains of the first k over all gains; 0 where there are none: float64 (n_queries,)."""
-    found = judged.hits.upto(k)
-    return share(judged.total(found, found.gain), judged.total(judged.relevant, judged.relevant.gain))
+    found = run.hits.upto(k)
+    return share(run.total(found, found.gain), run.total(run.relevant, run.relevant.gain))
 
 
-def hit(judged: Judged, k: int | None, *, rel: float | None = None) -> FloatArray:
+def hit(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatArray:
     """1 where a relevant chunk is among the first k, else 0: float64 (n_queries,)."""
-    return np.minimum(judged.total(judged.hits.at_least(rel).upto(k)), 1.0)
+    return np.minimum(run.total(run.hits.at_least(rel).upto(k)), 1.0)
 
 
-def f1(judged: Judged, k: int, *, rel: float | None = None) -> FloatArray:
+def f1(run: JudgedRun, k: int, *, rel: float | None = None) -> FloatArray:
     """Harmonic mean of precision@k and recall@k; 0 where both are: float64 (n_queries,)."""
-    p, r = precision(judged, k, rel=rel), recall(judged, k, rel=rel)
+    p, r = precision(run, k, rel=rel), recall(run, k, rel=rel)
     return share(2 * p * r, p + r)
 
 
-def r_precision(judged: Judged, k: None = None, *, rel: float | None = None) -> FloatArray:  # noqa: ARG001 - takes no k
+def r_precision(run: JudgedRun, k: None = None, *, rel: float | None = None) -> FloatArray:  # noqa: ARG001 - takes no k
     """Precision at k = number of relevant chunks; 0 where there are none: float64 (n_queries,)."""
-    hits, n_relevant = judged.hits.at_least(rel), judged.n_relevant(rel)
-    return share(judged.total(hits.where(hits.rank <= n_relevant[hits.query])), n_relevant)
+    hits, n_relevant = run.hits.at_least(rel), run.n_relevant(rel)
+    return share(run.total(hits.where(hits.rank <= n_relevant[hits.query])), n_relevant)
 
 
 _binary = partial(Definition, options={"rel": REL})

@@ -9,29 +9,29 @@ import numpy as np
 from repoeval_bench.core.places import iou
 from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import REL, Definition
-from repoeval_bench.metrics.judged import Entries, FloatArray, Judged, share
+from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, share
 
 
-def best_iou(judged: Judged, k: int | None, *, rel: float | None = None) -> FloatArray:
+def best_iou(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatArray:
     """Largest IoU of a relevant chunk of the first k with the gold; 0 without one: float64 (n_queries,)."""
-    hits = judged.hits.at_least(rel).upto(k)
-    best = np.zeros(judged.n_queries)
-    np.maximum.at(best, hits.query, _iou(judged, hits))
+    hits = run.hits.at_least(rel).upto(k)
+    best = np.zeros(run.n_queries)
+    np.maximum.at(best, hits.query, _iou(run, hits))
     return best
 
 
-def mean_iou(judged: Judged, k: int | None, *, rel: float | None = None) -> FloatArray:
+def mean_iou(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatArray:
     """Mean IoU of the relevant chunks of the first k with the gold; 0 without one: float64 (n_queries,)."""
-    hits = judged.hits.at_least(rel).upto(k)
-    return share(judged.total(hits, _iou(judged, hits)), judged.total(hits))
+    hits = run.hits.at_least(rel).upto(k)
+    return share(run.total(hits, _iou(run, hits)), run.total(hits))
 
 
-def _iou(judged: Judged, hits: Entries) -> FloatArray:
+def _iou(run: JudgedRun, hits: Entries) -> FloatArray:
     values = []
     for query, rank in zip(hits.query.tolist(), hits.rank.tolist(), strict=True):
-        query_id = judged.query_ids[query]
-        chunk_id = judged.ranking(query_id)[rank - 1]
-        values.append(iou(look_up("places", judged.context.places, chunk_id, "chunk"), judged.gold(query_id)))
+        query_id = run.query_ids[query]
+        chunk_id = run.ranking(query_id)[rank - 1]
+        values.append(iou(look_up("places", run.context.places, chunk_id, "chunk"), run.gold(query_id)))
     return np.array(values, dtype=np.float64)
 
 

@@ -14,16 +14,16 @@ from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import Definition
 
 if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged import FloatArray, Judged
+    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 
-def alpha_ndcg(judged: Judged, k: int | None, *, alpha: float = 0.5) -> FloatArray:
+def alpha_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
     """alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,)."""
-    subtopics = judged.context.subtopics
+    subtopics = run.context.subtopics
     return np.array(
         [
-            alpha_ndcg_of(judged.ranking(query_id), look_up("subtopics", subtopics, query_id, "query"), k, alpha)
-            for query_id in judged.query_ids
+            alpha_ndcg_of(run.ranking(query_id), look_up("subtopics", subtopics, query_id, "query"), k, alpha)
+            for query_id in run.query_ids
         ],
         dtype=np.float64,
     )

@@ -13,7 +13,7 @@ from repoeval_bench.metrics.context import Written, look_up
 from repoeval_bench.metrics.definition import Definition
 
 if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged import FloatArray, Judged
+    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 
 def _lines(text: str) -> list[str]:
@@ -22,7 +22,7 @@ def _lines(text: str) -> list[str]:
 
 
 def is_exact(written: str, truth: str) -> bool:
-    r"""Whether the lines that are not blank are those of the truth; what is written beyond them does not count.
+    r"""Return whether the lines that are not blank are those of the truth; what is written beyond them does not count.
 
     >>> is_exact("  x = 1\n\n  y = 2\n", "x = 1\n")
     True
@@ -53,26 +53,26 @@ def names_f1(written: frozenset[str], true: frozenset[str]) -> float:
     return 2 * len(written & true) / both if both else 1.0
 
 
-def _each(judged: Judged, k: int | None, value: Callable[[Written], float]) -> FloatArray:
+def _each(run: JudgedRun, k: int | None, value: Callable[[Written], float]) -> FloatArray:
     del k
-    table = judged.context.written
-    found = (value(look_up("written", table, query_id, "query")) for query_id in judged.query_ids)
-    return np.fromiter(found, dtype=np.float64, count=judged.n_queries)
+    table = run.context.written
+    found = (value(look_up("written", table, query_id, "query")) for query_id in run.query_ids)
+    return np.fromiter(found, dtype=np.float64, count=run.n_queries)
 
 
-def exact_match(judged: Judged, k: int | None) -> FloatArray:
+def exact_match(run: JudgedRun, k: int | None) -> FloatArray:
     """`is_exact` of each query."""
-    return _each(judged, k, lambda done: float(is_exact(done.text, done.truth)))
+    return _each(run, k, lambda done: float(is_exact(done.text, done.truth)))
 
 
-def edit_similarity(judged: Judged, k: int | None) -> FloatArray:
+def edit_similarity(run: JudgedRun, k: int | None) -> FloatArray:
     """`similarity` of each query."""
-    return _each(judged, k, lambda done: similarity(done.text, done.truth))
+    return _each(run, k, lambda done: similarity(done.text, done.truth))
 
 
-def identifier_f1(judged: Judged, k: int | None) -> FloatArray:
+def identifier_f1(run: JudgedRun, k: int | None) -> FloatArray:
     """`names_f1` of each query."""
-    return _each(judged, k, lambda done: names_f1(done.names, done.true_names))
+    return _each(run, k, lambda done: names_f1(done.names, done.true_names))
 
 
 _of_text = partial(

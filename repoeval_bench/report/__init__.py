@@ -1,4 +1,4 @@
-"""What a person reads: tables, plots and pages, made from stored runs and from what `analysis` says about them.
+"""Output for people: tables, plots and pages, made from stored runs and from what `analysis` says about them.
 
 This room alone knows how a number is written, what a measure is called in a heading, and how one table becomes terminal
 text, Markdown, LaTeX, CSV or HTML. It reads runs through a `RunView`. Intervals and tests are those of

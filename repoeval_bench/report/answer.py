@@ -1,4 +1,4 @@
-"""What a command says first of its runs: the verdict, and one table that fits 80 columns."""
+"""The first words of a command on its runs: the verdict, and one table that fits 80 columns."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _names(runs: Sequence[RunView]) -> list[str]:
 
 
 def _title(runs: Sequence[RunView]) -> Iterator[str]:
-    """What was measured, in lines that fit."""
+    """Return what was measured, in lines that fit."""
     first = runs[0].metrics
     alone = f"{first.chunker}{BETWEEN}" if len(runs) == 1 else ""
     for line in (

@@ -1,4 +1,4 @@
-"""Which of several runs to choose, as a table with notes and as a record."""
+"""The choice among several runs, as a table with notes and as a record."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def choice_table(choice: Choice) -> Table:
 
 
 def choice_notes(choice: Choice) -> list[str]:
-    """What is said below the runs: the sentences, and what the columns mean."""
+    """Return what is said below the runs: the sentences, and what the columns mean."""
     return [*choice_sentences(choice), *_meaning(choice)]
 
 
 def choice_sentences(choice: Choice) -> list[str]:
-    """What the tests say of the best run."""
+    """Return what the tests say of the best run."""
     if choice.found_nothing:
         return [found_nothing(choice.measure, choice.over, "here")]
     verdict = choice.verdict
@@ -74,7 +74,7 @@ def p_of(each: Candidate, choice: Choice) -> float | None:
 
 
 def standing(each: Candidate, choice: Choice) -> str:
-    """How a run compares with the best, in words."""
+    """Return how a run compares with the best, in words."""
     if choice.found_nothing:
         return "found nothing"
     rival = choice.verdict.rival(each.run_id)

@@ -89,7 +89,7 @@ def _sizes_note(first: Comparison) -> str:
 
 
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
-    """What the tables mean, and where a result depends on a few repositories."""
+    """Return what the tables mean, and where a result depends on a few repositories."""
     first = comparisons[0]
     resampled = "files" if first.clustered_by == "file" else f"groups of one {first.clustered_by}"
     if first.clustered_by == "query":
@@ -116,7 +116,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def families(comparisons: Sequence[Comparison]) -> str:
-    """How p is adjusted: the primary measure over the pairs, the others among themselves."""
+    """Return how p is adjusted: the primary measure over the pairs, the others among themselves."""
     sizes = {c.primary: c.family for c in comparisons if c.p_adjusted is not None}
     words = []
     if True in sizes:
@@ -146,7 +146,7 @@ def _lost(c: Comparison, ends: Influence) -> str:
 
 
 def _new_repositories_note(c: Comparison) -> str:
-    """What the pair's primary difference says of repositories that were not measured."""
+    """Return what the pair's primary difference says of repositories that were not measured."""
     new = c.on_new_repositories
     assert new is not None
     words = (

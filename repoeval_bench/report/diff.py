@@ -38,7 +38,7 @@ def diff_table(found: Diff, limit: int) -> Table:
 
 
 def diff_summary(found: Diff, limit: int) -> list[str]:
-    """How many queries changed, in which direction and why; and how many are not shown."""
+    """Return how many queries changed, in which direction and why; and how many are not shown."""
     if not found.changes:
         return [f"{heading(found.measure)}: no query of {found.n_queries} changed"]
     reasons = [change.why for change in found.changes]

@@ -128,7 +128,7 @@ def _latex_table(table: Table, caption: str, notes: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """How a format escapes text and sets bold and raised text; `between` separates the lines of a cell."""
+    """The way a format escapes text and sets bold and raised text; `between` separates the lines of a cell."""
 
     escape: Callable[[str], str]
     bold: str

@@ -32,13 +32,13 @@ def gate_table(results: Sequence[GateResult], run: str) -> Table:
 
 
 def gate_title(result: GateResult) -> str:
-    """What the gate is on, its measure as in other tables; JSON and JUnit have the name that was scored."""
+    """Return what the gate is on, its measure as in other tables; JSON and JUnit have the name that was scored."""
     measure, rest, where = result.name.partition(", ")
     return heading(measure) + rest + where
 
 
 def gate_summary(results: Sequence[GateResult]) -> str:
-    """How many failed, in one line."""
+    """Return how many failed, in one line."""
     failed = sum(not result.passed for result in results)
     if failed:
         return f"{failed} of {count(len(results), 'gate')} failed"

@@ -207,7 +207,7 @@ def _few(found: Recommendation) -> list[str]:
 
 
 def _measured(found: Recommendation, label: str) -> str:
-    """How much the choice finds, by each question: the mean over the retrievers."""
+    """Return how much the choice finds, by each question: the mean over the retrievers."""
     parts = []
     for protocol in dict.fromkeys(each.protocol for each in found.evidence):
         scores = [each.means[label] for each in found.evidence if each.protocol == protocol]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run_command(run: RunView) -> str:
-    """What a person types to make the run again, from the root of a checkout."""
+    """Return what a person types to make the run again, from the root of a checkout."""
     config, imported, metrics = run.manifest.config, run.manifest.imported, run.metrics
     if imported:
         return shlex.join(["repoeval-bench", "logs", "import", imported.log, "--gold", imported.gold])

@@ -149,7 +149,7 @@ def _notes(runs: Sequence[RunView]) -> list[str]:
 
 
 def _cut(what: str, texts: int, truncated: int | None, tokens: int | None, lost: int | None) -> str:
-    """How many texts of a kind the model does not read whole, and what share of all their tokens is lost."""
+    """Return how many texts of a kind the model does not read whole, and what share of all their tokens is lost."""
     share = f" ({lost / tokens:.1%} of their tokens lost)" if lost and tokens else ""
     return f"{truncated} of {texts} {what}{share}"
 
@@ -192,7 +192,7 @@ def footnotes(run: RunView) -> list[str]:
 
 
 def losses(run: RunView) -> list[str]:
-    """What was left out of a run, merged, or cannot be found, each with its number; nothing where all was used."""
+    """Return a line with its number for all that was left out of a run, merged, or cannot be found."""
     counts, lines = run.metrics.counts, []
     if 2 * (without := counts.queries_without_relevant) > counts.queries:
         lines.append(

@@ -39,7 +39,7 @@ def segmentation_table(found: Segmentation) -> Table:
 
 
 def segmentation_lines(found: Segmentation) -> list[str]:
-    """How the measure spreads over the queries, which intervals not to trust, and the knee over all queries."""
+    """Return how the measure spreads over the queries, which intervals not to trust, and the knee over all queries."""
     lines = [distribution_line(found.distribution, found.measure), few_note(found.segments)]
     if found.knee is not None:
         curve = found.recall_curve
@@ -68,7 +68,7 @@ def comparison_table(found: SegmentComparison) -> Table:
 
 
 def comparison_lines(found: SegmentComparison) -> list[str]:
-    """What the table leaves open, which intervals not to trust, and how much the difference varies."""
+    """Return what the table leaves open, which intervals not to trust, and how much the difference varies."""
     lines = [
         "Facts are those of the first run. Intervals are not adjusted for the number of segments.",
         few_note(found.segments),
@@ -110,7 +110,7 @@ def heterogeneity_lines(found: Sequence[Heterogeneity]) -> list[str]:
 
 
 def distribution_line(shares: Mapping[str, float], measure: str) -> str:
-    """How a measure spreads over the queries, in one line."""
+    """Return how a measure spreads over the queries, in one line."""
     bands = [f"{name} {shares[name]:.0%}" for name in (*(name for name, _, _ in BANDS), "1")]
     quantiles = [f"{name} {shares[name]:.2f}" for name in ("p10", "p25", "p50", "p75", "p90")]
     return f"queries by {heading(measure)}: {' · '.join(bands)} (quantiles {', '.join(quantiles)})"
@@ -131,5 +131,5 @@ def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:
 
 
 def clusters_heading(clustered_by: str) -> str:
-    """What is resampled, in the plural; `clusters` where each query is its own cluster."""
+    """Return what is resampled, in the plural; `clusters` where each query is its own cluster."""
     return "clusters" if clustered_by == "query" else plural(clustered_by)

@@ -1,4 +1,4 @@
-"""How measures, runs and numbers are written in every output."""
+"""Spellings of measures, runs and numbers in every output."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _OUTCOMES = {
 
 
 def outcome_name(found: PairVerdict) -> str:
-    """What a verdict is called in a cell: `better, borderline`, `from one file`, `equal within 0.02`."""
+    """Return what a verdict is called in a cell: `better, borderline`, `from one file`, `equal within 0.02`."""
     if found.carrier is not None:
         return f"from one {found.carrier.kind}"
     if found.outcome is Outcome.EQUAL:
@@ -85,7 +85,7 @@ def full_outcome_name(found: PairVerdict) -> str:
 
 
 def found_nothing(measure: str, over: str, where: str) -> str:
-    """What is said instead of a winner where every run scores 0; `where` is `under protocol context`."""
+    """Return what is said instead of a winner where every run scores 0; `where` is `under protocol context`."""
     return f"No run found anything by {heading(measure)} {where}: its {over} mean is 0 for each of them."
 
 
@@ -110,7 +110,7 @@ def probability(p: float | None) -> str:
 
 
 def cluster_count(number: int, clustered_by: str) -> str:
-    """What is resampled together, counted: `113 files`, or `20 clusters` where each query is one."""
+    """Return what is resampled together, counted: `113 files`, or `20 clusters` where each query is one."""
     return count(number, "cluster" if clustered_by == "query" else clustered_by)
 
 
@@ -152,7 +152,7 @@ def _shorten(column: Sequence[str]) -> list[str]:
 
 
 def completed_by(done: Completed) -> str:
-    """What completed a run's tasks: the model without its server's address, and how much it was shown."""
+    """Return what completed a run's tasks: the model without its server's address, and how much it was shown."""
     spec = Spec.parse(done.model)
     model = Spec(spec.name, spec.target, {key: value for key, value in spec.params.items() if key != "base_url"})
     shown = "" if done.context == "none" else f", up to {count(done.fragments, 'fragment')} in {done.budget:,} tokens"
@@ -160,7 +160,7 @@ def completed_by(done: Completed) -> str:
 
 
 def unscored_words(tasks: str) -> str:
-    """What a run's unscored tasks are, by what the protocol asks (`ProtocolChoices.tasks`)."""
+    """Return what a run's unscored tasks are, by what the protocol asks (`ProtocolChoices.tasks`)."""
     if tasks == "docstring":
         return f"documented functions whose docstring begins with under {LEAST} words or shares a line with code"
     return "tasks that use no definition that their prompt does not show"

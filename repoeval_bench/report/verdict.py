@@ -145,14 +145,14 @@ def listed(pieces: Sequence[str]) -> str:
 
 
 def family_words(found: Verdict) -> str:
-    """How many tests p is adjusted for, and of what."""
+    """Return how many tests p is adjusted for, and of what."""
     per_pair = found.family // found.pairs if found.pairs else 1
     of = f"{count(found.pairs, 'pair')} of runs"
     return of if per_pair < 2 else f"{count(found.family, 'test')}, {count(per_pair, 'measure')} of {of}"
 
 
 def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
-    """How far the best is ahead, the nearest first."""
+    """Return how far the best is ahead, the nearest first."""
     leads = [f"{_estimate(each.lead, each.ci)} ahead of {names[each.run.run_id]}" for each in others[:_INTERVALS]]
     more = len(others) - _INTERVALS
     return " and ".join(leads) if more <= 0 else f"{', '.join(leads)} and further ahead of {count(more, 'other')}"
@@ -165,7 +165,7 @@ def _sure(others: Sequence[Rival]) -> str:
 
 
 def _carried(found: Verdict, names: Mapping[str, str]) -> str:
-    """Which lead one file or repository carries, and that others are carried too."""
+    """Return which lead one file or repository carries, and that others are carried too."""
     carried = [each for each in found.others if each.verdict.carrier is not None]
     more = f"; so do {count(len(carried) - 1, 'other lead')}" if len(carried) > 1 else ""
     for each in carried[:1]:
@@ -178,7 +178,7 @@ def _carried(found: Verdict, names: Mapping[str, str]) -> str:
 
 
 def _close(found: Verdict, names: Mapping[str, str]) -> str:
-    """Which runs may be as good as the best, and which are not."""
+    """Return which runs may be as good as the best, and which are not."""
     first, *rest = [each for each in found.close if each.verdict.outcome is not Outcome.CARRIED]
     nearest = f"{_estimate(first.lead, first.ci)} ahead of {names[first.run.run_id]} ({_p(first.p_adjusted)})"
     text = f"{nearest}." if not rest else f"{nearest}; {_short_list(rest, names)} may be as good too."
@@ -219,7 +219,7 @@ def _failures(failed: int) -> list[str]:
 
 
 def _tests(found: Verdict) -> list[str]:
-    """What was tested and how; nothing where nothing was."""
+    """Return what was tested and how; nothing where nothing was."""
     if not found.others or found.others[0].p_adjusted is None:
         return []
     clusters = cluster_count(found.n_clusters, found.clustered_by)
@@ -230,7 +230,7 @@ def _tests(found: Verdict) -> list[str]:
 
 
 def _doubts(found: Verdict) -> list[str]:
-    """What may turn the verdict."""
+    """Return what may turn the verdict."""
     if not found.others:
         return []
     lines, verdicts = [], [each.verdict for each in found.others]
@@ -254,7 +254,7 @@ def _doubts(found: Verdict) -> list[str]:
 
 
 def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
-    """What moves the scores by itself: sizes that differ, and gold that is in the query."""
+    """Return what moves the scores by itself: sizes that differ, and gold that is in the query."""
     lines, metrics = [], [run.metrics for run in runs]
     sizes = [each.chunk_nws.mean for each in metrics if each.chunk_nws]
     if len(sizes) == len(runs) > 1 and max(sizes) > 1.05 * min(sizes):
@@ -273,7 +273,7 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
 
 
 def _size_remedy(chunkers: Collection[str]) -> str:
-    """What can be done about the sizes of these chunkers, of which some may have no option for one."""
+    """Return what can be done about the sizes of these chunkers, of which some may have no option for one."""
     unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
     if not unsized:
         return "--match-size removes that"

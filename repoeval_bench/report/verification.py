@@ -1,4 +1,4 @@
-"""What a verification found, as tables and in words."""
+"""A verification, as tables and in words."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def verification_lines(found: Verification) -> list[str]:
 
 
 def _ranking(found: Verification) -> str:
-    """Whether the ranking was computed, and what counts as the same, or why it was not."""
+    """Return whether the ranking was computed, and what counts as the same, or why it was not."""
     if found.ranking is RankingStatus.AS_STORED:
         return f"ranking {found.ranking}: {found.reason}"
     apart = f"its scores are at most {found.moved:.0e} apart" if found.moved else "each score is the same"

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from repoeval_bench.core.run import Qrels, Ranking
-    from repoeval_bench.metrics.judged import Rankings
+    from repoeval_bench.metrics.judged_run import Rankings
 
 _Model = TypeVar("_Model", bound="BaseModel")
 

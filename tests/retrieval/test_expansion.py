@@ -12,7 +12,7 @@ from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import score_run
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read
-from repoeval_bench.metrics.judged import each_line_once, judge
+from repoeval_bench.metrics.judged_run import each_line_once, judge
 from repoeval_bench.retrieval.expansion import Expansion
 
 TEXT = """\

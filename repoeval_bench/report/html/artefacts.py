@@ -1,4 +1,4 @@
-"""What made the page's numbers: configuration, counts, versions, and the commands that make them again."""
+"""The origin of a page's numbers: configuration, counts, versions, and the commands that make them again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Fact:
 
     @property
     def same(self) -> bool:
-        """Whether all runs have the same value."""
+        """Return whether all runs have the same value."""
         return len(set(self.values)) == 1
 
 

@@ -1,4 +1,4 @@
-"""What every page has in common: its templates, its style, and scripts that the page's policy allows by their hash."""
+"""The common parts of pages: templates, its style, and scripts that the page's policy allows by their hash."""
 
 from __future__ import annotations
 

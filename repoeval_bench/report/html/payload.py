@@ -1,4 +1,4 @@
-"""What the page looks up when a query is opened: as little as possible, compressed, and never as markup.
+"""The data that a page looks up when a query is opened: as little as possible, compressed, and never as markup.
 
 files      name, text (lines cut), syntax, cut lines; no text where no run kept its sources
 chunks     run -> file -> [first line, end line, …] of the chunks it was cut into

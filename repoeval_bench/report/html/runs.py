@@ -48,7 +48,7 @@ class PageRun:
 
     @property
     def ranks_own_chunks(self) -> bool:
-        """Whether what was ranked in the end are the chunker's chunks, and not those of a baseline."""
+        """Return whether what was ranked in the end are the chunker's chunks, and not those of a baseline."""
         config = self.stored.manifest.config
         return config is None or config.protocol.documents != "baseline"
 
@@ -74,7 +74,7 @@ def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
 
 
 def kind_of(runs: Sequence[PageRun]) -> str:
-    """What the runs differ in, in one word: `chunker`, `embedder`, `retriever`, or `run` for anything else.
+    """Return what the runs differ in, in one word: `chunker`, `embedder`, `retriever`, or `run` for anything else.
 
     A retriever without an embedder does not count as another embedder.
     """

@@ -1,4 +1,4 @@
-"""Where two runs differ: by repository, and from one setting to the next."""
+"""Figures of where two runs differ: by repository, and from one setting to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large the chunks are, and how much of a score is due to size."""
+"""Figures of how large chunks are, and how much of a score is due to size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def size_figure(runs: Sequence[RunView]) -> Figure | None:
-    """How every run's chunk sizes spread, with mean, median and 95th percentile; None where a run knows none of it.
+    """Draw the spread of every run's chunk sizes, with mean, median and 95th percentile; None where one is unknown.
 
     Where a run did not keep its chunks, its row has no histogram.
     """

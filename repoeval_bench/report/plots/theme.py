@@ -1,4 +1,4 @@
-"""How every figure looks: one set of colours for light and dark pages, a colour and a mark per chunker."""
+"""The look of every figure: one set of colours for light and dark pages, a colour and a mark per chunker."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _RC = {
 
 
 def settings(**more: Any) -> dict[Any, Any]:
-    """What matplotlib is set to while a figure is drawn or saved; `more` with `__` for the dot of a name."""
+    """Return what matplotlib is set to while a figure is drawn or saved; `more` with `__` for the dot of a name."""
     return {**_RC, **{key.replace("__", "."): value for key, value in more.items()}}
 
 

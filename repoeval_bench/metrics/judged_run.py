@@ -77,7 +77,7 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Judged:
+class JudgedRun:
     """A run's rankings against qrels, one position per query of the qrels.
 
     `hits` are the relevant chunks that were retrieved, at their ranks; `relevant` are all relevant chunks, in the
@@ -130,7 +130,7 @@ class Judged:
             return [look_up("places", places, chunk_id, "chunk") for chunk_id in ranking]
 
     def read(self, query_id: str) -> Iterable[ChunkPlace]:
-        """What a reader of the ranking reads, in order: the chunks' places; or what each brings, every line once."""
+        """Yield what a reader reads, in order: the chunks' places; or what each chunk brings, every line once."""
         places = self.places(query_id)
         if self.context.brought is None:
             return places
@@ -142,24 +142,24 @@ class Judged:
         return look_up("gold", self.context.gold, query_id, "query")
 
     def once(self, key: Hashable, build: Callable[[], _T]) -> _T:
-        """What `build` gives, computed for the first measure that asks under `key`."""
+        """Return what `build` gives, computed for the first measure that asks under `key`."""
         if key not in self._memo:
             self._memo[key] = build()
-        found: _T = self._memo[key]
-        return found
+        result: _T = self._memo[key]
+        return result
 
 
 def each_line_once(places: Iterable[ChunkPlace]) -> Iterator[ChunkPlace]:
     """The places without the lines of those before; one that has none left is left out, its header too."""
     read: dict[str, Gold] = {}
-    for place in places:
-        left: Gold = (place,)
-        before = read.get(place.file, ())
-        for each in before:
-            left = without(left, each)
-        for at, each in enumerate(join(left)):
-            yield ChunkPlace(each.file, each.lines, 0 if at else place.header_nws)
-        read[place.file] = join((*before, place))
+    for location in places:
+        left: Gold = (location,)
+        before = read.get(location.file, ())
+        for part in before:
+            left = without(left, part)
+        for index, part in enumerate(join(left)):
+            yield ChunkPlace(part.file, part.lines, 0 if index else location.header_nws)
+        read[location.file] = join((*before, location))
 
 
 def share(part: NDArray[np.number], whole: NDArray[np.number]) -> FloatArray:
@@ -168,18 +168,18 @@ def share(part: NDArray[np.number], whole: NDArray[np.number]) -> FloatArray:
     return shares
 
 
-def discounted(judged: Judged, entries: Entries, gains: FloatArray) -> FloatArray:
+def discounted(run: JudgedRun, entries: Entries, gains: FloatArray) -> FloatArray:
     """DCG: gains (one per entry), each over log2(rank + 1), summed for each query: float64 (n_queries,)."""
-    return judged.total(entries, gains / np.log2(entries.rank + 1.0))
+    return run.total(entries, gains / np.log2(entries.rank + 1.0))
 
 
-def exponential_gain(judged: Judged, entries: Entries) -> FloatArray:
+def exponential_gain(run: JudgedRun, entries: Entries) -> FloatArray:
     """(2^g - 1) / 2^g_max of each entry, g_max the largest gain of its query's whole qrels: float64 (n_entries,)."""
-    top = judged.largest_gain()[entries.query]
+    top = run.largest_gain()[entries.query]
     return 2.0 ** (entries.gain - top) - 2.0**-top
 
 
-def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None) -> Judged:
+def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None) -> JudgedRun:
     """Look the qrels up in a run.
 
     Pairs are taken in their order (position is rank); a mapping chunk_id -> score is ranked by (score, chunk_id),
@@ -208,7 +208,7 @@ def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None
         hit_query.extend([i] * len(ranks))
         hit_rank.extend(ranks.values())
         hit_gain.extend([relevant[chunk_id] for chunk_id in ranks])
-    return Judged(
+    return JudgedRun(
         query_ids=tuple(qrels),
         depth=np.array(depth, dtype=np.int64),
         hits=Entries.ordered(_ints(hit_query), _ints(hit_rank), np.array(hit_gain, dtype=np.float64)),
@@ -251,11 +251,11 @@ def _ranks(
         repeated = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
         raise MetricError(f"query {query_id!r}: {repeated!r} is ranked twice; keep one, or recall could pass 1")
     _check_numbers(query_id, ids, scores)
-    found = [chunk_id for chunk_id in relevant if chunk_id in known]
-    if len(found) <= _FEW:
-        return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in found}
-    place = dict(zip(ids, range(1, len(ids) + 1), strict=True))
-    return {chunk_id: place[chunk_id] for chunk_id in found}
+    retrieved = [chunk_id for chunk_id in relevant if chunk_id in known]
+    if len(retrieved) <= _FEW:
+        return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in retrieved}
+    ranks = dict(zip(ids, range(1, len(ids) + 1), strict=True))
+    return {chunk_id: ranks[chunk_id] for chunk_id in retrieved}
 
 
 def _check_numbers(query_id: str, ids: Iterable[str], scores: Collection[float]) -> None:
@@ -266,13 +266,13 @@ def _check_numbers(query_id: str, ids: Iterable[str], scores: Collection[float])
                 raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is NaN; a ranking needs numbers")
 
 
-def _ranks_by_score(scores: Mapping[str, float], wanted: Sequence[str]) -> dict[str, int]:
+def _ranks_by_score(scores: Mapping[str, float], chunk_ids: Sequence[str]) -> dict[str, int]:
     """Ranks under (score, chunk id) descending, by counting what is above."""
     ranks: dict[str, int] = {}
-    if not wanted:
+    if not chunk_ids:
         return ranks
     ascending = sorted(scores.values())
-    for chunk_id in wanted:
+    for chunk_id in chunk_ids:
         score = scores[chunk_id]
         end = bisect_right(ascending, score)
         ranks[chunk_id] = len(ascending) - end + 1
