@@ -63,8 +63,8 @@ class Boards(_Record):
 
     def board(self, language: str) -> Board:
         """The board that has the language, else that of other languages."""
-        by_language = {spoken: each for each in self.boards for spoken in each.languages}
-        return by_language.get(language) or next(each for each in self.boards if each.name == OTHER)
+        by_language = {spoken: board for board in self.boards for spoken in board.languages}
+        return by_language.get(language) or next(board for board in self.boards if board.name == OTHER)
 
     def prior(
         self, language: str, protocol: str, retriever: str, candidates: Sequence[tuple[str, int | None]]
@@ -75,14 +75,18 @@ class Boards(_Record):
         largest that its candidates have from 0. What BM25 says does not hold for a model, nor the other way round.
         """
         questions = self.board(language).questions
-        found = [each for each in questions if (each.protocol, each.retriever) == (protocol, retriever)]
-        if not found:
-            alike = [each for each in questions if each.protocol == protocol] or questions
-            widest = max(float(np.hypot(each.tau, np.std([m for m in each.means if m is not None]))) for each in alike)
+        matches = [
+            question for question in questions if (question.protocol, question.retriever) == (protocol, retriever)
+        ]
+        if not matches:
+            near = [question for question in questions if question.protocol == protocol] or questions
+            widest = max(
+                float(np.hypot(question.tau, np.std([m for m in question.means if m is not None]))) for question in near
+            )
             nothing = (0.0,) * len(self.candidates)
-            found = [alike[0].model_copy(update={"means": nothing, "tau": widest})]
+            matches = [near[0].model_copy(update={"means": nothing, "tau": widest})]
         noise = self.noise.get(protocol) or next(iter(self.noise.values()))
-        return prior_of(found[0], _square(noise), self.candidates, candidates)
+        return prior_of(matches[0], _square(noise), self.candidates, candidates)
 
 
 def prior_of(
@@ -112,27 +116,30 @@ def prior_of(
 
 def _shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> FloatArray:
     """Return which share each known candidate has in the mixture, float64 (n_known,), 1 in all."""
-    sizes = sorted({each for _, each in known})
+    sizes = sorted({bin_size for _, bin_size in known})
     of_size = dict.fromkeys(sizes, 1 / len(sizes))
     if size is not None:
         near = float(np.clip(size, sizes[0], sizes[-1]))
         beyond = min(1.0, abs(log2(size / near)))
-        steps = np.interp(log2(near), [log2(each) for each in sizes], range(len(sizes)))
+        steps = np.interp(log2(near), [log2(bin_size) for bin_size in sizes], range(len(sizes)))
         of_size = {
-            each: beyond * share + (1 - beyond) * max(0.0, 1 - abs(steps - at))
-            for at, (each, share) in enumerate(of_size.items())
+            bin_size: beyond * share + (1 - beyond) * max(0.0, 1 - abs(steps - position))
+            for position, (bin_size, share) in enumerate(of_size.items())
         }
-    alike = [other == name for other, _ in known]
-    is_known = any(alike)
+    is_same = [other == name for other, _ in known]
+    is_known = any(is_same)
     names = len({other for other, _ in known})
     return np.array(
-        [of_size[each] * (same if is_known else 1 / names) for same, (_, each) in zip(alike, known, strict=True)]
+        [
+            of_size[bin_size] * (same if is_known else 1 / names)
+            for same, (_, bin_size) in zip(is_same, known, strict=True)
+        ]
     )
 
 
 def _square(rows: Sequence[Sequence[float]]) -> FloatArray:
     """The symmetric matrix of which these are the rows up to the diagonal."""
     square = np.zeros((len(rows), len(rows)))
-    for at, row in enumerate(rows):
-        square[at, : at + 1] = square[: at + 1, at] = row
+    for index, row in enumerate(rows):
+        square[index, : index + 1] = square[: index + 1, index] = row
     return square

@@ -49,10 +49,10 @@ def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, s
         Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(over)[measure], cost=cost)
         for name, run, cost in zip(run_names(distinct), distinct, read, strict=True)
     ]
-    if not any(each.measure == measure for each in comparisons):
+    if not any(comparison.measure == measure for comparison in comparisons):
         comparisons = _leads(distinct, joined, candidates, measure, seed)
     return choice_of(
-        np.column_stack([each.values[measure] for each in joined]),
+        np.column_stack([comparison.values[measure] for comparison in joined]),
         joined[0],
         candidates,
         comparisons,
@@ -89,11 +89,14 @@ def verdict_on(
 def ranked(candidates: Sequence[Candidate], measure: str) -> list[Candidate]:
     """The candidates, the best mean first; those of one mean in the order of their cost, then of their ids."""
     sign = 1 if lower_is_better(measure) else -1
-    return sorted(candidates, key=lambda each: (sign * round(each.mean, _DIGITS), each.cost or 0.0, each.run_id))
+    return sorted(
+        candidates,
+        key=lambda candidate: (sign * round(candidate.mean, _DIGITS), candidate.cost or 0.0, candidate.run_id),
+    )
 
 
 def _scored(candidates: Sequence[Candidate]) -> list[ScoredRun]:
-    return [ScoredRun(name=each.run, run_id=each.run_id, mean=each.mean) for each in candidates]
+    return [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in candidates]
 
 
 def _leads(
@@ -102,9 +105,9 @@ def _leads(
     """The best run's pairs with all others, as `compare` has them."""
     means = {over: [run.metrics.over(over)[measure] for run in runs] for over in MEANS}
     return leads(
-        np.column_stack([each.values[measure] for each in joined]),
+        np.column_stack([of_run.values[measure] for of_run in joined]),
         joined[0],
-        [each.run for each in candidates],
+        [of_run.run for of_run in candidates],
         candidates.index(ranked(candidates, measure)[0]),
         measure=measure,
         over=runs[0].metrics.headline,
@@ -130,25 +133,25 @@ def choice_of(
     `candidates` are the runs in the order of the columns, by whose names `comparisons` call them; the comparisons are
     worked out here where there are none.
     """
-    order = [candidates.index(each) for each in ranked(candidates, measure)]
+    order = [candidates.index(candidate) for candidate in ranked(candidates, measure)]
     if not comparisons:
-        names = [each.run for each in candidates]
+        names = [candidate.run for candidate in candidates]
         comparisons = leads(table, scores, names, order[0], measure=measure, over=over, seed=seed)
     verdict = decide(
-        _scored([candidates[at] for at in order]), comparisons, protocol=protocol, measure=measure, over=over
+        _scored([candidates[index] for index in order]), comparisons, protocol=protocol, measure=measure, over=over
     )
     return Choice(
         verdict=verdict,
         cost_unit=cost_unit,
-        candidates=tuple(candidates[at] for at in order),
+        candidates=tuple(candidates[index] for index in order),
     )
 
 
 def costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:
     """(unit, what `READ` chunks of mean size come to in each run): tokens of one tokenizer, characters, or nothing."""
     metrics = [run.metrics for run in runs]
-    tokens, nws = [each.chunk_tokens for each in metrics], [each.chunk_nws for each in metrics]
-    if len({each.embedder for each in metrics}) == 1 and None not in tokens:
+    tokens, nws = [of_run.chunk_tokens for of_run in metrics], [of_run.chunk_nws for of_run in metrics]
+    if len({of_run.embedder for of_run in metrics}) == 1 and None not in tokens:
         return "tokens", [None if size is None else READ * size.mean for size in tokens]
     if None not in nws:
         return "characters", [None if size is None else READ * size.mean for size in nws]

@@ -33,19 +33,19 @@ def _named(part: str, value: str | None) -> str:
     return value or f"no {part}"
 
 
-def shared_measures(runs: Sequence[RunView], wanted: str | Sequence[str] = ()) -> list[str]:
+def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) -> list[str]:
     """The measures that all runs have, in the first one's order; of those the wanted ones.
 
     A wanted measure that is not shared is a UsageError.
     """
     shared = [name for name in runs[0].metrics.micro if all(name in run.metrics.micro for run in runs[1:])]
-    wanted = [wanted] if isinstance(wanted, str) else wanted
-    wanted = [name if name in shared else str(Measure.parse(name)) for name in wanted]
-    if missing := [name for name in wanted if name not in shared]:
+    names = [names] if isinstance(names, str) else names
+    names = [name if name in shared else str(Measure.parse(name)) for name in names]
+    if missing := [name for name in names if name not in shared]:
         raise UsageError(
             f"{', '.join(missing)} was not scored in all of these runs; they share {', '.join(shared) or 'nothing'}"
         )
-    return [name for name in shared if not wanted or name in wanted]
+    return [name for name in shared if not names or name in names]
 
 
 def headline_measure(runs: Sequence[RunView]) -> str:
@@ -68,41 +68,43 @@ def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
     That is the same protocol, data, queries and depth. The later run of a pair is reported once, beside the first run
     that it differs from; nothing else is reported of such a run.
     """
-    found: dict[object, tuple[str, list[str]]] = {}
+    unlike_runs: dict[object, tuple[str, list[str]]] = {}
     for baseline, run in pairs:
-        if found.keys().isdisjoint({baseline.folder, run.folder}) and (unlike := _differences(baseline, run)):
-            found[run.folder] = (f"{baseline.run_id} and {run.run_id}", unlike)
-    if not found:
+        if unlike_runs.keys().isdisjoint({baseline.folder, run.folder}) and (unlike := _differences(baseline, run)):
+            unlike_runs[run.folder] = (f"{baseline.run_id} and {run.run_id}", unlike)
+    if not unlike_runs:
         return
     way_out = "compare runs of one protocol on the same queries"
-    if len(found) == 1:
-        ((names, unlike),) = found.values()
+    if len(unlike_runs) == 1:
+        ((names, unlike),) = unlike_runs.values()
         if len(unlike) == 1:
             raise UsageError(f"{names} cannot be compared: {unlike[0]}; {way_out}")
         raise UsageError("\n  ".join([f"{names} cannot be compared; {way_out}:", *unlike]))
-    lines = [f"{names}: {each}" for names, unlike in found.values() for each in unlike]
-    raise UsageError("\n  ".join([f"{len(found)} runs cannot be compared with one before them; {way_out}:", *lines]))
+    lines = [f"{names}: {phrase}" for names, unlike in unlike_runs.values() for phrase in unlike]
+    raise UsageError(
+        "\n  ".join([f"{len(unlike_runs)} runs cannot be compared with one before them; {way_out}:", *lines])
+    )
 
 
 def _differences(baseline: RunView, run: RunView) -> list[str]:
     """Return what keeps two runs from being compared, one phrase each."""
     ours, theirs = _question(baseline), _question(run)
-    found = [f"{key} {value} against {theirs[key]}" for key, value in ours.items() if theirs.get(key, value) != value]
+    phrases = [f"{key} {value} against {theirs[key]}" for key, value in ours.items() if theirs.get(key, value) != value]
     a, b = baseline.metrics, run.metrics
     if a.dataset.fingerprint != b.dataset.fingerprint:
-        found.append(f"data {a.dataset.label} against {b.dataset.label}")
+        phrases.append(f"data {a.dataset.label} against {b.dataset.label}")
     first, second = _identity(baseline), _identity(run)
     precisions = first.pop("precision", None), second.pop("precision", None)
     if all(precisions) and precisions[0] != precisions[1]:
-        found.append(
+        phrases.append(
             f"precision {precisions[0]} against {precisions[1]} (--set precision=fp32 makes a model's run of fp32)"
         )
     if a.embedder == b.embedder and first != second:
         keys = [key for key in {**first, **second} if first.get(key) != second.get(key)]
-        found.append(f"the embedder's {', '.join(keys)}")
+        phrases.append(f"the embedder's {', '.join(keys)}")
     if unlike := disagreement(baseline.scores, run.scores):
-        found.append(unlike)
-    return [*found, *_other_queries(baseline, run)]
+        phrases.append(unlike)
+    return [*phrases, *_other_queries(baseline, run)]
 
 
 def _question(run: RunView) -> dict[str, object]:
@@ -127,14 +129,14 @@ def _identity(run: RunView) -> dict[str, Any]:
 def _other_queries(baseline: RunView, run: RunView) -> list[str]:
     """Return which queries only one of two runs has, and how many differ in their text."""
     ours, theirs = set(baseline.scores.query_ids), set(run.scores.query_ids)
-    found = [
+    phrases = [
         f"{len(only)} {'query' if len(only) == 1 else 'queries'} only in {name} (such as {min(only)})"
         for only, name in ((ours - theirs, baseline.run_id), (theirs - ours, run.run_id))
         if only
     ]
     if reworded := _reworded(baseline.scores, run.scores):
-        found.append(f"another text of {len(reworded)} of {len(ours & theirs)} queries (such as {min(reworded)})")
-    return found
+        phrases.append(f"another text of {len(reworded)} of {len(ours & theirs)} queries (such as {min(reworded)})")
+    return phrases
 
 
 def _reworded(ours: QueryScores, theirs: QueryScores) -> list[str]:

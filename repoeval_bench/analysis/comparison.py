@@ -76,14 +76,14 @@ def compare(
         raise UsageError("nothing to compare: give at least two different runs")
     pairs = [(a, b) for a, b in combinations(range(len(distinct)), 2) if baseline is None or a == 0]
     check_comparable((distinct[a], distinct[b]) for a, b in pairs)
-    chosen = shared_measures(distinct, measures)
-    if not chosen:
+    shared = shared_measures(distinct, measures)
+    if not shared:
         raise UsageError("nothing to compare: the runs share no measure")
     metrics = distinct[0].metrics
     primary = headline_measure(distinct)
-    chosen.sort(key=lambda measure: measure != primary)  # it comes first
+    shared.sort(key=lambda measure: measure != primary)  # it comes first
     joined = together([run.scores for run in distinct])
-    scores, tables = joined[0], [each.table(chosen) for each in joined]
+    scores, tables = joined[0], [of_run.table(shared) for of_run in joined]
     names = run_names(distinct)
     columns = [
         _Column(
@@ -95,7 +95,7 @@ def compare(
             },
         )
         for a, b in pairs
-        for measure in chosen
+        for measure in shared
     ]
     differences = np.column_stack([tables[b] - tables[a] for a, b in pairs])
     question = _Question(
@@ -139,9 +139,15 @@ def leads(
     )
     adjusted = holm(p.tolist())
     mine = [next(i for i in family if set(pairs[i].tolist()) == {best, other}) for other in others]
-    means = means or {each: Sample.of(table, scores.clusters, scores.repos, each).mean().tolist() for each in MEANS}
+    means = means or {
+        over_mean: Sample.of(table, scores.clusters, scores.repos, over_mean).mean().tolist() for over_mean in MEANS
+    }
     columns = [
-        _Column(measure, (names[best], names[other]), {each: (means[each][best], means[each][other]) for each in MEANS})
+        _Column(
+            measure,
+            (names[best], names[other]),
+            {over_mean: (means[over_mean][best], means[over_mean][other]) for over_mean in MEANS},
+        )
         for other in others
     ]
     question = _Question(headline=over, primary=measure, margin=None, rng=lambda: np.random.default_rng(seed))
@@ -159,12 +165,12 @@ class _Tests:
 
     def undecided(self) -> Callable[[FloatArray, FloatArray], BoolArray]:
         """Return what gives each column as many flips as it got before."""
-        made = FIRST_FLIPS
+        n_made = FIRST_FLIPS
 
         def more(_: FloatArray, __: FloatArray) -> BoolArray:
-            nonlocal made
-            open_ = np.asarray(self.n_flips > made)
-            made *= 2
+            nonlocal n_made
+            open_ = np.asarray(self.n_flips > n_made)
+            n_made *= 2
             return open_
 
         return more
@@ -208,13 +214,13 @@ def _comparisons(  # longer than 60 lines: each field has its line
     tallies = _tallies(differences, columns)
     of_primary = [i for i, column in enumerate(columns) if column.measure == question.primary]
     factors = [_factor(means[headline][i].p, adjusted.get(i)) for i in of_primary]
-    left_out = influences(scores, differences[:, of_primary], factors, headline, question.rng)
-    carried = dict(zip(of_primary, left_out, strict=True))
-    found = []
+    without = influences(scores, differences[:, of_primary], factors, headline, question.rng)
+    carried = dict(zip(of_primary, without, strict=True))
+    comparisons = []
     for i, column in enumerate(columns):
         is_primary, p = i in carried, adjusted.get(i)
         by_file, by_repository = carried.get(i, (None, None))
-        found.append(
+        comparisons.append(
             Comparison(
                 measure=column.measure,
                 baseline=column.names[0],
@@ -250,12 +256,12 @@ def _comparisons(  # longer than 60 lines: each field has its line
                 on_new_repositories=_on_new(scores, differences[:, i], question) if is_primary and not tests else None,
             )
         )
-    return found
+    return comparisons
 
 
 def _tallies(differences: FloatArray, columns: Sequence[_Column]) -> dict[int, list[int]]:
     """Return how many queries of each column the treatment is better in (1), ties in (0), and is worse in (-1)."""
-    moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(each.measure) else 1 for each in columns]
+    moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(column.measure) else 1 for column in columns]
     return {sign: (moved == sign).sum(axis=0).tolist() for sign in (1, 0, -1)}
 
 
@@ -265,10 +271,10 @@ def _adjusted(
     """Column -> p by Holm in its family; what was not tested has none."""
     if tests is not None:
         return dict(enumerate(tests.adjusted))
-    found: dict[int, float] = {}
+    adjusted: dict[int, float] = {}
     for family in families:
-        found |= dict(zip(family, holm([means[i].p for i in family]), strict=True))
-    return found
+        adjusted |= dict(zip(family, holm([means[i].p for i in family]), strict=True))
+    return adjusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,12 +288,12 @@ class _Samples:
 def _samples(scores: QueryScores, differences: FloatArray) -> dict[Headline, _Samples]:
     """The samples behind each mean; without `macro` where there is one repository."""
     by_repo = Sample.micro(differences, scores.repos)
-    found: dict[Headline, _Samples] = {"micro": _Samples(Sample.micro(differences, scores.clusters), by_repo)}
+    samples: dict[Headline, _Samples] = {"micro": _Samples(Sample.micro(differences, scores.clusters), by_repo)}
     if by_repo.n_clusters > 1:
         # A repository counts once in the macro mean, so it is one observation: its own mean.
-        each = Sample(by_repo.sums / by_repo.counts[:, None], np.ones(by_repo.n_clusters), by_repo.groups)
-        found["macro"] = _Samples(Sample.macro(differences, scores.clusters, scores.repos), each)
-    return found
+        own_means = Sample(by_repo.sums / by_repo.counts[:, None], np.ones(by_repo.n_clusters), by_repo.groups)
+        samples["macro"] = _Samples(Sample.macro(differences, scores.clusters, scores.repos), own_means)
+    return samples
 
 
 def _both_means(
@@ -312,8 +318,8 @@ def _both_means(
     }
     if "macro" not in means:  # of one repository both means are one
         means["macro"] = [
-            replace(each, baseline=column.means["macro"][0], treatment=column.means["macro"][1])
-            for each, column in zip(means["micro"], columns, strict=True)
+            replace(difference, baseline=column.means["macro"][0], treatment=column.means["macro"][1])
+            for difference, column in zip(means["micro"], columns, strict=True)
         ]
     return means
 
@@ -321,8 +327,8 @@ def _both_means(
 def _families(measures: Sequence[str], primary: str) -> list[list[int]]:
     """The columns of the primary measure, and those of all others but ceilings."""
     tested = [i for i, measure in enumerate(measures) if not measure.endswith(CEILING)]
-    found = [[i for i in tested if (measures[i] == primary) == first] for first in (True, False)]
-    return [family for family in found if family]
+    families = [[i for i in tested if (measures[i] == primary) == first] for first in (True, False)]
+    return [family for family in families if family]
 
 
 def _mean_differences(
@@ -376,14 +382,14 @@ def paired_differences(
     """
     base, *joined = together([run.scores for run in (baseline, *others)])
     table = base.table(measures)
-    return base, np.column_stack([table[:, :0], *(each.table(measures) - table for each in joined)])
+    return base, np.column_stack([table[:, :0], *(other.table(measures) - table for other in joined)])
 
 
 def _judged(
     mean: MeanDifference,
     p: float | None,
     margin: float | None,
-    left_out: Sequence[tuple[str, Influence | None]],
+    without: Sequence[tuple[str, Influence | None]],
     *,
     enough: bool,
     lower: bool,
@@ -391,4 +397,4 @@ def _judged(
     inside = margin is not None and mean.ci is not None and -margin < mean.ci[0] and mean.ci[1] < margin
     # Of very few clusters not even a point shows that two runs are equal.
     within = margin if inside and enough else None
-    return judge(mean.difference, p, lower=lower, within=within, carriers=carriers_of(left_out))
+    return judge(mean.difference, p, lower=lower, within=within, carriers=carriers_of(without))

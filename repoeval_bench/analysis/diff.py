@@ -72,18 +72,20 @@ def diff(baseline: RunView, treatment: RunView, measure: str | None = None) -> D
     (name,) = shared_measures(runs, [measure or headline_measure(runs)])
     first, second = runs
     sides = [_sides(run, name, first.scores.query_ids) for run in (first, second)]
-    found = []
+    changes = []
     for query_id, before, after in zip(first.scores.query_ids, *sides, strict=True):
         change = after.value - before.value
         if abs(change) > SAME:
             shared = len(set(before.top) & set(after.top))
             why = _why(before, after)
-            found.append(
+            changes.append(
                 Change(query_id=query_id, change=change, why=why, shared=shared, baseline=before, treatment=after)
             )
-    found.sort(key=lambda each: (-abs(each.change), each.query_id))
+    changes.sort(key=lambda each: (-abs(each.change), each.query_id))
     names = run_names(runs)
-    return Diff(baseline=names[0], treatment=names[1], measure=name, n_queries=len(first.scores), changes=tuple(found))
+    return Diff(
+        baseline=names[0], treatment=names[1], measure=name, n_queries=len(first.scores), changes=tuple(changes)
+    )
 
 
 def _sides(run: RunView, measure: str, query_ids: Sequence[str]) -> list[Side]:

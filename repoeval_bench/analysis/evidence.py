@@ -131,11 +131,11 @@ class Recommendation:
     @property
     def n_files(self) -> int:
         """The most files that the queries of one protocol are of."""
-        return max((each.n_clusters for each in self.evidence), default=0)
+        return max((evidence.n_clusters for evidence in self.evidence), default=0)
 
     def tokens(self, label: str) -> float | None:
         """Return what a query costs that reads the first `READ` chunks of a candidate; the mean over the evidence."""
-        costs = [cost for each in self.evidence if (cost := each.tokens.get(label)) is not None]
+        costs = [cost for evidence in self.evidence if (cost := evidence.tokens.get(label)) is not None]
         return sum(costs) / len(costs) if costs else None
 
     def __repr__(self) -> str:
@@ -143,10 +143,10 @@ class Recommendation:
 
     def _repr_html_(self) -> str:
         """Every candidate with its means and its expected loss."""
-        columns = [f"{each.protocol} by {each.retriever}" for each in self.evidence]
+        columns = [f"{evidence.protocol} by {evidence.retriever}" for evidence in self.evidence]
         ranked = self.decision.candidates if self.decision else ()
         lines = [
-            (one.name, *(f"{each.means[one.name]:.4f}" for each in self.evidence), f"{one.expected_loss:.4f}")
+            (one.name, *(f"{evidence.means[one.name]:.4f}" for evidence in self.evidence), f"{one.expected_loss:.4f}")
             for one in ranked
         ]
         return html_table(f"{repr(self)[1:-1]} ({self.data})", ("candidate", *columns, "expected loss"), lines)
@@ -154,21 +154,21 @@ class Recommendation:
 
 def evidence_of(
     setting: RunRequest,
-    made: Sequence[tuple[SizedChunker, RunView]],
+    runs_made: Sequence[tuple[SizedChunker, RunView]],
     tokens_per_nws: float,
     language: str,
     boards: Boards,
 ) -> Evidence:
     """Return what the runs of one protocol and retriever say, each with its candidate."""
-    runs = [run for _, run in made]
-    labels = [arm.label for arm, _ in made]
+    runs = [run for _, run in runs_made]
+    labels = [candidate.label for candidate, _ in runs_made]
     measure, over = headline_measure(runs), runs[0].metrics.headline
     joined = together([run.scores for run in runs])
     scores = joined[0]
-    table = np.column_stack([each.values[measure] for each in joined])
+    table = np.column_stack([of_run.values[measure] for of_run in joined])
     sample = Sample.of(table, scores.clusters, scores.repos, over)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
-    prior = _prior(boards, language, setting, [arm for arm, _ in made])
+    prior = _prior(boards, language, setting, [candidate for candidate, _ in runs_made])
     comparisons = compare(runs, measures=[measure])
     return Evidence(
         setting=setting,
@@ -187,11 +187,11 @@ def evidence_of(
     )
 
 
-def _prior(boards: Boards, language: str, setting: RunRequest, arms: Sequence[SizedChunker]) -> Prior:
+def _prior(boards: Boards, language: str, setting: RunRequest, chunkers: Sequence[SizedChunker]) -> Prior:
     """Return what the boards lead to expect; they know vectors of the bundled model alone."""
     retriever, embedder = (Spec.parse(spec).name for spec in (setting.retriever, setting.embedder))
     ranked_by = embedder if setting.needs_vectors and embedder != EMBEDDER else retriever
-    candidates = [(Spec.parse(arm.name).name, arm.size) for arm in arms]
+    candidates = [(Spec.parse(candidate.name).name, candidate.size) for candidate in chunkers]
     return boards.prior(language, setting.protocol, ranked_by, candidates)
 
 
@@ -256,7 +256,7 @@ def _with_tests(evidence: Evidence, choice: str) -> Evidence:
     runs = evidence.runs
     names = dict(zip(run_names([*runs.values()]), runs, strict=True))
     pairs = pairs_with(next(name for name, label in names.items() if label == choice), evidence.comparisons)
-    outcome = {names[each.treatment]: each.verdict.outcome for each in pairs}
+    outcome = {names[pair.treatment]: pair.verdict.outcome for pair in pairs}
     return replace(
         evidence,
         better=frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
@@ -266,13 +266,13 @@ def _with_tests(evidence: Evidence, choice: str) -> Evidence:
 
 def _unmeasured(arms: Mapping[str, SizedChunker]) -> list[SizedChunker]:
     """Return the candidates of frameworks that were not tried here, at the sizes of the others."""
-    measured = {arm.name for arm in arms.values()}
-    sizes = sorted({arm.size for arm in arms.values() if arm.size is not None}) or list(SIZES)
-    found = []
+    measured = {candidate.name for candidate in arms.values()}
+    sizes = sorted({candidate.size for candidate in arms.values() if candidate.size is not None}) or list(SIZES)
+    unmeasured = []
     for row in rows("chunker"):
         if row.pasted and row.name not in measured:
-            found += [SizedChunker(name=row.name, size=size, spec=of_size(row.name, size)) for size in sizes]
-    return found
+            unmeasured += [SizedChunker(name=row.name, size=size, spec=of_size(row.name, size)) for size in sizes]
+    return unmeasured
 
 
 def _setups(
@@ -288,22 +288,24 @@ def _setups(
     """Return the choice's setup, and for each other framework that of its candidate with the least expected loss."""
     ranked = [(one, True) for one in decision.candidates]
     measured = [arms[name] for name in posterior.names]
-    for arm in unmeasured:
+    for candidate in unmeasured:
         parts = []
-        for each in evidence:
-            prior = _prior(boards, language, each.setting, [*measured, arm])
-            parts.append((each.protocol, with_unmeasured(only(each.posterior, posterior.names), prior, arm.label)))
-        ranked.append((decide(combine(parts), _rng()).candidate(arm.label), False))
+        for question in evidence:
+            prior = _prior(boards, language, question.setting, [*measured, candidate])
+            parts.append(
+                (question.protocol, with_unmeasured(only(question.posterior, posterior.names), prior, candidate.label))
+            )
+        ranked.append((decide(combine(parts), _rng()).candidate(candidate.label), False))
     ranked.sort(key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))
-    found: dict[str, Setup] = {}
+    setups: dict[str, Setup] = {}
     for one, is_measured in ranked:
         snippet = snippet_of(arms[one.name].spec, language)
-        if snippet.framework not in found:
-            found[snippet.framework] = Setup(
+        if snippet.framework not in setups:
+            setups[snippet.framework] = Setup(
                 label=one.name,
                 snippet=snippet,
                 expected_loss=one.expected_loss,
                 loss_95=one.loss_95,
                 measured=is_measured,
             )
-    return tuple(found.values())
+    return tuple(setups.values())

@@ -72,13 +72,13 @@ def changes_of(
     sample = Sample.micro(np.column_stack([after[name] - before[name] for name in before]), clusters)
     ends = intervals(sample, np.random.default_rng(SEED))
     adjusted = holm(flip_signs(*sample.parts(), np.random.default_rng(SEED)).p.tolist())
-    found = []
+    changes = []
     for name, mean, ci, p in zip(before, sample.mean(), ends, adjusted, strict=True):
         means = float(before[name].mean()), float(after[name].mean())
-        found.append(
+        changes.append(
             Figure(name, "change", float(mean), ci=ci, n=len(before[name]), before=means[0], after=means[1], p=p)
         )
-    return found
+    return changes
 
 
 def quantile_of(name: str, values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> Figure:

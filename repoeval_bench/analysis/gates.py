@@ -146,26 +146,26 @@ def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> l
     baseline, a step's times), or on too few clusters for an interval, are one UsageError that lists them all; a
     baseline that cannot be compared is one too.
     """
-    found = Problems()
-    results = gate_each(run, config, baseline, found)
-    found.check()
+    problems = Problems()
+    results = gate_each(run, config, baseline, problems)
+    problems.check()
     return results
 
 
 def gate_each(
-    run: RunView, config: GateConfig, baseline: RunView | None, found: Problems, *, drops: bool = True
+    run: RunView, config: GateConfig, baseline: RunView | None, problems: Problems, *, drops: bool = True
 ) -> list[GateResult]:
     """`gate` that collects what is wrong; without `drops` their gates are left out, as their baseline is not known."""
     if baseline is not None:
-        with found.about("baseline"):
+        with problems.about("baseline"):
             check_comparable([(baseline, run)])
-        if found.found:
+        if problems.found:
             baseline, drops = None, False
     return check_gates(
         config,
         run.scores,
         None if baseline is None else baseline.scores,
-        found,
+        problems,
         headline=run.metrics.headline,
         latency=run.timings.by_step() if config.latency else {},
         drops=drops,
@@ -176,7 +176,7 @@ def check_gates(
     config: GateConfig,
     scores: QueryScores,
     baseline: QueryScores | None,
-    found: Problems,
+    problems: Problems,
     *,
     headline: Headline,
     latency: Mapping[str, Sequence[float]],
@@ -188,10 +188,10 @@ def check_gates(
     base = others[0] if others else None
     for i, limit in enumerate(config.gates):
         if drops or limit.max_drop is None:
-            with found.about("gates", where=f"gates[{i}]"):
+            with problems.about("gates", where=f"gates[{i}]"):
                 results.append(_score(limit, scores, base, limit.mean or headline))
     for i, slow in enumerate(config.latency):
-        with found.about("gates", where=f"latency[{i}]"):
+        with problems.about("gates", where=f"latency[{i}]"):
             results += _latency(slow, latency)
     return results
 
@@ -258,12 +258,12 @@ def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]]) -> list
         raise UsageError(f"the run has no times of {limit.step}; it has those of {known}")
     if not np.isfinite(times).all():
         raise UsageError(f"a time of {limit.step} is not a finite number, so no limit can hold")
-    found = []
+    results = []
     for name, quantile, most in (("median", 0.5, limit.median_ms), ("p90", 0.9, limit.p90_ms)):
         if most is None:
             continue
         value = float(np.quantile(times, quantile))
-        found.append(
+        results.append(
             GateResult(
                 name=f"{name} of {limit.step}",
                 rule=f"at most {most:g} ms",
@@ -276,4 +276,4 @@ def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]]) -> list
                 reason=f"{value:.3f} ms is above {most:g} ms" if value > most else "",
             )
         )
-    return found
+    return results

@@ -71,20 +71,20 @@ def _by_repository(
         return [None] * len(factors)
     means, tests = [], dict[str, FloatArray]()
     significant = np.flatnonzero(np.array(factors) > 0)
-    for left_out in dict.fromkeys(scores.repos):
-        kept = [i for i, repo in enumerate(scores.repos) if repo != left_out]
-        clusters, repos = [scores.clusters[i] for i in kept], [scores.repos[i] for i in kept]
-        means.append(Sample.of(differences[kept], clusters, repos, over).mean())
+    for repository in dict.fromkeys(scores.repos):
+        rows = [i for i, repo in enumerate(scores.repos) if repo != repository]
+        clusters, repos = [scores.clusters[i] for i in rows], [scores.repos[i] for i in rows]
+        means.append(Sample.of(differences[rows], clusters, repos, over).mean())
         if significant.size:
-            sample = Sample.of(differences[kept][:, significant], clusters, repos, over)
-            tests[left_out] = flip_signs(*sample.parts(), rng()).p
+            sample = Sample.of(differences[rows][:, significant], clusters, repos, over)
+            tests[repository] = flip_signs(*sample.parts(), rng()).p
     low, high = np.min(means, axis=0), np.max(means, axis=0)
-    place = {column: at for at, column in enumerate(significant.tolist())}
+    positions = {column: index for index, column in enumerate(significant.tolist())}
     return [
         resting(
             float(low[i]),
             float(high[i]),
-            {name: float(p[place[i]]) for name, p in tests.items()} if i in place else {},
+            {name: float(p[positions[i]]) for name, p in tests.items()} if i in positions else {},
             factor,
         )
         for i, factor in enumerate(factors)
@@ -109,7 +109,7 @@ def influence(
     pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
     strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
     tests = {i: _p_without(sample, i, rng()) for i in strongest}
-    return resting(low, high, {names[i]: found for i, found in tests.items()}, factor)
+    return resting(low, high, {names[i]: p for i, p in tests.items()}, factor)
 
 
 def resting(low: float, high: float, tests: Mapping[str, float], factor: float) -> Influence:
@@ -122,18 +122,18 @@ def resting(low: float, high: float, tests: Mapping[str, float], factor: float) 
 
 
 def _p_without(sample: Sample, cluster: int, rng: np.random.Generator) -> float:
-    kept = np.arange(sample.n_clusters) != cluster
-    if not kept.any():
+    others = np.arange(sample.n_clusters) != cluster
+    if not others.any():
         return 1.0
-    _, groups = np.unique(sample.groups[kept], return_inverse=True)
-    parts, weights = Sample(sample.sums[kept], sample.counts[kept], groups).parts()
+    _, groups = np.unique(sample.groups[others], return_inverse=True)
+    parts, weights = Sample(sample.sums[others], sample.counts[others], groups).parts()
     return float(flip_signs(parts, weights, rng).p[0])
 
 
 def carriers_of(influences: Sequence[tuple[str, Influence | None]]) -> list[Carrier]:
     """The carriers among pairs of a kind of cluster and its influence, in this order."""
     return [
-        Carrier(kind=kind, name=found.rests_on, p=found.p)
-        for kind, found in influences
-        if found is not None and found.rests_on is not None and found.p is not None
+        Carrier(kind=kind, name=influence.rests_on, p=influence.p)
+        for kind, influence in influences
+        if influence is not None and influence.rests_on is not None and influence.p is not None
     ]

@@ -32,11 +32,11 @@ class Needed:
 
 def first_rank(gold: Gold, ranked: Iterable[Retrieved]) -> int | None:
     """The rank of the first result that shares a line with the gold; None where none does, or places are not known."""
-    files = {place.file for place in gold}
+    files = {location.file for location in gold}
     for hit in ranked:
         if hit.file in files and hit.file is not None and hit.lines is not None:
-            place = Place(hit.file, hit.lines)
-            if any(map(place.overlap, gold)):
+            location = Place(hit.file, hit.lines)
+            if any(map(location.overlap, gold)):
                 return hit.rank
     return None
 
@@ -47,26 +47,26 @@ def needed(inspection: Inspection | None, ranked: Mapping[str, Sequence[Retrieve
     return tuple(
         Needed(
             query_id=query_id,
-            name=each.name,
-            kind=each.kind,
-            tier=each.tier,
-            distance=distance(query.file, each.file),
-            rank=first_rank(each.gold, ranked.get(query_id, ())),
+            name=definition.name,
+            kind=definition.kind,
+            tier=definition.tier,
+            distance=distance(query.file, definition.file),
+            rank=first_rank(definition.gold, ranked.get(query_id, ())),
         )
         for query_id, query in queries.items()
-        for each in query.definitions
+        for definition in query.definitions
     )
 
 
-def never_retrieved(found: Sequence[Needed]) -> dict[str, tuple[int, int]]:
+def never_retrieved(needed: Sequence[Needed]) -> dict[str, tuple[int, int]]:
     """Return what definitions are like -> (how many were never retrieved, how many there are).
 
     All of them, and by kind, distance and tier.
     """
     groups: dict[str, list[Needed]] = defaultdict(list)
-    for each in found:
-        groups["all definitions"].append(each)
+    for definition in needed:
+        groups["all definitions"].append(definition)
     for what in ("kind", "distance", "tier"):
-        for value in sorted({getattr(each, what) for each in found}):
-            groups[f"{what} {value}"] = [each for each in found if getattr(each, what) == value]
-    return {name: (sum(each.rank is None for each in group), len(group)) for name, group in groups.items()}
+        for value in sorted({getattr(definition, what) for definition in needed}):
+            groups[f"{what} {value}"] = [definition for definition in needed if getattr(definition, what) == value]
+    return {name: (sum(definition.rank is None for definition in group), len(group)) for name, group in groups.items()}

@@ -31,19 +31,19 @@ def new_repositories(
 ) -> NewRepositories:
     """Judge paired differences, float64 (n_queries,), with each query's file and repository; `rng` makes generators."""
     names = list(dict.fromkeys(repositories))
-    at = np.array([names.index(name) for name in repositories])
+    of_query = np.array([names.index(name) for name in repositories])
     file_list = list(files)
     effects, errors = [], []
     for i, name in enumerate(names):
-        chosen = np.flatnonzero(at == i)
-        sample = Sample.micro(differences[chosen], [file_list[j] for j in chosen.tolist()])
+        rows = np.flatnonzero(of_query == i)
+        sample = Sample.micro(differences[rows], [file_list[j] for j in rows.tolist()])
         (ci,) = bounded(flip_signs(*sample.parts(), rng()), sample.n_clusters)
         effects.append(
             RepositoryEffect(
                 repository=name,
                 difference=float(sample.mean()[0]),
                 ci=ci,
-                n_queries=len(chosen),
+                n_queries=len(rows),
                 n_files=sample.n_clusters,
             )
         )

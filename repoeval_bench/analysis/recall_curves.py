@@ -39,12 +39,12 @@ def knee(values: FloatArray | Sequence[float], cutoffs: Sequence[int] | None = N
     not rise, or has fewer than three points.
     """
     curve = np.asarray(values, dtype=np.float64)
-    at = np.arange(1, len(curve) + 1) if cutoffs is None else np.asarray(cutoffs)
+    positions = np.arange(1, len(curve) + 1) if cutoffs is None else np.asarray(cutoffs)
     if len(curve) < 3 or curve[-1] - curve[0] <= 1e-12:
         return None
     height = (curve - curve[0]) / (curve[-1] - curve[0])
-    along = (at - at[0]) / (at[-1] - at[0])
-    return int(at[np.argmax(np.round(height - along, 12))])
+    along = (positions - positions[0]) / (positions[-1] - positions[0])
+    return int(positions[np.argmax(np.round(height - along, 12))])
 
 
 CUTOFFS = (1, 3, 5, 10, 20, 50)

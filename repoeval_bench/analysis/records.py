@@ -115,7 +115,7 @@ class NewRepositories:
             ci=_negative(self.ci),
             prediction=_negative(self.prediction),
             two_level=_negative(self.two_level),
-            repositories=tuple(each.reversed() for each in self.repositories),
+            repositories=tuple(effect.reversed() for effect in self.repositories),
         )
 
 
@@ -227,11 +227,11 @@ class Comparisons(list[Comparison]):
             return Comparisons(super().__getitem__(key))
         if not isinstance(key, str):
             return super().__getitem__(key)
-        known = {each.measure for each in self}
+        known = {comparison.measure for comparison in self}
         measure = key if key in known else str(Measure.parse(key))
         if measure not in known:
             raise UsageError(f"{measure} is not among the compared measures; they are {', '.join(sorted(known))}")
-        return Comparisons(each for each in self if each.measure == measure)
+        return Comparisons(comparison for comparison in self if comparison.measure == measure)
 
     def __str__(self) -> str:
         return "\n".join(map(repr, self))
@@ -239,14 +239,14 @@ class Comparisons(list[Comparison]):
     def _repr_html_(self) -> str:
         rows = [
             (
-                each.measure,
-                each.treatment,
-                each.baseline,
-                f"{each.difference:+.4f}",
-                "" if each.ci is None else f"{each.ci[0]:+.4f} to {each.ci[1]:+.4f}",
-                each.verdict.outcome,
+                comparison.measure,
+                comparison.treatment,
+                comparison.baseline,
+                f"{comparison.difference:+.4f}",
+                "" if comparison.ci is None else f"{comparison.ci[0]:+.4f} to {comparison.ci[1]:+.4f}",
+                comparison.verdict.outcome,
             )
-            for each in self
+            for comparison in self
         ]
         return html_table(
             "paired differences, query by query", ("measure", "run", "minus", "difference", "95 % CI", "verdict"), rows

@@ -87,14 +87,14 @@ def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
     """
     from scipy.special import stdtrit
 
-    found = robust_error(sample)
-    if found.df <= 0 or sample.n_clusters < fewest_clusters(tests):
+    errors = robust_error(sample)
+    if errors.df <= 0 or sample.n_clusters < fewest_clusters(tests):
         return [None] * sample.sums.shape[1]
-    times = float(stdtrit(found.df, 1 - ALPHA / (2 * tests)) + stdtrit(found.df, POWER))
+    times = float(stdtrit(errors.df, 1 - ALPHA / (2 * tests)) + stdtrit(errors.df, POWER))
     if _extreme_flips(sample.n_clusters, tests) <= _FEW_FLIPS:
         _, weights = sample.parts()
         times = max(times, _shown_by_flips(tuple(sample.counts.tolist()), tuple(weights.tolist()), tests))
-    return [times * float(error) if error > 0 else None for error in found.error]
+    return [times * float(error) if error > 0 else None for error in errors.error]
 
 
 def _extreme_flips(n_clusters: int, tests: int) -> int:

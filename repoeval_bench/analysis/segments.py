@@ -233,11 +233,11 @@ def find(scores: QueryScores, by: str, name: str) -> Segment:
 
 def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str, over: Headline) -> list[SegmentMean]:
     """Mean (`over` queries or repositories) and interval of each segment, signs of its clusters flipped."""
-    found = []
+    means = []
     for part in segments:
         sample = _sample(scores, part, scores.values[measure], over)
         (ci,) = intervals(sample, np.random.default_rng(SEED))
-        found.append(
+        means.append(
             SegmentMean(
                 by=part.by,
                 name=part.name,
@@ -247,7 +247,7 @@ def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str
                 ci=ci,
             )
         )
-    return found
+    return means
 
 
 def segment_differences(
@@ -287,15 +287,15 @@ def segment_differences(
 def heterogeneity(differences: Iterable[SegmentDifference]) -> list[Heterogeneity]:
     """The range of each fact's differences; a fact with fewer than two intervals has none."""
     by: dict[str, list[tuple[SegmentDifference, tuple[float, float]]]] = {}
-    for each in differences:
-        if each.ci is not None:
-            by.setdefault(each.by, []).append((each, each.ci))
-    found = []
+    for difference in differences:
+        if difference.ci is not None:
+            by.setdefault(difference.by, []).append((difference, difference.ci))
+    ranges = []
     for fact, parts in by.items():
         (lowest, below), (highest, above) = (pick(parts, key=lambda part: part[0].difference) for pick in (min, max))
         if len(parts) > 1:
-            found.append(Heterogeneity(by=fact, lowest=lowest, highest=highest, apart=below[1] < above[0]))
-    return found
+            ranges.append(Heterogeneity(by=fact, lowest=lowest, highest=highest, apart=below[1] < above[0]))
+    return ranges
 
 
 def _sample(scores: QueryScores, part: Segment, values: FloatArray, over: Headline) -> Sample:
@@ -311,13 +311,13 @@ def distribution(values: FloatArray) -> dict[str, float]:
     A mean of 0.5 is one thing where every query has a half, and another where half of them have nothing.
     """
     values = np.round(values, 12)
-    found = {BANDS[0][0]: float((values <= 0).mean())}
+    shares = {BANDS[0][0]: float((values <= 0).mean())}
     for name, above, upto in BANDS[1:]:
-        found[name] = float(((values > above) & ((values < 1) if upto == 1 else (values <= upto))).mean())
-    found["1"] = float((values >= 1).mean())
+        shares[name] = float(((values > above) & ((values < 1) if upto == 1 else (values <= upto))).mean())
+    shares["1"] = float((values >= 1).mean())
     for quantile in (0.1, 0.25, 0.5, 0.75, 0.9):
-        found[f"p{quantile * 100:.0f}"] = float(np.quantile(values, quantile))
-    return found
+        shares[f"p{quantile * 100:.0f}"] = float(np.quantile(values, quantile))
+    return shares
 
 
 def _labels(column: Sequence[Fact]) -> list[str]:

@@ -118,12 +118,14 @@ class Decision:
     def cheapest(self) -> RankedCandidate:
         """The candidate with the fewest tokens of those whose score is within `CLOSE` of the highest."""
         least = round(self.choice.score - CLOSE, _DIGITS)
-        near = [each for each in self.candidates if each.score >= least and each.tokens is not None]
-        return min(near, key=lambda each: (each.tokens or 0.0, -each.score, each.name), default=self.choice)
+        near = [candidate for candidate in self.candidates if candidate.score >= least and candidate.tokens is not None]
+        return min(
+            near, key=lambda candidate: (candidate.tokens or 0.0, -candidate.score, candidate.name), default=self.choice
+        )
 
     def candidate(self, name: str) -> RankedCandidate:
         """The candidate of this name; a KeyError where there is none."""
-        return {each.name: each for each in self.candidates}[name]
+        return {candidate.name: candidate for candidate in self.candidates}[name]
 
 
 def shrink(
@@ -179,11 +181,11 @@ def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
     `prior` is that of the posterior's candidates, in their order, and of this one, the last. Means stay less that over
     the measured candidates.
     """
-    at = len(posterior.names)
-    expected = prior.mean[at] - prior.mean[:at].mean()
-    covariance = np.zeros((at + 1, at + 1))
-    covariance[:at, :at] = posterior.covariance
-    covariance[at, at] = prior.deviation[at] ** 2
+    index = len(posterior.names)
+    expected = prior.mean[index] - prior.mean[:index].mean()
+    covariance = np.zeros((index + 1, index + 1))
+    covariance[:index, :index] = posterior.covariance
+    covariance[index, index] = prior.deviation[index] ** 2
     return replace(
         posterior,
         names=(*posterior.names, name),
@@ -193,7 +195,7 @@ def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
         score=np.append(posterior.score, expected),
         covariance=covariance,
         weight=np.append(posterior.weight, 0.0),
-        tau=np.append(posterior.tau, prior.deviation[at]),
+        tau=np.append(posterior.tau, prior.deviation[index]),
     )
 
 
@@ -203,12 +205,12 @@ def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
     Each comes with the question that it answers, a protocol; several of one question are of several retrievers. These
     are asked the same queries, so their errors are taken to go together; those of different questions are independent.
     """
-    names = [name for name in posteriors[0][1].names if all(name in each.names for _, each in posteriors)]
+    names = [name for name in posteriors[0][1].names if all(name in posterior.names for _, posterior in posteriors)]
     if not names:
         raise UsageError("no candidate has a score in every setting; leave out the setting in which they failed")
     by_question: dict[str, list[Posterior]] = {}
-    for question, each in posteriors:
-        by_question.setdefault(question, []).append(only(each, names))
+    for question, posterior in posteriors:
+        by_question.setdefault(question, []).append(only(posterior, names))
     questions = [_mean(group, independent=False) for group in by_question.values()]
     return _mean(questions, independent=True)
 
@@ -227,11 +229,11 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
     first = losses == 0
     unknown = float("inf")
 
-    def place(i: int) -> tuple[float, float]:
+    def position(i: int) -> tuple[float, float]:
         tokens = posterior.tokens[i]
         return -round(float(posterior.score[i]), _DIGITS), unknown if tokens is None else tokens
 
-    choice = true[:, min(range(len(order)), key=lambda at: place(order[at]))]
+    choice = true[:, min(range(len(order)), key=lambda index: position(order[index]))]
     ranked = [
         RankedCandidate(
             name=posterior.names[i],
@@ -240,12 +242,12 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
             prior=float(posterior.prior[i]),
             score=float(posterior.score[i]),
             deviation=float(np.sqrt(max(0.0, posterior.covariance[i, i]))),
-            to_choice=_quantiles(true[:, at] - choice),
-            expected_loss=float(losses[:, at].mean()),
-            loss_95=float(np.quantile(losses[:, at], 0.95)),
-            probability=float((first[:, at] / first.sum(axis=1)).mean()),
+            to_choice=_quantiles(true[:, index] - choice),
+            expected_loss=float(losses[:, index].mean()),
+            loss_95=float(np.quantile(losses[:, index], 0.95)),
+            probability=float((first[:, index] / first.sum(axis=1)).mean()),
         )
-        for at, i in sorted(enumerate(order), key=lambda pair: place(pair[1]))
+        for index, i in sorted(enumerate(order), key=lambda pair: position(pair[1]))
     ]
     return Decision(candidates=tuple(ranked), n_files=posterior.n_files)
 
@@ -268,16 +270,16 @@ def _root(covariance: FloatArray) -> FloatArray:
 
 def only(posterior: Posterior, names: Sequence[str]) -> Posterior:
     """Return the posterior of these candidates alone, less their own mean."""
-    at = [posterior.names.index(name) for name in names]
+    index = [posterior.names.index(name) for name in names]
     return Posterior(
         names=tuple(names),
-        tokens=tuple(posterior.tokens[i] for i in at),
-        own=_centred(posterior.own[at]),
-        prior=_centred(posterior.prior[at]),
-        score=_centred(posterior.score[at]),
-        covariance=_centred(_centred(posterior.covariance[np.ix_(at, at)]).T),
-        weight=posterior.weight[at],
-        tau=posterior.tau[at],
+        tokens=tuple(posterior.tokens[i] for i in index),
+        own=_centred(posterior.own[index]),
+        prior=_centred(posterior.prior[index]),
+        score=_centred(posterior.score[index]),
+        covariance=_centred(_centred(posterior.covariance[np.ix_(index, index)]).T),
+        weight=posterior.weight[index],
+        tau=posterior.tau[index],
         error=posterior.error,
         n_files=posterior.n_files,
     )
@@ -287,19 +289,19 @@ def _mean(posteriors: Sequence[Posterior], *, independent: bool) -> Posterior:
     """The mean of posteriors of the same candidates, whose errors are independent or go together."""
     n = len(posteriors)
     if independent:
-        covariance = np.sum([each.covariance for each in posteriors], axis=0) / n**2
+        covariance = np.sum([array.covariance for array in posteriors], axis=0) / n**2
     else:
-        root = np.mean([_root(each.covariance) for each in posteriors], axis=0)
+        root = np.mean([_root(array.covariance) for array in posteriors], axis=0)
         covariance = root @ root
-    costs = list(zip(*(each.tokens for each in posteriors), strict=True))
+    costs = list(zip(*(array.tokens for array in posteriors), strict=True))
     return Posterior(
         names=posteriors[0].names,
         tokens=tuple(None if None in row else sum(row) / n for row in costs),
         covariance=covariance,
-        n_files=max(each.n_files for each in posteriors),
-        error=sum(each.error for each in posteriors) / n,
+        n_files=max(array.n_files for array in posteriors),
+        error=sum(array.error for array in posteriors) / n,
         **{
-            name: np.mean([getattr(each, name) for each in posteriors], axis=0)
+            name: np.mean([getattr(array, name) for array in posteriors], axis=0)
             for name in ("own", "prior", "score", "weight", "tau")
         },
     )

@@ -104,9 +104,9 @@ def flip_signs(
         return sample.summary(*sample.ends(_all_flips(len(parts))), exact=True)
     undecided = undecided or near_alpha
     lows, highs = sample.ends(_drawn_flips(rng, first, len(parts)))
-    found = sample.summary(lows, highs)
+    flipped = sample.summary(lows, highs)
     n_flips = first
-    while n_flips < most and (open_ := np.flatnonzero(undecided(found.p, found.error))).size:
+    while n_flips < most and (open_ := np.flatnonzero(undecided(flipped.p, flipped.error))).size:
         more, chosen = min(n_flips, most - n_flips), sample.columns(open_)
         ends = chosen.ends(_drawn_flips(rng, more, len(parts)))
         for position, column in enumerate(open_.tolist()):
@@ -115,9 +115,9 @@ def flip_signs(
             highs[column] = np.concatenate([highs[column], ends[1][position]])
         again = chosen.summary([lows[column] for column in open_], [highs[column] for column in open_])
         for name in ("p", "error", "low", "high", "n_flips"):
-            getattr(found, name)[open_] = getattr(again, name)
+            getattr(flipped, name)[open_] = getattr(again, name)
         n_flips += more
-    return found
+    return flipped
 
 
 def fewest_clusters(tests: int = 1) -> int:
@@ -157,14 +157,14 @@ def flip_pairs(
     differences = np.array([_difference_and_slack(parts, a, b) for a, b in pairs])
     least = np.abs(differences[:, 0]) - differences[:, 1]
     hits, n_flips = np.zeros(len(pairs)), np.zeros(len(pairs), dtype=np.int64)
-    open_, made, first = np.arange(len(pairs)), 0, FIRST_FLIPS
-    while open_.size and (made == 0 or (made < MOST_FLIPS and not exact)):
-        more = min(made or first, MOST_FLIPS - made)
+    open_, n_made, first = np.arange(len(pairs)), 0, FIRST_FLIPS
+    while open_.size and (n_made == 0 or (n_made < MOST_FLIPS and not exact)):
+        more = min(n_made or first, MOST_FLIPS - n_made)
         for packed in _all_flips(len(parts)) if exact else _drawn_flips(rng, more, len(parts)):
             for sums in sample.flipped(packed):
                 moved = np.abs(sums[:, pairs[open_, 1]] - sums[:, pairs[open_, 0]])
                 hits[open_] += np.count_nonzero(moved >= least[open_], axis=0)
-        made += more
+        n_made += more
         n_flips[open_] += 2 ** len(parts) if exact else more
         p = hits / n_flips
         open_ = np.flatnonzero(undecided(p, np.sqrt(np.maximum(p * (1 - p), 1 / n_flips) / n_flips)))
@@ -210,12 +210,12 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
     its 97.5 % interval (Clopper & Pearson 1934). Where all have one value, others are taken to score 0; of a value of 0
     nothing is known.
     """
-    found, sizes = np.unique(np.round(values, 12), return_counts=True)
-    usual, n = found[sizes.argmax()], len(values)
-    off = np.repeat(found, sizes) - usual
+    distinct, sizes = np.unique(np.round(values, 12), return_counts=True)
+    usual, n = distinct[sizes.argmax()], len(values)
+    off = np.repeat(distinct, sizes) - usual
     if 2 * sizes.max() <= n or np.count_nonzero(off) >= _FEW_OTHERS:
         return np.inf, -np.inf
-    if len(found) == 1:
+    if len(distinct) == 1:
         ends = sorted((usual, usual - _most_of(0, n) * usual))
         return float(ends[0]), float(ends[1])
     below, above = off[off < 0], off[off > 0]
@@ -224,11 +224,11 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _most_of(found: int, n: int) -> float:
+def _most_of(n_seen: int, n: int) -> float:
     """The largest share that shows at most so many of n with a chance of 2.5 %."""
     from scipy.special import betaincinv
 
-    return float(betaincinv(found + 1, n - found, 1 - ALPHA / 2))
+    return float(betaincinv(n_seen + 1, n - n_seen, 1 - ALPHA / 2))
 
 
 class _Sample:
@@ -241,14 +241,14 @@ class _Sample:
         self._slack = _SLACK * sizes.sum(axis=0)
         self._moved = np.asarray((sizes.max(axis=0) > 0) | (len(parts) < 2))
 
-    def columns(self, chosen: NDArray[np.int64]) -> Self:
+    def columns(self, positions: NDArray[np.int64]) -> Self:
         """The same clusters with these columns only."""
-        return type(self)(self._both[:, chosen], self._both[:, -1])
+        return type(self)(self._both[:, positions], self._both[:, -1])
 
     def ends(self, flips: Iterator[Packed]) -> tuple[list[FloatArray], list[FloatArray]]:
         """Ends of the interval of means for which each flip is as extreme as the observation: (n_flips,) a column."""
         blocks = [self._ends(part) for packed in flips for part in self.flipped(packed)]
-        lows, highs = (np.concatenate(each) for each in zip(*blocks, strict=True))
+        lows, highs = (np.concatenate(ends) for ends in zip(*blocks, strict=True))
         return [*lows.T], [*highs.T]
 
     def flipped(self, packed: Packed) -> Iterator[FloatArray]:
@@ -290,7 +290,7 @@ class _Sample:
     def summary(self, lows: Sequence[FloatArray], highs: Sequence[FloatArray], *, exact: bool = False) -> Flipped:
         """Give p and the ends of each column from those of its flips."""
         p, error, low, high = (np.empty(len(lows)) for _ in range(4))
-        n_flips = np.array([len(each) for each in lows], dtype=np.int64)
+        n_flips = np.array([len(ends) for ends in lows], dtype=np.int64)
         for column, (all_low, all_high) in enumerate(zip(lows, highs, strict=True)):
             n = len(all_low)
             p[column] = np.count_nonzero((all_low <= 0) & (all_high >= 0)) / n

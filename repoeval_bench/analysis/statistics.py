@@ -153,18 +153,18 @@ def beside(sample: Sample) -> list[tuple[float, float]]:
     tested = (n > 1) & (moved != 0).any(axis=0)
     wilcoxon = np.ones(moved.shape[1])
     wilcoxon[tested] = _wilcoxon_p(moved[:, tested])
-    found = []
+    tests = []
     for means, is_tested, wilcoxon_p in zip(moved.T, tested, wilcoxon.tolist(), strict=True):
         if not is_tested:
-            found.append((1.0, 1.0))
+            tests.append((1.0, 1.0))
             continue
         if np.ptp(means) == 0:
             t_p = 0.0
         else:
             t = means.mean() / (means.std(ddof=1) / sqrt(n))
             t_p = 2 * float(stdtr(n - 1, -abs(t)))
-        found.append((t_p, wilcoxon_p))
-    return found
+        tests.append((t_p, wilcoxon_p))
+    return tests
 
 
 def _wilcoxon_p(values: FloatArray) -> FloatArray:
@@ -181,11 +181,11 @@ def _wilcoxon_p(values: FloatArray) -> FloatArray:
     # It chooses one method for all columns that it is given: the exact one where there is neither a tie nor a zero.
     ordered = np.sort(np.abs(values), axis=0)
     plain = (ordered[0] > 0) & (np.diff(ordered, axis=0) > 0).all(axis=0)
-    found = np.ones(values.shape[1])
-    for alike in (plain, ~plain):
-        if alike.any():
-            found[alike] = wilcoxon(values[:, alike], axis=0).pvalue
-    return found
+    p = np.ones(values.shape[1])
+    for of_method in (plain, ~plain):
+        if of_method.any():
+            p[of_method] = wilcoxon(values[:, of_method], axis=0).pvalue
+    return p
 
 
 def _wilcoxon_p_of(values: FloatArray) -> float:
@@ -209,14 +209,14 @@ def effect_sizes(values: FloatArray) -> list[float | None]:
 
     0.0 where all are 0; None where the deviation is unknown (one query) or 0 beside a difference.
     """
-    found: list[float | None] = []
+    effects: list[float | None] = []
     for column in values.T:
         if not column.any():
-            found.append(0.0)
+            effects.append(0.0)
             continue
         deviation = float(column.std(ddof=1)) if len(column) > 1 else 0.0
-        found.append(float(column.mean()) / deviation if deviation > 1e-12 else None)
-    return found
+        effects.append(float(column.mean()) / deviation if deviation > 1e-12 else None)
+    return effects
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -102,16 +102,16 @@ class Verdict:
     @property
     def behind(self) -> tuple[Rival, ...]:
         """The runs that the reference is significantly better than."""
-        return tuple(each for each in self.others if each.is_behind)
+        return tuple(rival for rival in self.others if rival.is_behind)
 
     @property
     def close(self) -> tuple[Rival, ...]:
         """The other runs: those that may be as good."""
-        return tuple(each for each in self.others if not each.is_behind)
+        return tuple(rival for rival in self.others if not rival.is_behind)
 
     def rival(self, run_id: str) -> Rival | None:
         """The run of this id among the others; None of the reference."""
-        return next((each for each in self.others if each.run.run_id == run_id), None)
+        return next((rival for rival in self.others if rival.run.run_id == run_id), None)
 
 
 def scores_nothing(measure: str, means: Sequence[float]) -> bool:
@@ -121,8 +121,8 @@ def scores_nothing(measure: str, means: Sequence[float]) -> bool:
 
 def pairs_with(reference: str, comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The pairs that a run is in, by its name, each as the other run minus this one."""
-    turned = (each.reversed() if each.treatment == reference else each for each in comparisons)
-    return [each for each in turned if each.baseline == reference]
+    turned = (pair.reversed() if pair.treatment == reference else pair for pair in comparisons)
+    return [pair for pair in turned if pair.baseline == reference]
 
 
 def decide(
@@ -139,15 +139,15 @@ def decide(
         alone = Result.NOTHING_FOUND if scores_nothing(measure, [best.mean]) else Result.ONE_RUN
         return Verdict(result=alone, protocol=protocol, measure=measure, over=over, reference=best)
     reference, differences = best, pairs_with(best.name, comparisons)
-    if {each.treatment for each in differences} != {each.name for each in ranked[1:]}:
-        reference = next(each for each in ranked if each.name == comparisons[0].baseline)
+    if {run.treatment for run in differences} != {run.name for run in ranked[1:]}:
+        reference = next(run for run in ranked if run.name == comparisons[0].baseline)
         differences = pairs_with(reference.name, comparisons)
-    rank = {each.name: at for at, each in enumerate(ranked)}
-    differences.sort(key=lambda each: rank[each.treatment])
-    of_measure = {each.treatment: each for each in differences if each.measure == measure}
-    others = tuple(_rival(each, of_measure[each.name].reversed()) for each in ranked if each is not reference)
+    rank = {run.name: rank_of for rank_of, run in enumerate(ranked)}
+    differences.sort(key=lambda run: rank[run.treatment])
+    of_measure = {run.treatment: run for run in differences if run.measure == measure}
+    others = tuple(_rival(run, of_measure[run.name].reversed()) for run in ranked if run is not reference)
     first = next(iter(of_measure.values()))
-    tested = {each.measure for each in differences if each.primary == first.primary and each.p_adjusted is not None}
+    tested = {run.measure for run in differences if run.primary == first.primary and run.p_adjusted is not None}
     return Verdict(
         result=_result(best, reference, others, measure),
         protocol=protocol,
@@ -182,8 +182,8 @@ def _rival(run: ScoredRun, lead: Comparison) -> Rival:
 
 
 def _result(best: ScoredRun, reference: ScoredRun, others: Sequence[Rival], measure: str) -> Result:
-    outcomes = {each.verdict.outcome for each in others}
-    if scores_nothing(measure, [reference.mean, *(each.run.mean for each in others)]):
+    outcomes = {rival.verdict.outcome for rival in others}
+    if scores_nothing(measure, [reference.mean, *(rival.run.mean for rival in others)]):
         return Result.NOTHING_FOUND
     if reference is not best:
         return Result.BASELINE
@@ -224,18 +224,18 @@ class Choice:
     candidates: tuple[Candidate, ...]
 
     def __repr__(self) -> str:
-        n, behind = len(self.candidates) - 1, len(self.verdict.behind)
+        n, n_worse = len(self.candidates) - 1, len(self.verdict.behind)
         if self.found_nothing:
             return f"<Choice of {n + 1} by {self.measure}: no run found anything>"
         return (
             f"<Choice of {n + 1} by {self.measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
-            f"{behind} of {n}>"
+            f"{n_worse} of {n}>"
         )
 
     def _repr_html_(self) -> str:
         rows = [(self.best.run, f"{self.best.mean:.4f}", "best")]
         rows += [
-            (each.run.name, f"{each.run.mean:.4f}", each.verdict.outcome.reversed()) for each in self.verdict.others
+            (rival.run.name, f"{rival.run.mean:.4f}", rival.verdict.outcome.reversed()) for rival in self.verdict.others
         ]
         return html_table(repr(self)[1:-1], ("run", self.measure, "against the best"), rows)
 
@@ -262,6 +262,6 @@ class Choice:
     @property
     def close(self) -> tuple[Candidate, ...]:
         """The best run and all that it is not significantly better than, the cheapest first."""
-        behind = {each.run.run_id for each in self.verdict.behind}
-        found = [each for each in self.candidates if each.run_id not in behind]
-        return tuple(sorted(found, key=lambda each: each.cost or 0.0))
+        worse = {candidate.run.run_id for candidate in self.verdict.behind}
+        close = [candidate for candidate in self.candidates if candidate.run_id not in worse]
+        return tuple(sorted(close, key=lambda candidate: candidate.cost or 0.0))

@@ -105,29 +105,29 @@ def compare_replay(
 
     `other_tasks` are (query id, claimed, computed) of completed tasks that only one of the two has.
     """
-    found = [
+    differences = [
         *_ranking_differences(again),
         *(_difference(COMPLETIONS, query_id, *sides) for query_id, *sides in other_tasks),
     ]
-    made = again.run
+    remade = again.run
     if other_tasks:  # means over other tasks than the stored ceilings are of
-        compared = {COMPLETIONS: made.metrics.dataset.tasks}
-        return Verification(run_id=run.run_id, data=data, differences=tuple(found), compared=compared)
-    left_out = _AS_STORED | (set() if again.counts_tokens else _TOKENS)
+        compared = {COMPLETIONS: remade.metrics.dataset.tasks}
+        return Verification(run_id=run.run_id, data=data, differences=tuple(differences), compared=compared)
+    taken_over = _AS_STORED | (set() if again.counts_tokens else _TOKENS)
     # Which pairs a model reads follows from a first stage that may differ in its last places.
-    left_out |= _PAIRS if made.manifest.config and made.manifest.config.retriever_identity else set()
+    taken_over |= _PAIRS if remade.manifest.config and remade.manifest.config.retriever_identity else set()
     compared = dict[str, int]()
-    for (file, claimed), (_, computed) in zip(_contents(run, left_out), _contents(made, left_out), strict=True):
+    for (file, claimed), (_, computed) in zip(_contents(run, taken_over), _contents(remade, taken_over), strict=True):
         compared[file] = len(computed)
-        found += _differences(file, claimed, computed)
-    measure, metrics, scores = made.metrics.headline_measure or "", made.metrics, made.scores
+        differences += _differences(file, claimed, computed)
+    measure, metrics, scores = remade.metrics.headline_measure or "", remade.metrics, remade.scores
     if measure not in scores.values:
         measure = next(iter(scores.values))
     (mean,), (ci,) = mean_intervals(scores.table([measure]), scores.clusters, scores.repos, metrics.headline)
     return Verification(
         run_id=run.run_id,
         data=data,
-        differences=tuple(found),
+        differences=tuple(differences),
         compared=compared,
         measure=measure,
         mean=mean,
@@ -155,9 +155,9 @@ def _ranking_differences(again: Replay) -> Iterator[Difference]:
     for query_id, stored in again.stored.items():
         computed = again.computed[query_id]
         # Queries that a completed run leaves out are in no file of it.
-        for place in other_places(stored, computed, again.tolerance) if stored else ():
-            claimed, ours = (_ranked_at(each, place) for each in (stored, computed))
-            yield _difference(RUN, f"{query_id} rank {place + 1} by the request", claimed, ours)
+        for index in other_places(stored, computed, again.tolerance) if stored else ():
+            claimed, ours = (_ranked_at(ranking, index) for ranking in (stored, computed))
+            yield _difference(RUN, f"{query_id} rank {index + 1} by the request", claimed, ours)
 
 
 def _moved(again: Replay) -> float:
@@ -166,25 +166,25 @@ def _moved(again: Replay) -> float:
     return max((abs(ours - theirs) for both in pairs for (_, ours), (_, theirs) in zip(*both, strict=False)), default=0)
 
 
-def _ranked_at(ranking: Ranking, place: int) -> str | None:
-    return f"{ranking[place][0]} {ranking[place][1]}" if place < len(ranking) else None
+def _ranked_at(ranking: Ranking, index: int) -> str | None:
+    return f"{ranking[index][0]} {ranking[index][1]}" if index < len(ranking) else None
 
 
-def _contents(run: RunView, left_out: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _contents(run: RunView, taken_over: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(file, value's name -> value) of every file that can be computed again, and the intervals."""
-    yield MANIFEST, _flat(run.manifest.as_json(), left_out)
-    yield METRICS, _flat(run.metrics.as_json(), left_out)
-    yield PER_QUERY, _keyed(((row.query_id, row.as_json()) for row in run.query_rows()), left_out)
+    yield MANIFEST, _flat(run.manifest.as_json(), taken_over)
+    yield METRICS, _flat(run.metrics.as_json(), taken_over)
+    yield PER_QUERY, _keyed(((row.query_id, row.as_json()) for row in run.query_rows()), taken_over)
     yield QRELS, _lines(run.text(QRELS))
     yield RUN, _lines(run.text(RUN))
-    yield RETRIEVED, _keyed(((row.query_id, row.as_json()) for row in run.log_rows()), left_out)
+    yield RETRIEVED, _keyed(((row.query_id, row.as_json()) for row in run.log_rows()), taken_over)
     models: tuple[tuple[str, type[Record], Callable[[Any], str]], ...] = (
         (SOURCES, SourceRow, lambda row: f"{row.repo}/{row.path}"),
         (CHUNKS, ChunksRow, lambda row: f"{row.file}{f' of {row.query_id}' if row.query_id else ''}"),
         (QUERIES, QueryGoldRow, lambda row: row.query_id),
     )
     for name, model, key in models:
-        yield name, _keyed(((key(row), row.as_json()) for row in run.rows(name, model)), left_out)
+        yield name, _keyed(((key(row), row.as_json()) for row in run.rows(name, model)), taken_over)
     yield INTERVALS, _intervals(run)
 
 
@@ -193,49 +193,51 @@ def _lines(text: str) -> dict[str, Any]:
 
     Also what the text is as a whole, so that no order and no blank differs unseen.
     """
-    found = _keyed((" ".join(line.split()[:3:2]), {"line": line}) for line in text.splitlines())
-    found["text as a whole"] = short_hash(text)
-    return found
+    values = _keyed((" ".join(line.split()[:3:2]), {"line": line}) for line in text.splitlines())
+    values["text as a whole"] = short_hash(text)
+    return values
 
 
 def _intervals(run: RunView) -> dict[str, Any]:
     """Measure -> ends of the 95 % interval of each mean."""
     scores = QueryScores.from_rows(run.query_rows())
     measures = list(scores.values)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for over in ("micro", "macro"):
         _, ends = mean_intervals(scores.table(measures), scores.clusters, scores.repos, over)
-        found |= _flat({f"{over} {measure}": each for measure, each in zip(measures, ends, strict=True)}, ())
-    return found
+        values |= _flat(
+            {f"{over} {measure}": ends_of_measure for measure, ends_of_measure in zip(measures, ends, strict=True)}, ()
+        )
+    return values
 
 
-def _keyed(rows: Iterable[tuple[str, Mapping[str, Any]]], left_out: Collection[str] = ()) -> dict[str, Any]:
+def _keyed(rows: Iterable[tuple[str, Mapping[str, Any]]], taken_over: Collection[str] = ()) -> dict[str, Any]:
     """The values of all rows, each under its row's key, and their order; a second row of a key is told apart."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     seen: dict[str, None] = {}
     for key, row in rows:
         name = key
         while name in seen:
             name += " (again)"
         seen[name] = None
-        found |= _flat(row, left_out, f"{name}: ")
-    found["order of rows"] = short_hash("\n".join(seen))
-    return found
+        values |= _flat(row, taken_over, f"{name}: ")
+    values["order of rows"] = short_hash("\n".join(seen))
+    return values
 
 
-def _flat(value: Mapping[str, Any], left_out: Collection[str], prefix: str = "") -> dict[str, Any]:
+def _flat(value: Mapping[str, Any], taken_over: Collection[str], prefix: str = "") -> dict[str, Any]:
     """Plain values by their path, without those that are taken over from the folder."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, each in value.items():
-        if key in left_out or f"{prefix}{key}" == "index.seconds":
+        if key in taken_over or f"{prefix}{key}" == "index.seconds":
             continue
         if isinstance(each, list | tuple):
-            each = {str(place): item for place, item in enumerate(each)}  # noqa: PLW2901 - a list is a record of places
+            each = {str(index): item for index, item in enumerate(each)}  # noqa: PLW2901 - a list is a record of places
         if isinstance(each, dict):
-            found |= _flat(each, left_out, f"{prefix}{key}.")
+            values |= _flat(each, taken_over, f"{prefix}{key}.")
         else:
-            found[prefix + key] = each
-    return found
+            values[prefix + key] = each
+    return values
 
 
 def _differences(file: str, claimed: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[Difference]:

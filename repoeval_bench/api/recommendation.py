@@ -82,7 +82,7 @@ def recommend(
     _check_choice(by_size, len(request.chunkers), left_out)
     ratio = tokens_per_nws(sample_of(benchmark))
     named = data.model_dump() if data else {}
-    specs = [arm.spec for arms in by_size for arm in arms]
+    specs = [candidate.spec for of_size in by_size for candidate in of_size]
     requests = [each.model_copy(update=named | {"chunker": spec}) for each in settings for spec in specs]
     where: dict[str, Any] = {"out": results_at(out, home).out, "home": home, "executor": executor, "log": log}
     drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
@@ -106,7 +106,7 @@ def recommend(
         skipped=skipped,
         n_failed=failed,
         runs=[run for made in runs.values() for _, run in made],
-        arms={arm.label: arm for arms in by_size for arm in arms},
+        arms={candidate.label: candidate for of_size in by_size for candidate in of_size},
     )
 
 
@@ -133,27 +133,29 @@ def _gather(
     for setting, of_setting in runs.items():
         name = f"{setting.protocol} by {setting.retriever}"
         coming = runner.runs_of(setting, reuse=True)
-        for arms in by_size:
+        for of_size in by_size:
             if past_deadline():
-                skipped.append(f"{name}, {', '.join(arm.label for arm in arms)}: the time was up")
+                skipped.append(f"{name}, {', '.join(candidate.label for candidate in of_size)}: the time was up")
                 continue
-            for arm in arms:
+            for candidate in of_size:
                 if (run := next(coming)) is not None:
-                    of_setting.append((arm, run))
+                    of_setting.append((candidate, run))
                     continue
-                reason = runner.failed_of(setting).get(arm.spec) or runner.left_out.get(arm.spec, "it failed")
-                skipped.append(f"{name}, {arm.label}: {reason.removesuffix(OR_SKIP)}")
+                reason = runner.failed_of(setting).get(candidate.spec) or runner.left_out.get(
+                    candidate.spec, "it failed"
+                )
+                skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
                 failed += 1
-            done += len(arms)
+            done += len(of_size)
             # The command takes minutes, and where no terminal is there is no bar.
-            sizes = ", ".join(dict.fromkeys(f"{arm.size:,}" for arm in arms if arm.size))
+            sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
             notify(f"{done} of {total} runs: {name}{' at ' if sizes else ''}{sizes}")
     return failed
 
 
 def _undrawn(runner: Runner) -> list[str]:
     """Return a line on each protocol of which only a sample of the tasks is used."""
-    drawn = {each.protocol: runner.selected(each).sample for each in runner.settings}
+    drawn = {setting.protocol: runner.selected(setting).sample for setting in runner.settings}
     return [
         f"{sample.of - sample.most:,} of {sample.of:,} tasks of {protocol}; the {sample.most:,} that are asked are "
         f"spread over the files; --tasks {sample.of} asks all"
@@ -169,21 +171,21 @@ def suitable(benchmark: Benchmark, purpose: str, skipped: list[str]) -> tuple[st
     """
     if benchmark.tasks and benchmark.tasks[0].level == QUESTION:
         return ("questions",)
-    found = []
+    protocols = []
     for name in QUESTIONS[purpose]:
         try:
             select(benchmark, Protocol.parse(name))
         except DatasetError as error:
             skipped.append(f"{name}: {error}")
         else:
-            found.append(name)
-    if not found:
+            protocols.append(name)
+    if not protocols:
         raise NoDataError(f"the code asks nothing: {'; '.join(skipped)}; name more code, or another --protocol")
-    return tuple(found)
+    return tuple(protocols)
 
 
 def check_recommendation(
-    request: RecommendRequest, home: Path | None, found: Problems, settings: Sequence[RunRequest] = ()
+    request: RecommendRequest, home: Path | None, problems: Problems, settings: Sequence[RunRequest] = ()
 ) -> None:
     """Collect the mistakes in a request, as far as the data is not needed to see them.
 
@@ -192,20 +194,20 @@ def check_recommendation(
     # What suits the data is not known before it is read; the others that could suit take what `body` takes.
     protocols = request.protocols or ("questions" if request.questions else "body",)
     unread = request.model_copy(update={"source": RecommendRequest().source})
-    asked = (
+    requests = (
         setting.model_copy(update={"chunker": spec})
         for setting in settings or unread.requests(protocols)
         for spec in request.chunkers
     )
-    check_requests([*dict.fromkeys(asked)], home, found, loaded=bool(settings))
-    check_once(request, ("chunkers", "protocols", "retrievers", "sizes"), found)
-    with found.about("purpose"):
+    check_requests([*dict.fromkeys(requests)], home, problems, loaded=bool(settings))
+    check_once(request, ("chunkers", "protocols", "retrievers", "sizes"), problems)
+    with problems.about("purpose"):
         if request.purpose not in QUESTIONS:
             raise UsageError(nearest("purpose", request.purpose, QUESTIONS))
-    with found.about("chunkers"):
+    with problems.about("chunkers"):
         if len(request.chunkers) * len(request.sizes or SIZES) < 2:
             raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")
-    with found.about("sizes"):
+    with problems.about("sizes"):
         if wrong := [size for size in request.sizes or () if size < 1]:
             raise UsageError(f"--sizes {wrong[0]}: give whole numbers above 0, such as --sizes 500,1000")
 
@@ -232,7 +234,7 @@ def read_boards(path: Path | None = None) -> Boards:
 
 def sample_of(benchmark: Benchmark) -> list[SourceFile]:
     """Files on which sizes are matched."""
-    return some_of([file for held in benchmark.files.values() for file in held])
+    return some_of([file for of_repo in benchmark.files.values() for file in of_repo])
 
 
 def sized(
@@ -245,35 +247,35 @@ def sized(
     """
     unknown = left_out_for_language(benchmark, {name: make_chunker(name) for name in chunkers}, skippable=False)
     files = sample_of(benchmark)
-    largest = max([1, *(count_nws(file.text) for held in benchmark.files.values() for file in held)])
-    found: dict[int, list[SizedChunker]] = {min(size, largest): [] for size in sizes}
-    left_out, seen = [f"{name}: {reason}" for name, reason in unknown.items()], set()
+    largest = max([1, *(count_nws(file.text) for of_repo in benchmark.files.values() for file in of_repo)])
+    by_size: dict[int, list[SizedChunker]] = {min(size, largest): [] for size in sizes}
+    skipped, seen = [f"{name}: {reason}" for name, reason in unknown.items()], set()
     means: dict[str, dict[int, float]] = {name: {} for name in chunkers if name not in unknown}
     failing: set[str] = set()
-    for size, arms in found.items():
+    for size, of_size in by_size.items():
         baseline = make_chunker(f"{BASELINE}:max_nws={size}")
         target = mean_nws(baseline, files)
-        left_out += [
+        skipped += [
             f"size {more:,}: no file has more than {largest:,} characters; tried at {largest:,}, where "
             f"each file is one chunk of `{BASELINE}`, on average of {target:,.0f} characters"
             for more in dict.fromkeys(sizes)
             if size == largest < more
         ]
         for name, tried in means.items():
-            spec, at, reason = make_chunker(name).spec, None, ""
+            spec, own_size, reason = make_chunker(name).spec, None, ""
             if name == BASELINE:
-                spec, at = baseline.spec, size
+                spec, own_size = baseline.spec, size
             elif size_option(Spec.parse(spec)) and name not in failing:
                 try:
                     match = match_size(name, target, files, means=tried)
                 except ChunkError:  # its run says why
                     failing.add(name)
                 else:
-                    spec, at, reason = match.spec, size, match.reason
+                    spec, own_size, reason = match.spec, size, match.reason
                     notify(str(match))
             if spec not in seen:
-                arms.append(SizedChunker(name=name, size=at, spec=spec))
+                of_size.append(SizedChunker(name=name, size=own_size, spec=spec))
             elif reason:
-                left_out.append(f"{name} at {size:,}: {reason}")
+                skipped.append(f"{name} at {size:,}: {reason}")
             seen.add(spec)
-    return [arms for arms in found.values() if arms], left_out
+    return [of_size for of_size in by_size.values() if of_size], skipped

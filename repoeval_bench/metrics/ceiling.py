@@ -122,7 +122,7 @@ def _golds(context: Context, query_id: str, greed: Greed) -> tuple[Gold, ...]:
 def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Lines) -> list[str]:
     """The chunk ids in the order of most gold that is new per nws, as long as there is any.
 
-    Each gold of `wanted` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place.
+    Each gold of `golds` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place.
     """
     worth: dict[Hashable, float] = defaultdict(float)
     for gold in golds:
@@ -142,7 +142,7 @@ def cover(
 ) -> list[str]:
     """The chunk ids in the order of most worth that is new per nws, as long as there is any.
 
-    `held` is chunk_id -> what it holds, each worth 1 unless `worth` says otherwise. A chunk costs its header and all
+    `contents` is chunk_id -> its items, each worth 1 unless `worth` says otherwise. A chunk costs its header and all
     its non-blank lines. Of equals the earlier by file and lines comes first.
     """
     near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in contents)

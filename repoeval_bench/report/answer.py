@@ -42,23 +42,23 @@ def left_out_notes(chunkers: Iterable[str]) -> list[str]:
     return [f"left out, not knowing a language of the data: {named}"] if named else []
 
 
-def answer_table(runs: Sequence[RunView], found: WordedVerdict, left_out: Iterable[str] = ()) -> Table:
+def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, left_out: Iterable[str] = ()) -> Table:
     """Of one run every measure that is printed at all; of several the mean of each and its difference by the verdict.
 
     What was left out, cut or not found is counted in the notes, and the chunkers `left_out` are named.
     """
     title = "\n".join(_title(runs))
-    notes = list(found.notes)
+    notes = list(verdict.notes)
     notes += [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in _lost(run)]
     notes += left_out_notes(left_out)
     if len(runs) == 1:
         return _scores(runs[0], title, notes)
-    return _differences(runs, found, title, notes)
+    return _differences(runs, verdict, title, notes)
 
 
-def answer_markdown(runs: Sequence[RunView], found: WordedVerdict, left_out: Iterable[str] = ()) -> str:
+def answer_markdown(runs: Sequence[RunView], verdict: WordedVerdict, left_out: Iterable[str] = ()) -> str:
     """The verdict and the table as a section in Markdown, to be appended to a GitHub step summary."""
-    return f"{markdown_text(found.text)}\n\n{markdown([answer_table(runs, found, left_out)])}\n"
+    return f"{markdown_text(verdict.text)}\n\n{markdown([answer_table(runs, verdict, left_out)])}\n"
 
 
 def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:
@@ -86,21 +86,21 @@ class _Line:
     difference: Comparison | None
 
 
-def _differences(runs: Sequence[RunView], found: WordedVerdict, title: str, notes: Sequence[str]) -> Table:
+def _differences(runs: Sequence[RunView], verdict: WordedVerdict, title: str, notes: Sequence[str]) -> Table:
     names, full, over = _names(runs), run_names(runs), runs[0].metrics.headline
-    reference = names[found.reference]
-    against = {(each.measure, each.treatment): each for each in found.record.differences}
-    measures = list(dict.fromkeys(each.measure for each in found.record.differences))
+    reference = names[verdict.reference]
+    against = {(difference.measure, difference.treatment): difference for difference in verdict.record.differences}
+    measures = list(dict.fromkeys(difference.measure for difference in verdict.record.differences))
     measures = [measure for measure in measures if not measure.endswith((CEILING, SHARE))] or measures
     if len(measures) > _FEW:
-        measures = [measure for measure in measures if measure in (found.record.measure, BESIDE)]
+        measures = [measure for measure in measures if measure in (verdict.record.measure, BESIDE)]
     lines = []
     for measure in measures:
         means = [run.metrics.over(over)[measure] for run in runs]
         order = sorted(range(len(runs)), key=lambda i: means[i], reverse=not lower_is_better(measure))
-        order.sort(key=lambda i: i != found.reference)
-        for at, i in enumerate(order):
-            name = heading(measure) if at == 0 else ""
+        order.sort(key=lambda i: i != verdict.reference)
+        for position, i in enumerate(order):
+            name = heading(measure) if position == 0 else ""
             lines.append(_Line(name, names[i], means[i], against.get((measure, full[i]))))
     minus = reference if len(reference) <= _HEAD else "the first"
     columns = [
@@ -127,12 +127,12 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(wrap(text, _CELL))
 
 
-def _emphasis(each: Comparison | None) -> Emphasis:
-    if each is None:
+def _emphasis(difference: Comparison | None) -> Emphasis:
+    if difference is None:
         return "strong"
-    if not each.is_significant:
+    if not difference.is_significant:
         return ""
-    return "better" if each.verdict.outcome is Outcome.BETTER else "worse"
+    return "better" if difference.verdict.outcome is Outcome.BETTER else "worse"
 
 
 def _names(runs: Sequence[RunView]) -> list[str]:

@@ -21,11 +21,15 @@ NAMED = 5
 def choice_table(choice: Choice) -> Table:
     """One row per run, best first."""
     columns = [
-        Column(name="run", width=60, value=lambda each: each.run),
-        number(heading(choice.measure), lambda each: each.mean),
-        number("p (Holm)", lambda each: p_of(each, choice), P_VALUE),
-        *([number(f"{choice.cost_unit} per query", lambda each: each.cost, ",.0f")] if choice.cost_unit else []),
-        Column(name="against the best", value=lambda each: standing(each, choice)),
+        Column(name="run", width=60, value=lambda candidate: candidate.run),
+        number(heading(choice.measure), lambda candidate: candidate.mean),
+        number("p (Holm)", lambda candidate: p_of(candidate, choice), P_VALUE),
+        *(
+            [number(f"{choice.cost_unit} per query", lambda candidate: candidate.cost, ",.0f")]
+            if choice.cost_unit
+            else []
+        ),
+        Column(name="against the best", value=lambda candidate: standing(candidate, choice)),
     ]
     title = f"which to choose, by {heading(choice.measure)}, {choice.over} mean"
     return table_of(columns, choice.candidates, title=title, notes=choice_notes(choice))
@@ -41,22 +45,22 @@ def choice_sentences(choice: Choice) -> list[str]:
     if choice.found_nothing:
         return [found_nothing(choice.measure, choice.over, "here")]
     verdict = choice.verdict
-    names = [each.run for each in choice.candidates]
-    short = dict(zip((each.run_id for each in choice.candidates), short_names(names), strict=True))
-    best, n, behind = short[choice.best.run_id], len(verdict.others), len(verdict.behind)
-    others = "the other" if n == 1 else f"{'any' if behind == 0 else behind} of the {n} others"
-    if behind == n > 1:
+    names = [rival.run for rival in choice.candidates]
+    short = dict(zip((rival.run_id for rival in choice.candidates), short_names(names), strict=True))
+    best, n, n_worse = short[choice.best.run_id], len(verdict.others), len(verdict.behind)
+    others = "the other" if n == 1 else f"{'any' if n_worse == 0 else n_worse} of the {n} others"
+    if n_worse == n > 1:
         others = f"all {n} others"
-    lines = [f"{best} is {'not ' if behind == 0 else ''}significantly better than {others}"]
+    lines = [f"{best} is {'not ' if n_worse == 0 else ''}significantly better than {others}"]
     lines += [
-        f"its lead over {short[each.run.run_id]} comes from one {carrier.kind}, {carrier.name}; without it the "
+        f"its lead over {short[rival.run.run_id]} comes from one {carrier.kind}, {carrier.name}; without it the "
         "difference may be chance"
-        for each in verdict.others
-        if (carrier := each.verdict.carrier) is not None
+        for rival in verdict.others
+        if (carrier := rival.verdict.carrier) is not None
     ]
     if verdict.result in (Result.NOT_SIGNIFICANT, Result.TIED):
         cheap = f", the cheapest first ({choice.cost_unit} per query)" if choice.cost_unit else ""
-        lines.append(f"may be as good{cheap}: {few([short[each.run_id] for each in choice.close], NAMED)}")
+        lines.append(f"may be as good{cheap}: {few([short[rival.run_id] for rival in choice.close], NAMED)}")
     return lines
 
 
@@ -67,17 +71,17 @@ def choice_record(choice: Choice) -> dict[str, Any]:
     return {"measure": choice.measure, "over": choice.over, **record}
 
 
-def p_of(each: Candidate, choice: Choice) -> float | None:
+def p_of(candidate: Candidate, choice: Choice) -> float | None:
     """Return p (Holm) of the best run's lead over this one; None for the best."""
-    rival = choice.verdict.rival(each.run_id)
+    rival = choice.verdict.rival(candidate.run_id)
     return None if rival is None else rival.p_adjusted
 
 
-def standing(each: Candidate, choice: Choice) -> str:
+def standing(candidate: Candidate, choice: Choice) -> str:
     """Return how a run compares with the best, in words."""
     if choice.found_nothing:
         return "found nothing"
-    rival = choice.verdict.rival(each.run_id)
+    rival = choice.verdict.rival(candidate.run_id)
     return "best" if rival is None else outcome_name(rival.verdict.reversed())
 
 

@@ -45,27 +45,29 @@ def comparison_columns(first: Comparison) -> list[Column]:
     def mean(over: Headline) -> Column:
         name = f"{over}{' (decides)' if over == first.headline else ''}, 95 % CI"
 
-        def value(each: Comparison) -> Estimate:
-            found = each.micro if over == "micro" else each.macro
-            return Estimate(found.difference, found.ci)
+        def value(comparison: Comparison) -> Estimate:
+            difference = comparison.micro if over == "micro" else comparison.macro
+            return Estimate(difference.difference, difference.ci)
 
         return number(name, value, "+.4f", forms=beside)
 
-    def detectable(each: Comparison) -> float | None:
-        return None if each.p_adjusted is None else each.mean.mde_family
+    def detectable(comparison: Comparison) -> float | None:
+        return None if comparison.p_adjusted is None else comparison.mean.mde_family
 
     return [
-        Column(name="measure", value=lambda each: heading(each.measure)),
+        Column(name="measure", value=lambda comparison: heading(comparison.measure)),
         mean("micro"),
         mean("macro"),
-        number("difference", lambda each: Estimate(each.difference, each.ci), "+.4f", forms=("page",)),
-        number("p (Holm)", lambda each: each.p_adjusted, P_VALUE),
-        number("t", lambda each: each.t_p, P_VALUE, forms=beside),
-        number("Wilcoxon", lambda each: each.wilcoxon_p, P_VALUE, forms=beside),
-        number("win/tie/loss", lambda each: f"{each.wins}/{each.ties}/{each.losses}"),
-        number("d", lambda each: each.effect_size, "+.2f", forms=beside),
+        number(
+            "difference", lambda comparison: Estimate(comparison.difference, comparison.ci), "+.4f", forms=("page",)
+        ),
+        number("p (Holm)", lambda comparison: comparison.p_adjusted, P_VALUE),
+        number("t", lambda comparison: comparison.t_p, P_VALUE, forms=beside),
+        number("Wilcoxon", lambda comparison: comparison.wilcoxon_p, P_VALUE, forms=beside),
+        number("win/tie/loss", lambda comparison: f"{comparison.wins}/{comparison.ties}/{comparison.losses}"),
+        number("d", lambda comparison: comparison.effect_size, "+.2f", forms=beside),
         number("detectable", detectable, forms=beside),
-        Column(name="verdict", value=lambda each: full_outcome_name(each.verdict)),
+        Column(name="verdict", value=lambda comparison: full_outcome_name(comparison.verdict)),
     ]
 
 
@@ -129,13 +131,13 @@ def families(comparisons: Sequence[Comparison]) -> str:
 
 def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
     """Between what the pair's primary difference lies when one file, or one repository, is left out."""
-    found = [
+    notes = [
         f"{heading(c.measure)}: {ends.low:+.4f} to {ends.high:+.4f} when one {what} is left out{_lost(c, ends)}"
         for c in pair
         for what, ends in ((c.clustered_by, c.by_file), ("repository", c.by_repository))
         if ends is not None
     ]
-    return found + [_new_repositories_note(c) for c in pair if c.on_new_repositories is not None]
+    return notes + [_new_repositories_note(c) for c in pair if c.on_new_repositories is not None]
 
 
 def _lost(c: Comparison, ends: Influence) -> str:
@@ -163,12 +165,12 @@ def _new_repositories_note(c: Comparison) -> str:
 def _few_repositories(comparisons: Sequence[Comparison]) -> str:
     """Measures, by pair, whose difference is significant over files and not over repositories."""
     several = len({c.baseline for c in comparisons}) > 1
-    found: dict[str, list[str]] = {}
+    measures_of: dict[str, list[str]] = {}
     for c in comparisons:
         if c.few_repositories:
             pair = f"{c.treatment} minus {c.baseline}" if several else c.treatment
-            found.setdefault(pair, []).append(heading(c.measure))
-    return "; ".join(f"{', '.join(measures)} of {pair}" for pair, measures in found.items())
+            measures_of.setdefault(pair, []).append(heading(c.measure))
+    return "; ".join(f"{', '.join(measures)} of {pair}" for pair, measures in measures_of.items())
 
 
 def comparison_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
@@ -179,4 +181,4 @@ def comparison_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]
 def comparison_csv(comparisons: Sequence[Comparison]) -> str:
     """One line per pair and measure, every number in full precision; `micro.difference` and so on."""
     records = comparison_records(comparisons)
-    return as_csv(record_table(each | {"measure": heading(each["measure"])} for each in records))
+    return as_csv(record_table(record | {"measure": heading(record["measure"])} for record in records))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.diff import Diff
 
 
-def diff_table(found: Diff, limit: int) -> Table:
+def diff_table(diff: Diff, limit: int) -> Table:
     """One row per query, at most `limit`: its change, and from which value, gold and ranks to which."""
     columns = [
         spec_column("query", 50),
@@ -31,20 +31,20 @@ def diff_table(found: Diff, limit: int) -> Table:
             f"{change.shared} of {len(b.top)}",
             change.why,
         )
-        for change in found.changes[:limit]
+        for change in diff.changes[:limit]
         for a, b in [(change.baseline, change.treatment)]
     ]
-    return make_table(columns, rows, title=f"{heading(found.measure)}, baseline -> treatment")
+    return make_table(columns, rows, title=f"{heading(diff.measure)}, baseline -> treatment")
 
 
-def diff_summary(found: Diff, limit: int) -> list[str]:
+def diff_summary(diff: Diff, limit: int) -> list[str]:
     """Return how many queries changed, in which direction and why; and how many are not shown."""
-    if not found.changes:
-        return [f"{heading(found.measure)}: no query of {found.n_queries} changed"]
-    reasons = [change.why for change in found.changes]
-    up = sum(change.change > 0 for change in found.changes)
+    if not diff.changes:
+        return [f"{heading(diff.measure)}: no query of {diff.n_queries} changed"]
+    reasons = [change.why for change in diff.changes]
+    up = sum(change.change > 0 for change in diff.changes)
     lines = [
-        f"{heading(found.measure)} changed in {len(reasons)} of {count(found.n_queries, 'query')}: {up} up, "
+        f"{heading(diff.measure)} changed in {len(reasons)} of {count(diff.n_queries, 'query')}: {up} up, "
         f"{len(reasons) - up} down; {', '.join(f'{why} {reasons.count(why)}' for why in dict.fromkeys(reasons))}"
     ]
     if len(reasons) > limit:

@@ -21,13 +21,19 @@ def gate_table(results: Sequence[GateResult], run: str) -> Table:
         ["", "gate", "rule", *figures("measured, 95 % CI"), *figures("queries", number="d")],
         [
             Row(
-                ("passed" if each.passed else "FAILED", gate_title(each), each.rule, _measured(each), each.n_queries),
-                "" if each.passed else "strong",
+                (
+                    "passed" if result.passed else "FAILED",
+                    gate_title(result),
+                    result.rule,
+                    _measured(result),
+                    result.n_queries,
+                ),
+                "" if result.passed else "strong",
             )
-            for each in sorted(results, key=lambda each: each.passed)
+            for result in sorted(results, key=lambda result: result.passed)
         ],
         title=f"gates of {run}",
-        notes=[f"note: {gate_title(each)}: {each.warning}" for each in results if each.warning],
+        notes=[f"note: {gate_title(result)}: {result.warning}" for result in results if result.warning],
     )
 
 

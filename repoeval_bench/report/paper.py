@@ -31,19 +31,19 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
     """
     if len(runs) > len(ascii_lowercase):
         raise UsageError(f"a table marks up to {len(ascii_lowercase)} runs by letters, not {len(runs)}; name fewer")
-    chosen = list(dict.fromkeys(name for wanted in measures for name in shared_measures(runs, wanted)))
+    columns = list(dict.fromkeys(name for wanted in measures for name in shared_measures(runs, wanted)))
     full, over, first = run_names(runs), runs[0].metrics.headline, runs[0].metrics
     letters = dict(zip(full, ascii_lowercase, strict=False))
     beaten: dict[tuple[str, str], list[str]] = {}
-    for each in comparisons:
-        if each.is_significant:
-            won = each if each.favours_treatment else each.reversed()
+    for comparison in comparisons:
+        if comparison.is_significant:
+            won = comparison if comparison.favours_treatment else comparison.reversed()
             beaten.setdefault((won.measure, won.treatment), []).append(letters[won.baseline])
     best = {
         name: (min if lower_is_better(name) else max)(_printed(run.metrics.over(over)[name]) for run in runs)
-        for name in chosen
+        for name in columns
     }
-    nothing = {name for name in chosen if scores_nothing(name, [run.metrics.over(over)[name] for run in runs])}
+    nothing = {name for name in columns if scores_nothing(name, [run.metrics.over(over)[name] for run in runs])}
     rows = []
     for run, name, short in zip(runs, full, short_names(full), strict=True):
         means = run.metrics.over(over)
@@ -53,21 +53,23 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
                 best=len(runs) > 1 and measure not in nothing and _printed(means[measure]) == best[measure],
                 beats="".join(sorted(beaten.get((measure, name), ()))),
             )
-            for measure in chosen
+            for measure in columns
         ]
         rows.append((letters[name], short, *cells))
     same = [f"{part} {getattr(first, part)}" for part in ("embedder", "retriever")]
     title = f"{over.capitalize()} means on {first.dataset.label}, protocol {first.protocol}"
     if len({(run.metrics.embedder, run.metrics.retriever) for run in runs}) == 1:
         title = f"{title}, {', '.join(same)}"
-    completions = [completed_by(each.manifest.completion) if each.manifest.completion else "" for each in runs]
+    completions = [
+        completed_by(comparison.manifest.completion) if comparison.manifest.completion else "" for comparison in runs
+    ]
     if completions[0] and len(set(completions)) == 1:
         title = f"{title}, completed by {completions[0]}"
         completions = []
-    notes = _notes(comparisons, [heading(name) for name in chosen if lower_is_better(name)])
+    notes = _notes(comparisons, [heading(name) for name in columns if lower_is_better(name)])
     notes += [f"{letters[name]} is completed by {by}" for name, by in zip(full, completions, strict=False) if by]
     return make_table(
-        [Column(name="#"), Column(name="run"), *figures(*map(heading, chosen), number=_NUMBER)],
+        [Column(name="#"), Column(name="run"), *figures(*map(heading, columns), number=_NUMBER)],
         rows,
         title=title,
         notes=notes,
@@ -84,18 +86,18 @@ def _notes(comparisons: Sequence[Comparison], lower: Sequence[str]) -> list[str]
         return []
     first = comparisons[0]
     files = cluster_count(first.n_clusters, first.clustered_by)
-    primary = next((heading(each.measure) for each in comparisons if each.by_file), "")
-    held = f"; by {primary}, also without any one file or repository" if primary else ""
+    primary = next((heading(comparison.measure) for comparison in comparisons if comparison.by_file), "")
+    robust = f"; by {primary}, also without any one file or repository" if primary else ""
     carried = [
-        f"no letter for {heading(each.measure)} of {ahead.treatment} over {ahead.baseline}: it comes from one "
-        f"{each.verdict.carrier.kind}, {each.verdict.carrier.name}, without which it is not significant"
-        for each in comparisons
-        if each.verdict.carrier is not None
-        for ahead in [each if each.favours_treatment else each.reversed()]
+        f"no letter for {heading(comparison.measure)} of {ahead.treatment} over {ahead.baseline}: it comes from one "
+        f"{comparison.verdict.carrier.kind}, {comparison.verdict.carrier.name}, without which it is not significant"
+        for comparison in comparisons
+        if comparison.verdict.carrier is not None
+        for ahead in [comparison if comparison.favours_treatment else comparison.reversed()]
     ]
     of_lower = f" (lower is better: {', '.join(lower)})" if lower else ""
     return [
-        f"bold: the best of a column{of_lower}. A letter: better than the run of that letter (p < {ALPHA}{held}).",
+        f"bold: the best of a column{of_lower}. A letter: better than the run of that letter (p < {ALPHA}{robust}).",
         *carried,
         f"two-sided sign-flip test of the {first.headline} mean over {files}{families(comparisons)}",
     ]

@@ -64,59 +64,61 @@ def ranking_table(ranks: Ranking, rows: Sequence[RankedRow], kind: str) -> Table
     return table_of(columns, rows, "page")
 
 
-def ranking(runs: Sequence[PageRun], found: Verdict) -> Ranking:
+def ranking(runs: Sequence[PageRun], verdict: Verdict) -> Ranking:
     """Rank the runs as the verdict does.
 
     What a query reads is `READ` chunks of mean size: in tokens, or in characters where a run kept no sources.
     """
     stored = [run.stored for run in runs]
-    position = {run.run_id: at for at, run in enumerate(stored)}
+    position = {run.run_id: index for index, run in enumerate(stored)}
     unit, read = costs(stored)
     if unit == "characters" and (ratio := kept_tokens_per_nws(stored[0].folder)):
-        unit, read = "tokens", [None if each is None else each * ratio for each in read]
-    by_name = {each.treatment: each for each in found.differences if each.measure == found.measure}
-    best = position[found.reference.run_id]
-    first = "best" if found.others else ""
-    rows = [RankedRow(run=best, name=runs[best].short, score=found.reference.mean, outcome=first, cost=read[best])]
-    for rival in found.others:
-        at, each = position[rival.run.run_id], by_name[rival.run.name]
+        unit, read = "tokens", [None if difference is None else difference * ratio for difference in read]
+    by_name = {
+        difference.treatment: difference for difference in verdict.differences if difference.measure == verdict.measure
+    }
+    best = position[verdict.reference.run_id]
+    first = "best" if verdict.others else ""
+    rows = [RankedRow(run=best, name=runs[best].short, score=verdict.reference.mean, outcome=first, cost=read[best])]
+    for rival in verdict.others:
+        index, difference = position[rival.run.run_id], by_name[rival.run.name]
         rows.append(
             RankedRow(
-                run=at,
-                name=runs[at].short,
+                run=index,
+                name=runs[index].short,
                 score=rival.run.mean,
-                difference=each.difference,
-                ci=each.ci,
+                difference=difference.difference,
+                ci=difference.ci,
                 behind=rival.is_behind,
-                outcome=full_outcome_name(each.verdict),
-                cost=read[at],
+                outcome=full_outcome_name(difference.verdict),
+                cost=read[index],
             )
         )
-    return Ranking(measure=heading(found.measure), unit=unit, rows=tuple(rows))
+    return Ranking(measure=heading(verdict.measure), unit=unit, rows=tuple(rows))
 
 
-def candidates_ranked(runs: Sequence[PageRun], found: Recommendation) -> Ranking:
+def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -> Ranking:
     """Rank the candidates as a recommendation does, with the expected differences to its choice.
 
     `runs` are those of its first evidence; a score is the mean over all evidence.
     """
-    assert found.decision is not None
-    position = {run.stored.folder: at for at, run in enumerate(runs)}
-    choice = found.decision.choice
+    assert recommendation.decision is not None
+    position = {run.stored.folder: index for index, run in enumerate(runs)}
+    choice = recommendation.decision.choice
     rows = []
-    for one in found.decision.candidates:
-        scores = [each.means[one.name] for each in found.evidence]
+    for one in recommendation.decision.candidates:
+        scores = [evidence.means[one.name] for evidence in recommendation.evidence]
         is_choice = one.name == choice.name
         rows.append(
             RankedRow(
-                run=position[found.evidence[0].runs[one.name].folder],
+                run=position[recommendation.evidence[0].runs[one.name].folder],
                 name=one.name,
                 score=sum(scores) / len(scores),
                 difference=None if is_choice else one.score - choice.score,
                 ci=None if is_choice else one.to_choice,
                 behind=one.to_choice[1] < 0,
                 outcome="choice" if is_choice else "",
-                cost=found.tokens(one.name),
+                cost=recommendation.tokens(one.name),
             )
         )
     return Ranking(

@@ -22,9 +22,9 @@ def run_command(run: RunView) -> str:
         return shlex.join(["repoeval-bench", "logs", "import", imported.log, "--gold", imported.gold])
     part = metrics.dataset.part
     if part and part.sample:
-        asked = ["--tasks", str(part.sample.most), "--protocol", metrics.protocol, "--retriever", metrics.retriever]
-        asked += _dataset(metrics.dataset)
-        return f"# its tasks were drawn by: repoeval-bench recommend SOURCE {shlex.join(asked)}"
+        options = ["--tasks", str(part.sample.most), "--protocol", metrics.protocol, "--retriever", metrics.retriever]
+        options += _dataset(metrics.dataset)
+        return f"# its tasks were drawn by: repoeval-bench recommend SOURCE {shlex.join(options)}"
     words = ["repoeval-bench", "eval"]
     if config and edition_of(config.pack):
         words += ["--source", config.pack]

@@ -54,14 +54,14 @@ def score_tables(runs: Sequence[RunView]) -> list[Table]:
     if len(runs) == 1:
         title[1] = f"{first.chunker} · {title[1]}"
     tables = []
-    for at, (what, names) in enumerate(shown_measures(first)):
+    for index, (what, names) in enumerate(shown_measures(first)):
         columns = [Column(name="mean over"), *figures(*map(heading, names), missing="")]
         rows = [row for run in runs for row in _score_rows(run, names, alone=len(runs) == 1)]
         tables.append(
             make_table(
                 columns if len(runs) == 1 else [spec_column("chunker"), *columns],
                 rows,
-                title="\n".join([*title, what] if at == 0 else [what]),
+                title="\n".join([*title, what] if index == 0 else [what]),
             )
         )
     return with_notes(tables, _notes(runs))
@@ -222,11 +222,11 @@ def headline_table(runs: Sequence[RunView]) -> Table | None:
     if any(measure not in run.metrics.micro or run.metrics.ceilings is None for run in runs):
         return None
     if len(runs) == 1:
-        found = [(label, runs[0], label) for label in (*first.per_repo, "micro", "macro")]
+        bars = [(label, runs[0], label) for label in (*first.per_repo, "micro", "macro")]
     else:
-        found = [(name, run, over) for name, run in zip(short_names(run_names(runs)), runs, strict=True)]
+        bars = [(name, run, over) for name, run in zip(short_names(run_names(runs)), runs, strict=True)]
     rows = []
-    for name, run, label in found:
+    for name, run, label in bars:
         score, ceiling = _score_and_ceiling(run, label, measure)
         rows.append((elided(name), score, score / ceiling if ceiling > 0 else None, Bar(score, ceiling)))
     return make_table(

@@ -18,11 +18,11 @@ from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, 
 from repoeval_bench.report.text import heading, with_interval
 
 
-def segmentation_table(found: Segmentation) -> Table:
+def segmentation_table(segmentation: Segmentation) -> Table:
     """One row per segment: its mean with interval, and the knee of its recall curve (k, recall there)."""
     columns = [
-        *_columns(found.clustered_by),
-        *figures(f"{heading(found.measure)}, 95 % CI"),
+        *_columns(segmentation.clustered_by),
+        *figures(f"{heading(segmentation.measure)}, 95 % CI"),
         *figures("knee of recall"),
     ]
     rows = [
@@ -31,48 +31,48 @@ def segmentation_table(found: Segmentation) -> Table:
             Estimate(segment.mean, segment.ci),
             segment.knee and f"k = {segment.knee}: {segment.recall_curve[segment.knee - 1]:.2f}",
         )
-        for name, segment in zip(_names(found.segments), found.segments, strict=True)
+        for name, segment in zip(_names(segmentation.segments), segmentation.segments, strict=True)
     ]
-    queries = count(found.n_queries, "query")
-    title = f"{found.name}: {heading(found.measure)} over {queries}, {found.over} mean"
+    queries = count(segmentation.n_queries, "query")
+    title = f"{segmentation.name}: {heading(segmentation.measure)} over {queries}, {segmentation.over} mean"
     return make_table(columns, rows, title=title)
 
 
-def segmentation_lines(found: Segmentation) -> list[str]:
+def segmentation_lines(segmentation: Segmentation) -> list[str]:
     """Return how the measure spreads over the queries, which intervals not to trust, and the knee over all queries."""
-    lines = [distribution_line(found.distribution, found.measure), few_note(found.segments)]
-    if found.knee is not None:
-        curve = found.recall_curve
+    lines = [distribution_line(segmentation.distribution, segmentation.measure), few_note(segmentation.segments)]
+    if segmentation.knee is not None:
+        curve = segmentation.recall_curve
         lines.append(
-            f"knee of recall over all queries: k = {found.knee}, recall {curve[found.knee - 1]:.2f} "
+            f"knee of recall over all queries: k = {segmentation.knee}, recall {curve[segmentation.knee - 1]:.2f} "
             f"(at {len(curve)}: {curve[-1]:.2f}); beyond it a further chunk brings less than on average"
         )
     return [line for line in lines if line]
 
 
-def comparison_table(found: SegmentComparison) -> Table:
+def comparison_table(comparison: SegmentComparison) -> Table:
     """One row per segment: the baseline's mean, the paired difference with interval, and what it says."""
     columns = [
-        *_columns(found.clustered_by),
+        *_columns(comparison.clustered_by),
         *figures("baseline"),
-        *figures(f"{heading(found.measure)} difference, 95 % CI", number="+.4f"),
+        *figures(f"{heading(comparison.measure)} difference, 95 % CI", number="+.4f"),
         Column(name=""),
     ]
     rows = [
         (*name, segment.baseline, Estimate(segment.difference, segment.ci), _against(segment))
-        for name, segment in zip(_names(found.segments), found.segments, strict=True)
+        for name, segment in zip(_names(comparison.segments), comparison.segments, strict=True)
     ]
-    overall = f"{heading(found.measure)} {found.difference:+.4f} overall, {found.over} mean"
-    title = f"{found.treatment}\nminus {found.baseline}: {overall}"
+    overall = f"{heading(comparison.measure)} {comparison.difference:+.4f} overall, {comparison.over} mean"
+    title = f"{comparison.treatment}\nminus {comparison.baseline}: {overall}"
     return make_table(columns, rows, title=title)
 
 
-def comparison_lines(found: SegmentComparison) -> list[str]:
+def comparison_lines(comparison: SegmentComparison) -> list[str]:
     """Return what the table leaves open, which intervals not to trust, and how much the difference varies."""
     lines = [
         "Facts are those of the first run. Intervals are not adjusted for the number of segments.",
-        few_note(found.segments),
-        *heterogeneity_lines(found.heterogeneity),
+        few_note(comparison.segments),
+        *heterogeneity_lines(comparison.heterogeneity),
     ]
     return [line for line in lines if line]
 
@@ -88,23 +88,30 @@ def _columns(clusters: str) -> list[Column]:
     return [Column(name="by"), spec_column("segment", 48), *figures(*names, number="d")]
 
 
-def _names(found: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Cell, ...]]:
+def _names(segments: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Cell, ...]]:
     """The first cells of every row; a fact is named in the first of its rows only."""
-    facts = [segment.by for segment in found]
+    facts = [segment.by for segment in segments]
     return [
-        ("" if at and facts[at - 1] == segment.by else segment.by, segment.name, segment.n_queries, segment.n_clusters)
-        for at, segment in enumerate(found)
+        (
+            "" if index and facts[index - 1] == segment.by else segment.by,
+            segment.name,
+            segment.n_queries,
+            segment.n_clusters,
+        )
+        for index, segment in enumerate(segments)
     ]
 
 
-def heterogeneity_lines(found: Sequence[Heterogeneity]) -> list[str]:
+def heterogeneity_lines(facts: Sequence[Heterogeneity]) -> list[str]:
     """The range of each fact whose lowest and highest interval lie apart, and the facts whose intervals overlap."""
     lines = []
-    for each in found:
-        if each.apart:
-            ends = (f"{with_interval(at.difference, at.ci, '+.4f')} ({at.name})" for at in (each.lowest, each.highest))
-            lines.append(f"heterogeneity by {each.by}: {' to '.join(ends)}; these intervals do not overlap")
-    if rest := [each.by for each in found if not each.apart]:
+    for fact in facts:
+        if fact.apart:
+            ends = (
+                f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in (fact.lowest, fact.highest)
+            )
+            lines.append(f"heterogeneity by {fact.by}: {' to '.join(ends)}; these intervals do not overlap")
+    if rest := [fact.by for fact in facts if not fact.apart]:
         lines.append(f"no clear heterogeneity by {', '.join(rest)}: the lowest and the highest interval overlap")
     return lines
 
@@ -116,18 +123,20 @@ def distribution_line(shares: Mapping[str, float], measure: str) -> str:
     return f"queries by {heading(measure)}: {' · '.join(bands)} (quantiles {', '.join(quantiles)})"
 
 
-def few_note(found: Sequence[SegmentMean | SegmentDifference]) -> str:
+def few_note(segments: Sequence[SegmentMean | SegmentDifference]) -> str:
     """One sentence where an interval is over few clusters; empty where none is."""
-    small = [segment for segment in found if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
+    small = [segment for segment in segments if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
     if not small:
         return ""
     intervals = count(len(small), "interval is", "intervals are")
     return f"note: {intervals} over fewer than {FEW_CLUSTERS} clusters ({_listed(small)}): one cluster can decide"
 
 
-def _listed(found: Sequence[SegmentMean | SegmentDifference]) -> str:
+def _listed(segments: Sequence[SegmentMean | SegmentDifference]) -> str:
     """The first eight by fact and name."""
-    return ", ".join(f"{segment.by} = {segment.name}" for segment in found[:8]) + (", …" if len(found) > 8 else "")
+    return ", ".join(f"{segment.by} = {segment.name}" for segment in segments[:8]) + (
+        ", …" if len(segments) > 8 else ""
+    )
 
 
 def clusters_heading(clustered_by: str) -> str:

@@ -156,11 +156,11 @@ def make_table(
     A ValueError where a row has more or fewer cells than there are columns.
     """
     heads = tuple(Column(name=column) if isinstance(column, str) else column for column in columns)
-    made = tuple(row if isinstance(row, Row) else Row(tuple(row)) for row in rows)
-    for row in made:
+    table_rows = tuple(row if isinstance(row, Row) else Row(tuple(row)) for row in rows)
+    for row in table_rows:
         if len(row.cells) != len(heads):
             raise ValueError(f"a row has {len(row.cells)} cells under {len(heads)} columns")
-    return Table(columns=heads, rows=made, title=tuple(title.splitlines()), notes=tuple(notes))
+    return Table(columns=heads, rows=table_rows, title=tuple(title.splitlines()), notes=tuple(notes))
 
 
 def table_of(
@@ -174,23 +174,25 @@ def table_of(
 ) -> Table:
     """A row for each record, under those of the columns that have a value and are in this form."""
     shown = [column for column in columns if form in column.forms and column.value is not None]
-    rows = (Row(tuple(column.value(each) for column in shown if column.value), emphasis(each)) for each in records)
+    rows = (
+        Row(tuple(column.value(record) for column in shown if column.value), emphasis(record)) for record in records
+    )
     return make_table(shown, rows, title=title, notes=notes)
 
 
 def record_of(columns: Iterable[Column], record: Any) -> dict[str, Any]:
     """The plain values of a record by key: an estimate with its ends, a verdict by its outcome."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for column in columns:
         if column.value is None or "record" not in column.forms:
             continue
         cell, key = column.value(record), column.key or column.name
         if column.interval:
             value, ends = (cell.value, cell.ci) if isinstance(cell, Estimate) else (None, None)
-            found |= {key: value, **dict(zip((f"{key}.low", f"{key}.high"), ends or (None, None), strict=True))}
+            values |= {key: value, **dict(zip((f"{key}.low", f"{key}.high"), ends or (None, None), strict=True))}
         else:
-            found[key] = cell.outcome if isinstance(cell, PairVerdict) else cell
-    return found
+            values[key] = cell.outcome if isinstance(cell, PairVerdict) else cell
+    return values
 
 
 def with_notes(tables: Iterable[Table], notes: Iterable[str]) -> list[Table]:
@@ -231,11 +233,11 @@ def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         if isinstance(value, dict):
             flat.update(_flat(value, f"{prefix}{key}."))
         elif isinstance(value, list | tuple) and value and isinstance(value[0], dict):
-            for each in value:
-                name, *inner = each
-                flat.update(_flat({k: each[k] for k in inner}, f"{prefix}{key}.{each[name]}."))
+            for item in value:
+                name, *inner = item
+                flat.update(_flat({k: item[k] for k in inner}, f"{prefix}{key}.{item[name]}."))
         elif isinstance(value, list | tuple):
-            flat.update({f"{prefix}{key}.{end}": each for end, each in zip(("low", "high"), value, strict=True)})
+            flat.update({f"{prefix}{key}.{end}": item for end, item in zip(("low", "high"), value, strict=True)})
         else:
             flat[prefix + key] = value
     return flat

@@ -145,15 +145,15 @@ def _records(table: Table) -> Drawing:
     from rich.table import Table as Drawing
     from rich.text import Text
 
-    made = Drawing(box=None, pad_edge=False, show_header=False)
-    made.add_column(no_wrap=True)
-    made.add_column()
+    drawing = Drawing(box=None, pad_edge=False, show_header=False)
+    drawing.add_column(no_wrap=True)
+    drawing.add_column()
     for first, *rest in table.texts():
-        made.add_row(Text(first), style="bold")
+        drawing.add_row(Text(first), style="bold")
         for column, text in zip(table.columns[1:], rest, strict=True):
             if text:
-                made.add_row(f"  {column.name}", Text(text))
-    return made
+                drawing.add_row(f"  {column.name}", Text(text))
+    return drawing
 
 
 def _folded(table: Table, most: int | None = None) -> Table:
@@ -178,12 +178,12 @@ def _split(table: Table, console: Console, width: int) -> list[Table]:
             parts.append(shown)
             shown = labels
         shown = [*shown, column]
-    return [_only(table, each) for each in (*parts, shown)]
+    return [_only(table, part) for part in (*parts, shown)]
 
 
-def _only(table: Table, kept: Sequence[int]) -> Table:
-    rows = (Row(tuple(row.cells[i] for i in kept), row.emphasis, row.number) for row in table.rows)
-    return replace(table, columns=tuple(table.columns[i] for i in kept), rows=tuple(rows))
+def _only(table: Table, columns: Sequence[int]) -> Table:
+    rows = (Row(tuple(row.cells[i] for i in columns), row.emphasis, row.number) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[i] for i in columns), rows=tuple(rows))
 
 
 def folded(text: str, width: int) -> str:

@@ -55,8 +55,8 @@ def heading(measure: str) -> str:
     for ending, words in ((CEILING, "ceiling"), (SHARE, "mean share")):
         if measure.endswith(ending):
             return f"{heading(measure.removesuffix(ending))} {words}"
-    name, at, rest = measure.partition("@")
-    return _NAMES.get(name, name) + at + rest
+    name, sign, rest = measure.partition("@")
+    return _NAMES.get(name, name) + sign + rest
 
 
 _OUTCOMES = {
@@ -67,21 +67,21 @@ _OUTCOMES = {
 }
 
 
-def outcome_name(found: PairVerdict) -> str:
+def outcome_name(verdict: PairVerdict) -> str:
     """Return what a verdict is called in a cell: `better, borderline`, `from one file`, `equal within 0.02`."""
-    if found.carrier is not None:
-        return f"from one {found.carrier.kind}"
-    if found.outcome is Outcome.EQUAL:
-        return f"equal within {found.within:g}"
-    name = _OUTCOMES[found.outcome]
-    if found.within is not None:
-        return f"{name}, but within {found.within:g}"
-    return f"{name}, borderline" if found.borderline else name
+    if verdict.carrier is not None:
+        return f"from one {verdict.carrier.kind}"
+    if verdict.outcome is Outcome.EQUAL:
+        return f"equal within {verdict.within:g}"
+    name = _OUTCOMES[verdict.outcome]
+    if verdict.within is not None:
+        return f"{name}, but within {verdict.within:g}"
+    return f"{name}, borderline" if verdict.borderline else name
 
 
-def full_outcome_name(found: PairVerdict) -> str:
+def full_outcome_name(verdict: PairVerdict) -> str:
     """The same with the name of the file or repository that carries the difference."""
-    return outcome_name(found) + ("" if found.carrier is None else f", {found.carrier.name}")
+    return outcome_name(verdict) + ("" if verdict.carrier is None else f", {verdict.carrier.name}")
 
 
 def found_nothing(measure: str, over: str, where: str) -> str:
@@ -132,8 +132,8 @@ def short_names(names: Sequence[str]) -> list[str]:
     except SpecError:  # a run's id or folder is not a spec
         return list(names)
     telling = [column for column in columns if NO_EMBEDDER not in column or len(set(column)) > 2]
-    for kept in (telling, columns):
-        short = [BETWEEN.join(row) for row in zip(*kept, strict=True)]
+    for parts_shown in (telling, columns):
+        short = [BETWEEN.join(row) for row in zip(*parts_shown, strict=True)]
         if len(set(short)) == len(names):
             return short
     return list(names)
@@ -176,5 +176,5 @@ def elided(name: str, longest: int = LONGEST) -> str:
     name = printable(name)
     if len(name) <= longest:
         return name
-    kept = longest - 1
-    return f"{name[: kept - kept // 2]}…{name[len(name) - kept // 2 :]}"
+    n_shown = longest - 1
+    return f"{name[: n_shown - n_shown // 2]}…{name[len(name) - n_shown // 2 :]}"

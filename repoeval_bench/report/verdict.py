@@ -84,57 +84,57 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, 
     )
 
 
-def verdict_text(found: Verdict, names: Mapping[str, str]) -> str:
+def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Say who wins, by how much and how sure that is, of two runs or more; `names` is run id -> what to call it."""
-    what, where = heading(found.measure), f"under protocol {found.protocol}"
-    best, reached = names[found.reference.run_id], f"{what} {found.reference.mean:.3f}"
-    match found.result:
+    what, where = heading(verdict.measure), f"under protocol {verdict.protocol}"
+    best, reached = names[verdict.reference.run_id], f"{what} {verdict.reference.mean:.3f}"
+    match verdict.result:
         case Result.NOTHING_FOUND:
-            return f"{found_nothing(found.measure, found.over, where)} {_NOTHING}"
+            return f"{found_nothing(verdict.measure, verdict.over, where)} {_NOTHING}"
         case Result.BASELINE:
-            by_name = {each.treatment: each for each in found.differences if each.measure == found.measure}
-            pieces = [_beside(by_name[each.run.name], names[each.run.run_id]) for each in found.others]
+            by_name = {rival.treatment: rival for rival in verdict.differences if rival.measure == verdict.measure}
+            pieces = [_beside(by_name[rival.run.name], names[rival.run.run_id]) for rival in verdict.others]
             more = len(pieces) - _INTERVALS
             beside = "; ".join([*pieces[:_INTERVALS], *([count(more, "other")] if more > 0 else [])])
             return f"Against the baseline {best} ({reached}) {where}: {beside}."
         case Result.TIED:
-            return f"No winner {where}: {best} and {names[found.others[0].run.run_id]} are both first with {reached}."
+            return f"No winner {where}: {best} and {names[verdict.others[0].run.run_id]} are both first with {reached}."
         case Result.NOT_TESTED:
             return f"{best} is first with {reached} {where}. A ceiling is not a result of a run, so it is not tested."
         case Result.WINNER:
-            return f"{best} wins {where} with {reached}, {_ahead(found.others, names)}. {_sure(found.others)}"
+            return f"{best} wins {where} with {reached}, {_ahead(verdict.others, names)}. {_sure(verdict.others)}"
         case Result.CARRIED:
-            leads = _ahead(found.others, names)
-            return f"No clear winner {where}: {best} is first with {reached}, {leads}. {_carried(found, names)}"
+            leads = _ahead(verdict.others, names)
+            return f"No clear winner {where}: {best} is first with {reached}, {leads}. {_carried(verdict, names)}"
         case _:
-            no = "winner" if len(found.others) > 1 else "difference"
-            return f"No significant {no} {where}: {best} is first with {reached}, {_close(found, names)}"
+            no = "winner" if len(verdict.others) > 1 else "difference"
+            return f"No significant {no} {where}: {best} is first with {reached}, {_close(verdict, names)}"
 
 
-def advice(found: Verdict, names: Mapping[str, str]) -> str:
+def advice(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Say in one sentence what to do about the runs; `names` is run id -> what to call it."""
-    what = f"{heading(found.measure)} {found.reference.mean:.3f}"
-    best, others = names[found.reference.run_id], [names[each.run.run_id] for each in found.others]
-    match found.result:
+    what = f"{heading(verdict.measure)} {verdict.reference.mean:.3f}"
+    best, others = names[verdict.reference.run_id], [names[each.run.run_id] for each in verdict.others]
+    match verdict.result:
         case Result.ONE_RUN:
             return f"{best} reaches {what}; one run alone says nothing about other chunkers."
         case Result.WINNER:
             return f"Choose {best}: with {what} it is significantly better than {listed(others)}."
         case Result.CARRIED:
-            rival = next(each for each in found.others if each.verdict.carrier is not None)
+            rival = next(each for each in verdict.others if each.verdict.carrier is not None)
             carrier = rival.verdict.carrier
             assert carrier is not None
             lead = f"its lead over {names[rival.run.run_id]} comes from one {carrier.kind}"
             return f"No clear choice: {best} is first with {what}, but {lead}, {elided(carrier.name, _LONGEST)}."
         case Result.NOT_SIGNIFICANT | Result.TIED:
-            close = [names[each.run.run_id] for each in found.close]
+            close = [names[each.run.run_id] for each in verdict.close]
             all_ = "all " if len(close) == len(others) else ""
             many = listed(close) if len(close) <= NAMED + 1 else f"{all_}{count(len(close), 'other')}"
             return f"No clear choice: {best} is first with {what}, but {many} may be as good."
         case Result.NOTHING_FOUND:
-            return found_nothing(found.measure, found.over, f"under protocol {found.protocol}")
+            return found_nothing(verdict.measure, verdict.over, f"under protocol {verdict.protocol}")
         case _:
-            return verdict_text(found, names)
+            return verdict_text(verdict, names)
 
 
 def listed(pieces: Sequence[str]) -> str:
@@ -144,73 +144,73 @@ def listed(pieces: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(pieces[:-1]), pieces[-1])))
 
 
-def family_words(found: Verdict) -> str:
+def family_words(verdict: Verdict) -> str:
     """Return how many tests p is adjusted for, and of what."""
-    per_pair = found.family // found.pairs if found.pairs else 1
-    of = f"{count(found.pairs, 'pair')} of runs"
-    return of if per_pair < 2 else f"{count(found.family, 'test')}, {count(per_pair, 'measure')} of {of}"
+    per_pair = verdict.family // verdict.pairs if verdict.pairs else 1
+    of = f"{count(verdict.pairs, 'pair')} of runs"
+    return of if per_pair < 2 else f"{count(verdict.family, 'test')}, {count(per_pair, 'measure')} of {of}"
 
 
 def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
     """Return how far the best is ahead, the nearest first."""
-    leads = [f"{_estimate(each.lead, each.ci)} ahead of {names[each.run.run_id]}" for each in others[:_INTERVALS]]
+    leads = [f"{_estimate(rival.lead, rival.ci)} ahead of {names[rival.run.run_id]}" for rival in others[:_INTERVALS]]
     more = len(others) - _INTERVALS
     return " and ".join(leads) if more <= 0 else f"{', '.join(leads)} and further ahead of {count(more, 'other')}"
 
 
 def _sure(others: Sequence[Rival]) -> str:
-    p = max((each.p_adjusted or 0.0 for each in others), default=0.0)
+    p = max((rival.p_adjusted or 0.0 for rival in others), default=0.0)
     leads = {1: "The lead is", 2: "Both leads are"}.get(len(others), f"All {len(others)} leads are")
     return f"{leads} significant ({_p(p) if len(others) == 1 else _p(p).replace('=', 'at most')})."
 
 
-def _carried(found: Verdict, names: Mapping[str, str]) -> str:
+def _carried(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return which lead one file or repository carries, and that others are carried too."""
-    carried = [each for each in found.others if each.verdict.carrier is not None]
+    carried = [rival for rival in verdict.others if rival.verdict.carrier is not None]
     more = f"; so do {count(len(carried) - 1, 'other lead')}" if len(carried) > 1 else ""
-    for each in carried[:1]:
-        carrier = each.verdict.carrier
+    for rival in carried[:1]:
+        carrier = rival.verdict.carrier
         assert carrier is not None
         one = f"one {carrier.kind}, {elided(carrier.name, _LONGEST)}"
-        lead = "This lead" if len(found.others) == 1 else f"The lead over {names[each.run.run_id]}"
+        lead = "This lead" if len(verdict.others) == 1 else f"The lead over {names[rival.run.run_id]}"
         return f"{lead} comes from {one}: without it the difference may be chance ({_p(carrier.p)}){more}."
     return ""
 
 
-def _close(found: Verdict, names: Mapping[str, str]) -> str:
+def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return which runs may be as good as the best, and which are not."""
-    first, *rest = [each for each in found.close if each.verdict.outcome is not Outcome.CARRIED]
+    first, *rest = [rival for rival in verdict.close if rival.verdict.outcome is not Outcome.CARRIED]
     nearest = f"{_estimate(first.lead, first.ci)} ahead of {names[first.run.run_id]} ({_p(first.p_adjusted)})"
     text = f"{nearest}." if not rest else f"{nearest}; {_short_list(rest, names)} may be as good too."
-    if carried := [each for each in found.others if each.verdict.outcome is Outcome.CARRIED]:
+    if carried := [rival for rival in verdict.others if rival.verdict.outcome is Outcome.CARRIED]:
         kind = carried[0].verdict.carrier.kind if carried[0].verdict.carrier else "cluster"
         text += f" Its lead over {_short_list(carried, names)} comes from one {kind}."
-    if found.behind:
-        text += f" Significantly worse: {_short_list(found.behind, names)}."
+    if verdict.behind:
+        text += f" Significantly worse: {_short_list(verdict.behind, names)}."
     return text
 
 
 def _short_list(rivals: Sequence[Rival], names: Mapping[str, str]) -> str:
     """One or two by name; of more the first, and how many there are beside."""
-    first, *rest = [names[each.run.run_id] for each in rivals]
+    first, *rest = [names[rival.run.run_id] for rival in rivals]
     return f"{first} and {count(len(rest), 'other')}" if len(rest) > 1 else " and ".join([first, *rest])
 
 
-def _beside(each: Comparison, name: str) -> str:
+def _beside(comparison: Comparison, name: str) -> str:
     """A run's difference to the baseline, where not every pair with the best was compared."""
-    return f"{name} {_estimate(each.difference, each.ci, '+')}, {outcome_name(each.verdict)}"
+    return f"{name} {_estimate(comparison.difference, comparison.ci, '+')}, {outcome_name(comparison.verdict)}"
 
 
-def _alone(run: RunView, name: str, found: Verdict, failed: int) -> str:
-    what, where, mean = heading(found.measure), f"under protocol {found.protocol}", found.reference.mean
-    if found.result is Result.NOTHING_FOUND:
-        who = f"{name} found nothing by {what} {where}: its {found.over} mean is 0."
+def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
+    what, where, mean = heading(verdict.measure), f"under protocol {verdict.protocol}", verdict.reference.mean
+    if verdict.result is Result.NOTHING_FOUND:
+        sentence = f"{name} found nothing by {what} {where}: its {verdict.over} mean is 0."
     else:
-        share = run.metrics.shares_of_ceiling.get(found.measure)
+        share = run.metrics.shares_of_ceiling.get(verdict.measure)
         of_ceiling = "" if share is None else f", {share:.0%} of the best score possible with these chunks"
-        who = f"{name} reaches {what} {mean:.3f} {where}{of_ceiling}."
+        sentence = f"{name} reaches {what} {mean:.3f} {where}{of_ceiling}."
     ending = "." if failed else ": give a second one to compare it with."
-    return f"{who} One run alone says nothing about other chunkers{ending}"
+    return f"{sentence} One run alone says nothing about other chunkers{ending}"
 
 
 def _failures(failed: int) -> list[str]:
@@ -218,50 +218,50 @@ def _failures(failed: int) -> list[str]:
     return [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared"] if failed else []
 
 
-def _tests(found: Verdict) -> list[str]:
+def _tests(verdict: Verdict) -> list[str]:
     """Return what was tested and how; nothing where nothing was."""
-    if not found.others or found.others[0].p_adjusted is None:
+    if not verdict.others or verdict.others[0].p_adjusted is None:
         return []
-    clusters = cluster_count(found.n_clusters, found.clustered_by)
+    clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
     return [
-        f"p: sign-flip test of the {found.over} mean over {clusters} with {count(found.n_queries, 'query')}, adjusted "
-        f"for {family_words(found)} (Holm); intervals: 95 %, not adjusted"
+        f"p: sign-flip test of the {verdict.over} mean over {clusters} with {count(verdict.n_queries, 'query')}, "
+        f"adjusted for {family_words(verdict)} (Holm); intervals: 95 %, not adjusted"
     ]
 
 
-def _doubts(found: Verdict) -> list[str]:
+def _doubts(verdict: Verdict) -> list[str]:
     """Return what may turn the verdict."""
-    if not found.others:
+    if not verdict.others:
         return []
-    lines, verdicts = [], [each.verdict for each in found.others]
-    clusters = cluster_count(found.n_clusters, found.clustered_by)
-    needed = fewest_clusters(found.family)
-    if found.n_clusters < needed:
-        among = f" among {count(found.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
+    lines, verdicts = [], [pair.verdict for pair in verdict.others]
+    clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
+    needed = fewest_clusters(verdict.family)
+    if verdict.n_clusters < needed:
+        among = f" among {count(verdict.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
         lines.append(f"over {clusters} no difference{among} can be significant: it takes at least {needed}")
-    if FEWEST_CLUSTERS <= found.n_clusters < FEW_CLUSTERS:
+    if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
             f"only {clusters}: one of them can decide an interval, and about 85 of 100 intervals over so few hold the "
             "true value, where 95 should"
         )
-    if any(each.outcome is Outcome.EQUAL for each in verdicts):
+    if any(pair.outcome is Outcome.EQUAL for pair in verdicts):
         lines.append(EQUAL)
-    if any(each.borderline for each in verdicts):
+    if any(pair.borderline for pair in verdicts):
         lines.append("borderline: p is so near to 0.05 that another processor's last bits can turn the verdict")
-    if any(each.few_repositories for each in found.others):
-        lines.append(f"only {count(found.n_repositories, 'repository')}: others may show no difference")
+    if any(pair.few_repositories for pair in verdict.others):
+        lines.append(f"only {count(verdict.n_repositories, 'repository')}: others may show no difference")
     return lines
 
 
 def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
     """Return what moves the scores by itself: sizes that differ, and gold that is in the query."""
     lines, metrics = [], [run.metrics for run in runs]
-    sizes = [each.chunk_nws.mean for each in metrics if each.chunk_nws]
+    sizes = [of_run.chunk_nws.mean for of_run in metrics if of_run.chunk_nws]
     if len(sizes) == len(runs) > 1 and max(sizes) > 1.05 * min(sizes):
         named = ", ".join(f"{name} {size:.0f}" for name, size in zip(short, sizes, strict=True))
         if len(sizes) > _SIZES:
             named = f"{min(sizes):.0f} to {max(sizes):.0f}"
-        remedy = _size_remedy({each.chunker for each in metrics})
+        remedy = _size_remedy({of_run.chunker for of_run in metrics})
         lines.append(f"mean chunk: {named} characters; size alone moves scores; {remedy}")
         lines.append(CHARACTERS_NOTE)
     cautions = [copy_note(metrics[0].gold_in_query)]

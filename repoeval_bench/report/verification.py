@@ -19,42 +19,41 @@ SHOWN = 5
 _LONGEST = 60
 
 
-def verification_lines(found: Verification) -> list[str]:
+def verification_lines(verification: Verification) -> list[str]:
     """The verdict, what it is about, and what was not computed again."""
-    counts = Counter(difference.file for difference in found.differences)
-    if found.holds:
-        verdict = (
-            f"{found.run_id} is what it claims: {sum(found.compared.values()):,} values computed again, all the same"
-        )
+    counts = Counter(difference.file for difference in verification.differences)
+    n_values = sum(verification.compared.values())
+    if verification.holds:
+        verdict = f"{verification.run_id} is what it claims: {n_values:,} values computed again, all the same"
     else:
         listed = ", ".join(f"{file} {number:,}" for file, number in counts.items())
-        verdict = (
-            f"{found.run_id} is not what it claims: {count(len(found.differences), 'difference')} among "
-            f"{sum(found.compared.values()):,} values ({listed})"
-        )
-    lines = [verdict, f"data: {found.data}"]
-    if found.measure is not None and found.mean is not None:
-        lines.append(f"computed: {heading(found.measure)} {with_interval(found.mean, found.ci)}")
-        lines.append(_ranking(found))
-        lines.append(f"as stored: {'; '.join(found.as_stored)}")
+        n_differences = count(len(verification.differences), "difference")
+        verdict = f"{verification.run_id} is not what it claims: {n_differences} among {n_values:,} values ({listed})"
+    lines = [verdict, f"data: {verification.data}"]
+    if verification.measure is not None and verification.mean is not None:
+        lines.append(f"computed: {heading(verification.measure)} {with_interval(verification.mean, verification.ci)}")
+        lines.append(_ranking(verification))
+        lines.append(f"as stored: {'; '.join(verification.as_stored)}")
     else:
         lines.append("nothing else was computed, because other data gives other numbers; name the run's with --source")
     return lines
 
 
-def _ranking(found: Verification) -> str:
+def _ranking(verification: Verification) -> str:
     """Return whether the ranking was computed, and what counts as the same, or why it was not."""
-    if found.ranking is RankingStatus.AS_STORED:
-        return f"ranking {found.ranking}: {found.reason}"
-    apart = f"its scores are at most {found.moved:.0e} apart" if found.moved else "each score is the same"
-    return f"ranking {found.ranking}: {apart} ({found.tolerance:.0e} is allowed)"
+    if verification.ranking is RankingStatus.AS_STORED:
+        return f"ranking {verification.ranking}: {verification.reason}"
+    apart = f"its scores are at most {verification.moved:.0e} apart" if verification.moved else "each score is the same"
+    return f"ranking {verification.ranking}: {apart} ({verification.tolerance:.0e} is allowed)"
 
 
-def verification_table(found: Verification, *, every: bool) -> Table:
+def verification_table(verification: Verification, *, every: bool) -> Table:
     """A row for each difference, the first ones of each file unless `every` one is asked for."""
     by_file: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
-    for each in found.differences:
-        by_file[each.file].append((each.file, each.value, _shown(each.claimed), _shown(each.computed)))
+    for difference in verification.differences:
+        by_file[difference.file].append(
+            (difference.file, difference.value, _shown(difference.claimed), _shown(difference.computed))
+        )
     rows, notes = [], []
     for file, listed in by_file.items():
         rows += listed if every else listed[:SHOWN]

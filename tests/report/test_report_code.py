@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.report.html.code import LINE, cut_lines, place, syntax, units
+from repoeval_bench.report.html.code import LINE, cut_lines, position, syntax, units
 
 SOURCE = 'def greet(name):\n    """Say hello."""\n    return f"hi {name}"  # \U0001f600 done\n'
 
@@ -37,7 +37,7 @@ def test_a_language_nobody_knows_has_no_colours():
 def test_a_place_in_the_text_is_its_line_and_column(text, data):
     """Cutting the joined lines at the place leaves the lines before it and the column's text."""
     at = data.draw(st.integers(0, len(text)))
-    line, column = place(text, at)
+    line, column = position(text, at)
     lines = text.splitlines()
     before = text[:at].splitlines(keepends=True)
     if at == len(text):
@@ -53,4 +53,4 @@ def test_long_lines_are_cut_and_say_how_long_they_are():
     lines, cut = cut_lines("short\n" + "x" * 1_000_000 + "\nlast")
     assert [len(line) for line in lines] == [5, LINE, 4]
     assert cut == {1: 1_000_000}
-    assert place("short\n" + "x" * 1_000_000, 500_000) == (1, LINE)
+    assert position("short\n" + "x" * 1_000_000, 500_000) == (1, LINE)

@@ -70,12 +70,12 @@ def artefacts(runs: Sequence[PageRun], command: Sequence[str]) -> Artefacts:
     config = stored[0].manifest.config
     words = COUNTS | {"tasks_unscored": f"{unscored_words(config.protocol.tasks if config else '')}, not scored"}
     names = dict.fromkeys([*words, *(name for row in counts for name in row)])
-    left_out = dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))
+    skipped = dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))
     return Artefacts(
         facts=_table([_facts(run) for run in stored]),
         counts=_table([{words.get(name, name): _number(row.get(name)) for name in names} for row in counts]),
         versions=_table([{name: str(version) for name, version in run.manifest.versions.items()} for run in stored]),
-        left_out=tuple(left_out),
+        left_out=tuple(skipped),
         commands=(*dict.fromkeys(map(run_command, stored)), shlex.join(command)),
     )
 

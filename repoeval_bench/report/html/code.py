@@ -21,15 +21,15 @@ def cut_lines(text: str) -> tuple[list[str], dict[int, int]]:
     return [line[:LINE] for line in lines], cut
 
 
-def place(text: str, at: int) -> tuple[int, int]:
+def position(text: str, offset: int) -> tuple[int, int]:
     """(line, UTF-16 column) of the character `at` of a text whose lines were cut; the end of the text is its last."""
     line, start = 0, 0
-    kept = text.splitlines(keepends=True)
-    for line, content in enumerate(kept):
-        if at < start + len(content):
-            return line, units(content[: min(at - start, LINE)].rstrip("\r\n"))
+    lines = text.splitlines(keepends=True)
+    for line, content in enumerate(lines):
+        if offset < start + len(content):
+            return line, units(content[: min(offset - start, LINE)].rstrip("\r\n"))
         start += len(content)
-    return len(kept), 0
+    return len(lines), 0
 
 
 def units(text: str) -> int:
@@ -56,8 +56,8 @@ def syntax(lines: Sequence[str], path: str) -> str:
 def _lexer(path: str) -> Any:
     from pygments.lexers import find_lexer_class_for_filename
 
-    found = find_lexer_class_for_filename(path.rpartition("/")[2])
-    return found() if found else None
+    lexer = find_lexer_class_for_filename(path.rpartition("/")[2])
+    return lexer() if lexer else None
 
 
 @lru_cache(maxsize=512)

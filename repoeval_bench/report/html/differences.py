@@ -24,15 +24,15 @@ def differences_table(differences: Sequence[Comparison], run: Callable[[Comparis
 
 def tested(differences: Sequence[Comparison]) -> list[Comparison]:
     """Return the differences that are no ceiling's and no share's, the runs together under each measure."""
-    shown = [each for each in differences if not each.measure.endswith((CEILING, SHARE))]
-    order = list(dict.fromkeys(each.measure for each in shown))
-    return sorted(shown, key=lambda each: order.index(each.measure))
+    shown = [comparison for comparison in differences if not comparison.measure.endswith((CEILING, SHARE))]
+    order = list(dict.fromkeys(comparison.measure for comparison in shown))
+    return sorted(shown, key=lambda comparison: order.index(comparison.measure))
 
 
 def differences_note(differences: Sequence[Comparison], n_runs: int) -> str:
     """Say how differences were tested."""
     first = differences[0]
-    hidden = any(each.measure.endswith(SHARE) for each in differences)
+    hidden = any(comparison.measure.endswith(SHARE) for comparison in differences)
     beside = " The tests include the mean share of the ceiling, which is not in these tables." if hidden else ""
     picked = ", so p is valid although the best was picked from these runs" if n_runs > 2 else ""
     return (
@@ -49,23 +49,23 @@ def leads_table(leads: Sequence[Comparison], run: Callable[[Comparison], str], k
     """
 
     def new(value: Callable[[NewRepositories], Cell]) -> Callable[[Comparison], Cell]:
-        return lambda each: None if each.on_new_repositories is None else value(each.on_new_repositories)
+        return lambda lead: None if lead.on_new_repositories is None else value(lead.on_new_repositories)
 
     columns = [
         Column(name=kind, value=run),
-        number("on these repositories", lambda each: Estimate(each.difference, each.ci), "+.4f"),
-        number("p (Holm)", lambda each: each.p_adjusted, P_VALUE),
-        Column(name="verdict", value=lambda each: full_outcome_name(each.verdict)),
-        Column(name="one file left out", value=lambda each: _without(each.by_file, each)),
-        Column(name="one repository left out", value=lambda each: _without(each.by_repository, each)),
+        number("on these repositories", lambda lead: Estimate(lead.difference, lead.ci), "+.4f"),
+        number("p (Holm)", lambda lead: lead.p_adjusted, P_VALUE),
+        Column(name="verdict", value=lambda lead: full_outcome_name(lead.verdict)),
+        Column(name="one file left out", value=lambda lead: _without(lead.by_file, lead)),
+        Column(name="one repository left out", value=lambda lead: _without(lead.by_repository, lead)),
     ]
     if leads and leads[0].n_repositories > 1:
         columns += [
-            number("on new repositories", new(lambda found: Estimate(found.difference, found.ci)), "+.4f"),
-            number("p, new repositories", new(lambda found: found.p), P_VALUE),
-            Column(name="two-level interval", value=new(lambda found: _range(found.two_level))),
-            number("between repositories", new(lambda found: found.deviation)),
-            Column(name="one new repository", value=new(lambda found: _range(found.prediction))),
+            number("on new repositories", new(lambda effect: Estimate(effect.difference, effect.ci)), "+.4f"),
+            number("p, new repositories", new(lambda effect: effect.p), P_VALUE),
+            Column(name="two-level interval", value=new(lambda effect: _range(effect.two_level))),
+            number("between repositories", new(lambda effect: effect.deviation)),
+            Column(name="one new repository", value=new(lambda effect: _range(effect.prediction))),
         ]
     return table_of(columns, leads, "page")
 
@@ -91,13 +91,13 @@ def leads_note(leads: Sequence[Comparison]) -> str:
     )
 
 
-def _without(found: Influence | None, of: Comparison) -> tuple[str, ...] | None:
-    if found is None:
+def _without(influence: Influence | None, of: Comparison) -> tuple[str, ...] | None:
+    if influence is None:
         return None
     # Where Holm takes the verdict away already, that is no file's doing.
-    carried = of.verdict.outcome is Outcome.CARRIED and found.rests_on is not None
-    lost = (f"without {found.rests_on}: p {probability(found.p)}",) if carried else ()
-    return f"{found.low:+.4f} to {found.high:+.4f}", *lost
+    carried = of.verdict.outcome is Outcome.CARRIED and influence.rests_on is not None
+    lost = (f"without {influence.rests_on}: p {probability(influence.p)}",) if carried else ()
+    return f"{influence.low:+.4f} to {influence.high:+.4f}", *lost
 
 
 def _range(ends: tuple[float, float] | None) -> str | None:

@@ -39,10 +39,10 @@ td.failed {{ color: var(--cut); }}
 def job_page(log: JobLog) -> str:
     """The page; the same jobs give the same bytes. Jobs that did not come back are counted."""
     code, digest = script(SCRIPTS)
-    done = [each for each in log.done if each.finished.process]
+    done = [job for job in log.done if job.finished.process]
     processes: dict[tuple[str, int], list[Done]] = defaultdict(list)
-    for each in sorted(done, key=lambda each: each.finished.begun):
-        processes[each.finished.node, each.finished.process].append(each)
+    for job in sorted(done, key=lambda job: job.finished.begun):
+        processes[job.finished.node, job.finished.process].append(job)
     return (
         environment()
         .get_template("jobs.html")
@@ -51,16 +51,16 @@ def job_page(log: JobLog) -> str:
             unit=log.unit,
             summary=_summary(log, processes),
             drawing=_drawing(log, processes) if processes else None,
-            processes=[_process(log, *each) for each in processes.items()],
+            processes=[_process(log, *job) for job in processes.items()],
             failures=[
                 {
-                    "name": printable(each.job.name),
-                    "reason": printable(each.finished.error or ""),
-                    "line": None if each.job.line == AGAIN else printable(each.job.line),
+                    "name": printable(job.job.name),
+                    "reason": printable(job.finished.error or ""),
+                    "line": None if job.job.line == AGAIN else printable(job.job.line),
                 }
-                for each in log.failures
+                for job in log.failures
             ],
-            jobs=[_job(log, each) for each in log.done],
+            jobs=[_job(log, job) for job in log.done],
             style=style(STYLE),
             script=code,
             script_hash=digest,
@@ -71,7 +71,7 @@ def job_page(log: JobLog) -> str:
 def _summary(log: JobLog, processes: _Processes) -> str:
     begun = datetime.fromtimestamp(log.begun, UTC).strftime("%Y-%m-%d %H:%M UTC")
     machines = len({node for node, _ in processes})
-    texts = sum(each.finished.texts for each in log.done)
+    texts = sum(job.finished.texts for job in log.done)
     missing = log.total - len(log.done)
     parts = [
         f"Begun {begun}: {len(log.done):,} of {log.total:,} {log.unit} came back, within {duration(log.seconds)} "
@@ -79,7 +79,7 @@ def _summary(log: JobLog, processes: _Processes) -> str:
         f"{count(machines, 'machine')}.",
         f"{len(log.failures):,} failed; {texts:,} texts were embedded.",
     ]
-    if unknowing := [each for each in log.done if each.finished.left_out]:
+    if unknowing := [job for job in log.done if job.finished.left_out]:
         parts.append(f"{len(unknowing):,} left out, not knowing a language of the data.")
     if missing:
         parts.append(f"{missing:,} did not come back before the command ended; the same command goes on with them.")
@@ -97,44 +97,44 @@ def duration(seconds: float) -> str:
 
 def _drawing(log: JobLog, processes: _Processes) -> dict[str, Any]:
     """A bar for each job, in a line for each process; the widths are seconds."""
-    first = min(each.finished.begun for jobs in processes.values() for each in jobs)
-    last = max(each.finished.begun + each.finished.seconds for jobs in processes.values() for each in jobs)
+    first = min(job.finished.begun for jobs in processes.values() for job in jobs)
+    last = max(job.finished.begun + job.finished.seconds for jobs in processes.values() for job in jobs)
     scale = WIDTH / max(last - first, 1e-9)
     bars = [
         {
-            "x": round((each.finished.begun - first) * scale, 2),
-            "y": LINE * at + 1,
-            "width": round(max(each.finished.seconds * scale, 0.5), 2),
-            "failed": each.finished.failed,
-            "title": f"{printable(each.job.name)}: {duration(each.finished.seconds)}",
+            "x": round((job.finished.begun - first) * scale, 2),
+            "y": LINE * line + 1,
+            "width": round(max(job.finished.seconds * scale, 0.5), 2),
+            "failed": job.finished.failed,
+            "title": f"{printable(job.job.name)}: {duration(job.finished.seconds)}",
         }
-        for at, jobs in enumerate(list(processes.values())[:MOST_DRAWN])
-        for each in jobs
+        for line, jobs in enumerate(list(processes.values())[:MOST_DRAWN])
+        for job in jobs
     ]
     drawn = min(len(processes), MOST_DRAWN)
-    left_out = f"The first {MOST_DRAWN} of {len(processes)} processes are drawn. " if drawn < len(processes) else ""
+    more = f"The first {MOST_DRAWN} of {len(processes)} processes are drawn. " if drawn < len(processes) else ""
     return {
         "bars": bars,
         "width": WIDTH,
         "height": LINE * drawn,
         "bar": LINE - 2,
-        "note": f"{left_out}A line for each process, in the order of the table below; a bar for each of its "
+        "note": f"{more}A line for each process, in the order of the table below; a bar for each of its "
         f"{log.unit}. From left to right {duration(last - first)}, from the first one's begin to the last one's end by "
         "the machines' own clocks. Failed ones are orange.",
     }
 
 
 def _process(log: JobLog, where: tuple[str, int], jobs: Sequence[Done]) -> dict[str, Any]:
-    seconds = sum(each.finished.seconds for each in jobs)
+    seconds = sum(job.finished.seconds for job in jobs)
     return {
         "node": printable(where[0]),
         "process": where[1],
         "jobs": len(jobs),
-        "failed": sum(each.finished.failed for each in jobs),
+        "failed": sum(job.finished.failed for job in jobs),
         "seconds": seconds,
         "share": min(1.0, seconds / log.seconds) if log.seconds else None,
-        "texts": sum(each.finished.texts for each in jobs),
-        "mebibytes": max(each.finished.peak_bytes for each in jobs) / 2**20,
+        "texts": sum(job.finished.texts for job in jobs),
+        "mebibytes": max(job.finished.peak_bytes for job in jobs) / 2**20,
     }
 
 

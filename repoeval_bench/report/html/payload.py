@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.needed import first_rank
 from repoeval_bench.protocols.uses import distance
-from repoeval_bench.report.html.code import cut_lines, place, syntax
+from repoeval_bench.report.html.code import cut_lines, position, syntax
 
 if TYPE_CHECKING:
     from repoeval_bench.core.spans import CharSpan
@@ -47,7 +47,7 @@ def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: S
         query["scores"] = [[column and round(column[row], 4) for column in each] for each in columns]
         queries.append(query)
     missed = {query["id"] for query in queries if not all(any(hit[3] for hit in top) for top in query["top"])}
-    found = [
+    bm25_hits = [
         None
         if peer is None
         else {query_id: _top(peer, query_id, files) for query_id in sorted(missed) if query_id in peer.log}
@@ -62,7 +62,7 @@ def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: S
         "runs": [{"name": run.name, "short": run.short} for run in runs],
         "measures": list(measures),
         "queries": queries,
-        "bm25": found,
+        "bm25": bm25_hits,
         "files": files.content(),
         "chunks": chunks,
     }
@@ -90,7 +90,7 @@ class _Files:
         return self._lines[name]
 
     def content(self) -> list[dict[str, Any]]:
-        found = []
+        entries = []
         for name in self._numbers:
             entry: dict[str, Any] = {"name": name}
             if name in self._sources:
@@ -99,8 +99,8 @@ class _Files:
                 entry |= {"text": "\n".join(lines), "syntax": syntax(lines, name) if name in self._opened else ""}
                 if cut:
                     entry["cut"] = cut
-            found.append(entry)
-        return found
+            entries.append(entry)
+        return entries
 
 
 def _query(
@@ -113,7 +113,7 @@ def _query(
         "first": [_first(run, query_id) for run in runs],
         "relevant": [len(run.qrels.get(query_id, {})) for run in runs],
     }
-    inspection = next((each for each in inspections if each and query_id in each.queries), None)
+    inspection = next((inspected for inspected in inspections if inspected and query_id in inspected.queries), None)
     text = next((logged for run in runs if (logged := run.log.get(query_id, (None, ()))[0]) is not None), None)
     if inspection is None:
         return entry if text is None else entry | {"text": cut_lines(text)[0]}
@@ -124,16 +124,20 @@ def _query(
         "file": files.number(stored.file),
         "gold": [[lines.start, lines.end] for lines in here],
         "elsewhere": [
-            [files.number(place.file), place.lines.start, place.lines.end]
-            for place in stored.gold
-            if place.file != stored.file
+            [files.number(location.file), location.lines.start, location.lines.end]
+            for location in stored.gold
+            if location.file != stored.file
         ],
         "body": [stored.body.start, stored.body.end],
-        "ranks": [_ranks(run, query_id, stored.file, each) for run, each in zip(runs, inspections, strict=True)],
+        "ranks": [
+            _ranks(run, query_id, stored.file, inspected) for run, inspected in zip(runs, inspections, strict=True)
+        ],
     }
     if stored.definitions:
-        entry["definitions"] = [_definition(each, stored.file, query_id, runs, files) for each in stored.definitions]
-    owns = [each.own.get(query_id) if each else None for each in inspections]
+        entry["definitions"] = [
+            _definition(inspected, stored.file, query_id, runs, files) for inspected in stored.definitions
+        ]
+    owns = [inspected.own.get(query_id) if inspected else None for inspected in inspections]
     if any(owns):
         entry["own"] = [None if own is None else _lanes(own) for own in owns]
     return (
@@ -146,7 +150,7 @@ def _query(
 
 def _definition(needed: StoredDefinition, own: str, query_id: str, runs: Sequence[PageRun], files: _Files) -> list[Any]:
     """[name, kind, tier, file, [[first line, end line], …], distance, rank of the first chunk that has it per run]."""
-    lines = [[place.lines.start, place.lines.end] for place in needed.gold]
+    lines = [[location.lines.start, location.lines.end] for location in needed.gold]
     ranks = [first_rank(needed.gold, run.top(query_id)) for run in runs]
     far = distance(own, needed.file)
     return [needed.name, needed.kind, needed.tier, files.number(needed.file), lines, far, ranks]
@@ -161,7 +165,7 @@ def _text(text: str, gold: int, body: int, read: CharSpan, source: Sequence[str]
             entry["text"] = [start, start + len(lines)]
             break
     if (read.start, read.end) != (0, len(text)):
-        entry["read"] = [*place(text, read.start), *place(text, read.end)]
+        entry["read"] = [*position(text, read.start), *position(text, read.end)]
         entry["share"] = round(len(read) / len(text), 4)
     return entry
 
@@ -185,7 +189,7 @@ def _place(hit: Retrieved, files: _Files, relevant: Mapping[str, float]) -> list
 def _first(run: PageRun, query_id: str) -> int:
     """Rank of the first relevant chunk, 0 where none was retrieved."""
     relevant = run.qrels.get(query_id, {})
-    return next((rank for rank, found in enumerate(run.ranked(query_id), start=1) if found in relevant), 0)
+    return next((rank for rank, chunk_id in enumerate(run.ranked(query_id), start=1) if chunk_id in relevant), 0)
 
 
 def _ranks(run: PageRun, query_id: str, file: str, inspection: Inspection | None) -> list[int] | None:

@@ -150,10 +150,10 @@ def report_page(
 
 def _beside(run: PageRun) -> PageRun | None:
     """The BM25 run beside a run, if there is one; a run by BM25 is that itself, and is not read twice."""
-    found = bm25_beside(run.stored)
-    if found is None or found is run.stored:
-        return run if found else None
-    return PageRun(found, found.run_id, "BM25", found.scores)
+    peer = bm25_beside(run.stored)
+    if peer is None or peer is run.stored:
+        return run if peer else None
+    return PageRun(peer, peer.run_id, "BM25", peer.scores)
 
 
 def _chart(figure: Figure) -> dict[str, Any]:
@@ -162,9 +162,9 @@ def _chart(figure: Figure) -> dict[str, Any]:
     return {"svg": Markup(svg(figure)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
 
 
-def _ranking_plot(found: WordedVerdict, ranks: Ranking, stored: Sequence[RunView]) -> dict[str, Any] | None:
+def _ranking_plot(verdict: WordedVerdict, ranks: Ranking, stored: Sequence[RunView]) -> dict[str, Any] | None:
     """The plot of the first screen; None where there is no difference to draw."""
-    if not found.record.others or found.record.result is Result.NOTHING_FOUND:
+    if not verdict.record.others or verdict.record.result is Result.NOTHING_FOUND:
         return None
     return _chart(ranked_figure(ranks, looks(stored)))
 
@@ -185,7 +185,9 @@ def _report_command(
 def _run_colours(stored: Sequence[RunView]) -> str:
     """`.run0`, `.run1`, …: every run in the colour that it has in the figures."""
     variables = {light: name for name, (light, _) in VARIABLES.items()}
-    return "".join(f".run{at} {{ --run: var({variables[look.colour]}); }}\n" for at, look in enumerate(looks(stored)))
+    return "".join(
+        f".run{index} {{ --run: var({variables[look.colour]}); }}\n" for index, look in enumerate(looks(stored))
+    )
 
 
 def _shared_chunker(runs: Sequence[PageRun]) -> str:
@@ -203,11 +205,11 @@ def _over(run: PageRun) -> str:
 
 def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
     mapped = [run.short for run in runs if not run.ranks_own_chunks]
-    found = [
+    lines = [
         f"The chunks of one baseline are ranked and judged here, so the boxes of {' and '.join(mapped)} show "
         "where they cut and have no ranks."
     ]
-    return (found if mapped else []) + [
+    return (lines if mapped else []) + [
         f"{run.short}: this run stored no sources and chunk boundaries (it was imported, or made by an earlier "
         "version), so its chunks cannot be drawn; run the evaluation again to see them."
         for run in runs

@@ -55,8 +55,8 @@ class PageRun:
     @cached_property
     def qrels(self) -> Qrels:
         """query_id -> chunk_id -> gain, for every scored query; chunk ids as TREC files spell them."""
-        found = self.stored.qrels()
-        return {query_id: found.get(as_field(query_id, "query id"), {}) for query_id in self.scores.query_ids}
+        stored = self.stored.qrels()
+        return {query_id: stored.get(as_field(query_id, "query id"), {}) for query_id in self.scores.query_ids}
 
 
 def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
@@ -86,7 +86,7 @@ def kind_of(runs: Sequence[PageRun]) -> str:
 
 def bm25_beside(run: RunView) -> RunView | None:
     """The BM25 run in the same results folder over the same chunks and queries; None if there is none."""
-    return next((each for each in chain([run], runs_beside(run)) if each.metrics.retriever.startswith("bm25")), None)
+    return next((other for other in chain([run], runs_beside(run)) if other.metrics.retriever.startswith("bm25")), None)
 
 
 def _as_in_trec(entry: Retrieved) -> Retrieved:

@@ -38,7 +38,7 @@ def score_columns(runs: Sequence[PageRun], kind: str) -> list[Column]:
     means = {run.stored.folder: headline_means(run.stored, names) for run in runs}
 
     def mean(name: str) -> Callable[[PageRun], Estimate | None]:
-        return lambda run: Estimate(*found) if (found := means[run.stored.folder].get(name)) else None
+        return lambda run: Estimate(*estimate) if (estimate := means[run.stored.folder].get(name)) else None
 
     def score(name: str) -> Column:
         known = name not in UNREGISTERED and not name.endswith((CEILING, SHARE))

@@ -25,14 +25,14 @@ def segments(runs: Sequence[PageRun], measure: str, order: Sequence[int]) -> tup
     splits = [split(first, by) for by in segment_names(first) if by != first.clustered_by]
     parts = [part for parts in splits if len(parts) > 1 for part in parts]
     over = runs[0].stored.metrics.headline
-    means = [segment_means(each, parts, measure, over) for each in scored]
+    means = [segment_means(scores, parts, measure, over) for scores in scored]
     ahead: list[list[str]] = [[] for _ in parts]
     warnings = [few_note(means[0])]
     for i, run in enumerate(runs):
         if i == best:
             continue
         differences = segment_differences(scored[best], scored[i], parts, measure, over)
-        varying = [each for each in heterogeneity(differences) if each.apart]
+        varying = [scores for scores in heterogeneity(differences) if scores.apart]
         warnings += [f"{run.short} minus {runs[best].short}, {line}." for line in heterogeneity_lines(varying)]
         for row, difference in enumerate(differences):
             # The best has the highest mean, so a sign that is not the overall one's is the other run's lead.

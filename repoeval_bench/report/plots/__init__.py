@@ -50,17 +50,19 @@ def _forests(runs: Sequence[RunView], comparisons: Sequence[Comparison]) -> list
     names = run_names(runs)
     short, look = dict(zip(names, short_names(names), strict=True)), dict(zip(names, looks(runs), strict=True))
     return [
-        forest_figure(each, names=(short[each.baseline], short[each.treatment]), look=look[each.treatment])
-        for each in comparisons
-        if each.primary and each.on_new_repositories is not None and each.n_repositories > 1
+        forest_figure(
+            comparison, names=(short[comparison.baseline], short[comparison.treatment]), look=look[comparison.treatment]
+        )
+        for comparison in comparisons
+        if comparison.primary and comparison.on_new_repositories is not None and comparison.n_repositories > 1
     ]
 
 
-def _named_apart(found: Sequence[Figure]) -> list[Figure]:
+def _named_apart(figures: Sequence[Figure]) -> list[Figure]:
     """A number behind the name of each figure that has another's: names are those of files and of ids on a page."""
     taken: Counter[str] = Counter()
     apart = []
-    for figure in found:
+    for figure in figures:
         taken[figure.name.lower()] += 1
         again = taken[figure.name.lower()]
         apart.append(figure if again == 1 else replace(figure, name=f"{figure.name}-{again}"))

@@ -25,12 +25,12 @@ def rank_figures(runs: Sequence[RunView]) -> list[Figure]:
     """Recall and nDCG over k, one line per run."""
     names = ("recall", "ndcg")
     curves = [over_ranks(run, names) for run in runs]
-    found = []
+    figures = []
     for name in names:
-        of_name = [each[name] for each in curves]
+        of_name = [of_run[name] for of_run in curves]
         ticks = [k for k in TICKS if k <= max(curve.at[-1] for curve in of_name)]
         label = "Recall" if name == "recall" else heading(name)
-        found.append(
+        figures.append(
             _figure(
                 f"{name}-over-k",
                 f"{label}@k over k",
@@ -40,7 +40,7 @@ def rank_figures(runs: Sequence[RunView]) -> list[Figure]:
                 ticks=ticks,
             )
         )
-    return found
+    return figures
 
 
 def budget_figure(runs: Sequence[RunView]) -> Figure | None:
@@ -49,7 +49,7 @@ def budget_figure(runs: Sequence[RunView]) -> Figure | None:
     if len(curves) < len(runs):
         return None
     ceilings = [
-        [run.metrics.headline_ceilings.get(f"line_recall@{at}") for at in curve.at]
+        [run.metrics.headline_ceilings.get(f"line_recall@{budget}") for budget in curve.at]
         for run, curve in zip(runs, curves, strict=True)
     ]
     return _figure(
@@ -86,7 +86,7 @@ def _figure(
                 color=look.colour,
                 linestyle=look.dash,
                 marker=look.mark,
-                markevery=[i for i, at in enumerate(curve.at) if at in ticks],
+                markevery=[i for i, position in enumerate(curve.at) if position in ticks],
                 markersize=3.6,
                 label=elided(run_name),
             )
@@ -104,7 +104,10 @@ def _figure(
         axes.set_ylabel(f"{axes_labels[1]}, {headline} mean")
 
     words = "; ".join(
-        f"{run_name}: " + ", ".join(f"{curve.means[curve.at.index(at)]:.3f} at {at}" for at in ticks if at in curve.at)
+        f"{run_name}: "
+        + ", ".join(
+            f"{curve.means[curve.at.index(position)]:.3f} at {position}" for position in ticks if position in curve.at
+        )
         for run_name, curve in zip(names, curves, strict=True)
     )
     band = "Bands are 95 % confidence intervals over files."

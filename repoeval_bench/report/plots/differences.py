@@ -41,12 +41,12 @@ class _Line:
         return elided(self.name, 24) + ("" if self.n is None else f" ({self.n})")
 
 
-def forest_figure(found: Comparison, *, names: tuple[str, str], look: Look) -> Figure:
+def forest_figure(comparison: Comparison, *, names: tuple[str, str], look: Look) -> Figure:
     """Draw a pair's differences in every repository, over all of them, and on new ones, with 95 % intervals.
 
     `found` is about the primary measure; `names` are those of baseline and run, as in the other figures of these runs.
     """
-    lines, measure = _forest_lines(found), found.measure
+    lines, measure = _forest_lines(comparison), comparison.measure
     n_parts = sum(line.style == "repository" for line in lines)
     most = max(line.n or 0 for line in lines[:n_parts])
 
@@ -86,12 +86,14 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
 
     def fill(axes: Axes) -> None:
         axes.axvline(0, color=INK, linewidth=1)
-        for at, row in enumerate(ranks.rows):
+        for position, row in enumerate(ranks.rows):
             look = drawn[row.run]
             if row.ci:
-                axes.plot(row.ci, [at, at], color=look.colour, linewidth=1.8)
+                axes.plot(row.ci, [position, position], color=look.colour, linewidth=1.8)
             face = look.colour if row.behind or row is first else PAPER
-            axes.plot([row.difference or 0.0], [at], look.mark, color=look.colour, markersize=7, markerfacecolor=face)
+            axes.plot(
+                [row.difference or 0.0], [position], look.mark, color=look.colour, markersize=7, markerfacecolor=face
+            )
         axes.set_yticks(range(len(ranks.rows)), [elided(row.name, 30) for row in ranks.rows])
         axes.set_ylim(len(ranks.rows) - 0.4, -0.6)
         axes.tick_params(axis="y", labelcolor=INK, labelsize=9)
@@ -109,15 +111,17 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
     )
 
 
-def _forest_lines(found: Comparison) -> list[_Line]:
-    new = found.on_new_repositories
+def _forest_lines(comparison: Comparison) -> list[_Line]:
+    new = comparison.on_new_repositories
     assert new is not None
     lines = [
-        _Line(name=each.repository, n=each.n_queries, difference=each.difference, ci=each.ci, style="repository")
-        for each in sorted(new.repositories, key=lambda each: each.difference)
+        _Line(
+            name=effect.repository, n=effect.n_queries, difference=effect.difference, ci=effect.ci, style="repository"
+        )
+        for effect in sorted(new.repositories, key=lambda effect: effect.difference)
     ]
-    for over, mean in (("micro", found.micro), ("macro", found.macro)):
-        lines.append(_Line(name=f"{over} mean", n=found.n_queries, difference=mean.difference, ci=mean.ci))
+    for over, mean in (("micro", comparison.micro), ("macro", comparison.macro)):
+        lines.append(_Line(name=f"{over} mean", n=comparison.n_queries, difference=mean.difference, ci=mean.ci))
     if new.two_level is not None:
         lines.append(_Line(name="new repositories", n=None, difference=new.difference, ci=new.two_level))
         predicted = _Line(name="one new repository", n=None, difference=new.difference, ci=new.prediction)

@@ -87,14 +87,14 @@ def looks(runs: Sequence[RunView]) -> list[Look]:
     """
     own = list(map(_series, runs))
     # The colours that chunkers of these runs will want are not given away before their turn.
-    kept = {series for series in own if series is not None}
-    chosen: list[int] = []
+    own_series = {series for series in own if series is not None}
+    taken: list[int] = []
     for wanted in own:
-        if wanted is not None and wanted not in chosen:
-            chosen.append(wanted)
+        if wanted is not None and wanted not in taken:
+            taken.append(wanted)
         else:
-            chosen.append(next(i for i in count() if i not in kept and i not in chosen))
-    return [_look(i) for i in chosen]
+            taken.append(next(i for i in count() if i not in own_series and i not in taken))
+    return [_look(i) for i in taken]
 
 
 def _look(i: int) -> Look:
