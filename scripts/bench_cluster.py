@@ -58,7 +58,7 @@ class Simulated:
         for step in range(self.loops):
             total += step
         return Finished(
-            made=f"simulated-{self.number:05}_context_bm25-{total % 1000:08}",
+            result=f"simulated-{self.number:05}_context_bm25-{total % 1000:08}",
             seconds=time.perf_counter() - started,
             node=platform.node(),
             process=os.getpid(),
@@ -77,7 +77,7 @@ def timed(executor: Any, number: int, loops: int = 0) -> tuple[float, list[Finis
     """(seconds, results) of so many jobs."""
     started = time.perf_counter()
     found = list(executor.map([Simulated(i, loops) for i in range(number)]))
-    assert len({each.made for each in found}) == number, "each job once"
+    assert len({each.result for each in found}) == number, "each job once"
     return time.perf_counter() - started, found
 
 

@@ -23,7 +23,7 @@ from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.parts import RESULTS, left_out_for_language, silent
+from repoeval_bench.runs.parts import RESULTS, silent, skipped_for_language
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_once, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
@@ -141,7 +141,7 @@ def _gather(
                 if (run := next(coming)) is not None:
                     of_setting.append((candidate, run))
                     continue
-                reason = runner.failed_of(setting).get(candidate.spec) or runner.left_out.get(
+                reason = runner.failed_of(setting).get(candidate.spec) or runner.skipped.get(
                     candidate.spec, "it failed"
                 )
                 skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
@@ -245,7 +245,7 @@ def sized(
     The largest size is that of the largest file: it is taken for all above it, with a line for each. So is each chunker
     left out that does not know a language of the code.
     """
-    unknown = left_out_for_language(benchmark, {name: make_chunker(name) for name in chunkers}, skippable=False)
+    unknown = skipped_for_language(benchmark, {name: make_chunker(name) for name in chunkers}, skippable=False)
     files = sample_of(benchmark)
     largest = max([1, *(count_nws(file.text) for of_repo in benchmark.files.values() for file in of_repo)])
     by_size: dict[int, list[SizedChunker]] = {min(size, largest): [] for size in sizes}

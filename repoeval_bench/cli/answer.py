@@ -69,7 +69,7 @@ def print_answer(
 
 def unmade_rows(runner: Runner) -> list[dict[str, str]]:
     """A row for each chunker that was left out, and for each run that failed, behind the rows of runs in JSON."""
-    left_out = [{"chunker": name, "left_out": reason} for name, reason in runner.left_out.items()]
+    left_out = [{"chunker": name, "left_out": reason} for name, reason in runner.skipped.items()]
     return left_out + [
         {"chunker": name, "protocol": setting.resolved_protocol().name, "left_out": reason}
         for setting, of_setting in runner.failed.items()

@@ -84,7 +84,7 @@ def compare_command(  # longer than 60 lines: each option has its line
 
             (setting,) = runner.settings
             stored += [run for run in runner.run(setting, reuse=True) if run]
-            left_out, failed = runner.left_out_of(setting), runner.failed_of(setting)
+            left_out, failed = runner.skipped_of(setting), runner.failed_of(setting)
         base = baseline_of(stored, baseline, out, left_out | failed)
         if len(stored) < 2:
             if chunker:

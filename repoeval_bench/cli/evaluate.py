@@ -77,7 +77,7 @@ def _print(runner: Runner, found: Sequence[Sequence[RunView]], out: Path, *, det
     for number, (setting, runs) in enumerate(zip(runner.settings, found, strict=True)):
         if len(found) > 1:
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
-        left_out, failed = runner.left_out_of(setting), len(runner.failed_of(setting))
+        left_out, failed = runner.skipped_of(setting), len(runner.failed_of(setting))
         if details:
             print_scores(runs)
             print_lines(left_out_notes(left_out))

@@ -30,7 +30,7 @@ from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, read_benchmark, shipped
 from repoeval_bench.runs.execution import runner_on
-from repoeval_bench.runs.materials import left_out
+from repoeval_bench.runs.materials import unscored_repositories
 from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.parts import make_parts, shown_results
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest, eval_line
@@ -97,7 +97,7 @@ def run_command(  # longer than 60 lines: each option has its line
                 # The first combination in the file is its subject, so `report` shows it.
                 remember(runs, out, say)
             comparisons = _comparisons(asked, setting, found) if asked.compares else []
-            unknowing, failed = runner.left_out_of(setting), runner.failed_of(setting)
+            unknowing, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:
                 record = _record(setting, runs, comparisons, with_baseline=asked.baseline is not None)
                 results.append(record | {"left_out": unknowing | failed})
@@ -116,7 +116,7 @@ def run_command(  # longer than 60 lines: each option has its line
         if as_json:
             print_json(results)
         elif not asked.compares:
-            unmade = sum(len(runner.left_out_of(each) | runner.failed_of(each)) for each in runner.settings)
+            unmade = sum(len(runner.skipped_of(each) | runner.failed_of(each)) for each in runner.settings)
             told_unmade = f" ({unmade} left out)" if unmade else ""
             print_lines([f"{count(len(asked.requests), 'run')}{told_unmade}, in {shown_results(out)}"])
 
@@ -193,7 +193,7 @@ def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
 
 
 def _list_commands(requests: Sequence[RunRequest], out: Path, home: Path | None, *, as_json: bool) -> None:
-    without = left_out(requests)
+    without = unscored_repositories(requests)
     if not all(stands_alone(request, without) for request in requests):
         raise UsageError(
             "the file has a limit and protocols over different repositories, so a run alone would be over other tasks; "

@@ -86,7 +86,7 @@ def sweep_command(
     ) as runner:
         (setting,) = runner.settings
         runs = [run for run in runner.run(setting, reuse=True) if run]
-        _print(runs, runner.left_out_of(setting), unmade_rows(runner), as_json=as_json)
+        _print(runs, runner.skipped_of(setting), unmade_rows(runner), as_json=as_json)
 
 
 def _print(runs: Sequence[RunView], left_out: Iterable[str], unmade: list[dict[str, str]], *, as_json: bool) -> None:

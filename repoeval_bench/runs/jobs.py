@@ -91,15 +91,15 @@ class Code:
 class Finished(Generic[Made_co]):
     """Result of a job (None where an `error` stopped it), and what it took.
 
-    `left_out`: the error is that its chunker does not know a language of the data, which is not a failure.
+    `skipped`: the error is that its chunker does not know a language of the data, which is not a failure.
     `notes` are the notices of making it. `begun` is the time by the worker's clock, in seconds since 1970. `node` is
     the name of its machine, `process` the id of its process there, whose highest memory use was `peak_bytes`.
     `texts` were embedded for it; 0 where their vectors were there.
     """
 
-    made: Made_co | None
+    result: Made_co | None
     error: str | None = None
-    left_out: bool = False
+    skipped: bool = False
     notes: tuple[str, ...] = ()
     begun: float = 0.0
     seconds: float = 0.0
@@ -111,12 +111,12 @@ class Finished(Generic[Made_co]):
     @property
     def failed(self) -> bool:
         """Tell whether something went wrong."""
-        return self.error is not None and not self.left_out
+        return self.error is not None and not self.skipped
 
 
 def failed(reason: str) -> Finished[Any]:
     """The result of a job that nobody could do."""
-    return Finished(made=None, error=reason)
+    return Finished(result=None, error=reason)
 
 
 class Job(Protocol[Made_co]):
@@ -162,9 +162,9 @@ def attempt(
     except Exception as raised:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
         error = f"{type(raised).__name__}: {raised}"
     return Finished(
-        made=result if error is None else None,
+        result=result if error is None else None,
         error=error,
-        left_out=skipped,
+        skipped=skipped,
         notes=tuple(notes),
         begun=begun,
         seconds=time.perf_counter() - started,
@@ -296,9 +296,9 @@ class JobLog:
     def check(self) -> None:
         """A ResultError that lists the jobs that failed, each with its reason and what tries it again.
 
-        A LanguageError where every job was left out.
+        A LanguageError where every job was skipped.
         """
-        if self.done and all(done.finished.left_out for done in self.done):
+        if self.done and all(done.finished.skipped for done in self.done):
             raise LanguageError(all_mistakes(str(done.finished.error) for done in self.done))
         if not (failures := self.failures):
             return

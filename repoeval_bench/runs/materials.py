@@ -105,7 +105,7 @@ def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
     }
 
 
-def left_out(requests: Sequence[RunRequest]) -> frozenset[str]:
+def unscored_repositories(requests: Sequence[RunRequest]) -> frozenset[str]:
     """Repositories whose tasks are passed over where a limit takes the first N, so that each request scores some."""
     return passed_over((request.resolved_protocol() for request in requests), requests[0].level)
 

@@ -234,7 +234,7 @@ def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunk
     return make_chunker(chunker) if isinstance(chunker, str) else as_chunker(chunker), baseline
 
 
-def left_out_for_language(
+def skipped_for_language(
     benchmark: Benchmark, chunkers: Mapping[str, Chunker], least: int = 1, *, skippable: bool = True
 ) -> dict[str, str]:
     """Name -> why a chunker is left out: it does not know the language of a file.
@@ -253,7 +253,7 @@ def left_out_for_language(
     return reasons
 
 
-def left_out_line(chunker: str, reason: str) -> str:
+def skipped_line(chunker: str, reason: str) -> str:
     """Return the notice about a chunker that is skipped."""
     return f"left out: {chunker}: {reason}"
 

@@ -26,18 +26,18 @@ from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.jobs import DataJob, Finished, JobLog, NamedJob, Shared, check_countable
-from repoeval_bench.runs.materials import Materials, left_out, make_chunkers, tell_unread, unsized
+from repoeval_bench.runs.materials import Materials, make_chunkers, tell_unread, unscored_repositories, unsized
 from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
     choose_measures,
-    left_out_for_language,
-    left_out_line,
     make_embedder,
     make_parts,
     make_retriever,
     shown_place,
     silent,
+    skipped_for_language,
+    skipped_line,
 )
 from repoeval_bench.runs.planning import (
     Cut,
@@ -288,7 +288,7 @@ class Runner:
     after the other, and of its runs none before it is asked for. `notify` receives a line about what was taken, what
     is missing and what changes nothing.
 
-    `left_out` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
+    `skipped` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
     LanguageError. `failed` is setting -> chunker -> the reason, where something went wrong: that ends its run alone.
     """
 
@@ -318,7 +318,7 @@ class Runner:
         self._members = by_setting(
             requests if log is None else [unplaced.on_this_device(notify) for unplaced in requests]
         )
-        self._without = left_out(requests)
+        self._without = unscored_repositories(requests)
         self._results, self._home, self._notify = results_at(out), home, notify
         self._executor, self._log, self._sample, self._ahead = executor, log, sample, ahead
         self._materials = Materials(
@@ -329,7 +329,7 @@ class Runner:
             notify=notify,
             benchmark=benchmark,
         )
-        self.left_out: dict[str, str] = {}
+        self.skipped: dict[str, str] = {}
         self.failed: dict[RunRequest, dict[str, str]] = {}
         self._settings: dict[RunRequest, Setting] = {}
         self._chunkers: list[tuple[Setting, list[str | None], list[Chunker]]] = []
@@ -343,9 +343,9 @@ class Runner:
         for setting in self.settings:
             if setting.needs_vectors:
                 self.embedder(setting)
-        self.left_out |= left_out_for_language(self.benchmark, unsized(requests))
-        for name, reason in self.left_out.items():
-            notify(left_out_line(name, reason))
+        self.skipped |= skipped_for_language(self.benchmark, unsized(requests))
+        for name, reason in self.skipped.items():
+            notify(skipped_line(name, reason))
 
     @property
     def benchmark(self) -> Benchmark:
@@ -357,10 +357,10 @@ class Runner:
         """Return the requests without their chunkers, each once."""
         return list(self._members)
 
-    def left_out_of(self, setting: RunRequest) -> dict[str, str]:
+    def skipped_of(self, setting: RunRequest) -> dict[str, str]:
         """Return those of the setting's chunkers that are left out, with the reason."""
         named = [str(request.chunker) for request in self._members[setting]]
-        return {name: self.left_out[name] for name in named if name in self.left_out}
+        return {name: self.skipped[name] for name in named if name in self.skipped}
 
     def failed_of(self, setting: RunRequest) -> dict[str, str]:
         """Return those of the setting's chunkers that failed, with the reason."""
@@ -399,7 +399,7 @@ class Runner:
             # A new error: one that a local names would keep this frame, and with it the vector cache, in a cycle.
             raise (type(errors[0]) if len(errors) == 1 else ChunkError)(all_mistakes(map(str, errors)))
         for name, reason in self.failed_of(setting).items():
-            self._notify(left_out_line(name, reason))
+            self._notify(skipped_line(name, reason))
         return runs
 
     def runs_of(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
@@ -407,7 +407,7 @@ class Runner:
         here = self._log is None
         runs = self._here(setting, reuse=reuse) if here else self._as_jobs(setting, reuse=reuse)
         for request in self._members[setting]:
-            run = None if here and request.chunker in self.left_out else next(runs)
+            run = None if here and request.chunker in self.skipped else next(runs)
             if isinstance(run, ChunkError):
                 self.failed.setdefault(setting, {})[str(request.chunker)] = str(run)
                 self._errors.setdefault(setting, []).append(run)
@@ -431,7 +431,7 @@ class Runner:
 
     def _known(self, setting: RunRequest) -> list[RunRequest]:
         """Return the requests of a setting whose chunkers know the languages of the data."""
-        return [request for request in self._members[setting] if request.chunker not in self.left_out]
+        return [request for request in self._members[setting] if request.chunker not in self.skipped]
 
     def _setting(self, request: RunRequest) -> Setting:
         if request not in self._settings:
@@ -497,13 +497,13 @@ class Runner:
         for request in self._members[setting]:
             of_request, finished = next(self._coming)
             assert of_request is request, "settings are asked for in their order"
-            if finished.left_out and request.chunker not in self.left_out:
-                self.left_out[str(request.chunker)] = str(finished.error)
-                self._notify(left_out_line(str(request.chunker), str(finished.error)))
+            if finished.skipped and request.chunker not in self.skipped:
+                self.skipped[str(request.chunker)] = str(finished.error)
+                self._notify(skipped_line(str(request.chunker), str(finished.error)))
             if finished.failed:
                 yield ChunkError(str(finished.error))
             else:
-                yield None if finished.made is None else self._results.open(finished.made)
+                yield None if finished.result is None else self._results.open(finished.result)
 
     def _requests_in_order(self) -> list[RunRequest]:
         return [request for members in self._members.values() for request in members]
@@ -549,7 +549,7 @@ def _make_one(
 
 def stands_alone(request: RunRequest, without: frozenset[str]) -> bool:
     """Tell whether an `eval` of the request alone is over the tasks that it is over among others."""
-    return request.limit is None or left_out([request]) == without
+    return request.limit is None or unscored_repositories([request]) == without
 
 
 def plan_run(

@@ -321,7 +321,7 @@ class GridJobs:
             for chunker in chunkers
         ]
         for job in self.log.map([NamedJob((chunker,)) for chunker in chunkers], jobs):
-            yield ChunkError(str(job.error)) if job.made is None else job.made
+            yield ChunkError(str(job.error)) if job.result is None else job.result
 
 
 def _score_one(

@@ -31,10 +31,10 @@ from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.parts import (
     RESULTS,
-    left_out_for_language,
-    left_out_line,
     make_embedder,
     silent,
+    skipped_for_language,
+    skipped_line,
 )
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest
@@ -197,8 +197,8 @@ def sensitivity(
         embedder = make_embedder(model, home=home, notify=notify, cache=cache)
     grid = Grid.of(benchmark, request, embedder, home=home, notify=notify)
     named = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
-    for spec, reason in left_out_for_language(benchmark, named, least=2, skippable=False).items():
-        notify(left_out_line(spec, reason))
+    for spec, reason in skipped_for_language(benchmark, named, least=2, skippable=False).items():
+        notify(skipped_line(spec, reason))
         del named[spec]
     file_sets = grid.file_sets()
     offsets = placebo_arms(BASELINE, request.placebo, [files for files, _ in file_sets]) if request.placebo else []

@@ -79,7 +79,7 @@ def _summary(log: JobLog, processes: _Processes) -> str:
         f"{count(machines, 'machine')}.",
         f"{len(log.failures):,} failed; {texts:,} texts were embedded.",
     ]
-    if unknowing := [job for job in log.done if job.finished.left_out]:
+    if unknowing := [job for job in log.done if job.finished.skipped]:
         parts.append(f"{len(unknowing):,} left out, not knowing a language of the data.")
     if missing:
         parts.append(f"{missing:,} did not come back before the command ended; the same command goes on with them.")
@@ -142,12 +142,12 @@ def _job(log: JobLog, done: Done) -> dict[str, Any]:
     finished = done.finished
     return {
         "parts": [printable(part) for part in done.job.parts],
-        "made": printable(finished.made) if isinstance(finished.made, str) else "",
+        "made": printable(finished.result) if isinstance(finished.result, str) else "",
         "node": printable(finished.node),
         "process": finished.process,
         "begun": max(0.0, finished.begun - log.begun),
         "seconds": finished.seconds,
         "texts": finished.texts,
         "failed": finished.failed,
-        "left_out": finished.left_out,
+        "left_out": finished.skipped,
     }

@@ -26,7 +26,7 @@ from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.runs.execution import job_log
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.materials import tell_unread
-from repoeval_bench.runs.parts import left_out_line
+from repoeval_bench.runs.parts import skipped_line
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest
 from repoeval_bench.runs.store import check_writable
@@ -74,7 +74,7 @@ def sensitivity_command(
 
     def fail(spec: str, error: ChunkError) -> None:
         failed.append(f"{spec}: {error}")
-        say(left_out_line(spec, str(error)))
+        say(skipped_line(spec, str(error)))
 
     with (
         job_log(execution, out=out, home=home, notify=say, unit="chunkers", write_page=page_of(execution)) as log,
