@@ -79,6 +79,7 @@ _PEERS = (
         "langchain:LangchainChunker",
         "LangChain's text splitter for code (extra `langchain`).",
         "langchain_text_splitters",
+        parallel=True,
         pasted=True,
     ),
     _row(
@@ -86,6 +87,7 @@ _PEERS = (
         "llama_index:LlamaIndexChunker",
         "LlamaIndex's CodeSplitter (extra `llama-index`).",
         "llama_index",
+        parallel=True,
         pasted=True,
     ),
 )

@@ -124,11 +124,11 @@ class _Index:
         before = np.cumsum(lengths) - lengths
         chunk, tf = self._entries[:, np.arange(lengths.sum()) + np.repeat(starts - before, lengths)]
         term = np.repeat(np.arange(len(terms)), lengths)
+        number_of = {name: number for number, name in enumerate(terms)}
         more = [
-            (i, len(self.ids) + position, count[name])
-            for i, name in enumerate(terms)
+            (number_of[name], len(self.ids) + position, count[name])
             for position, count in enumerate(own)
-            if name in count
+            for name in count.keys() & number_of.keys()
         ]
         if not more:
             return term, chunk, tf

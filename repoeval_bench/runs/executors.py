@@ -30,8 +30,8 @@ from repoeval_bench.core.spec import Spec
 
 T = TypeVar("T")
 
-LARGE = 4_000_000
-"""Characters of source times chunkers from which a pool pays: two chunkers on RepoEval.
+LARGE = 16_000_000
+"""Characters to be cut from which a pool pays: two chunkers on RepoEval.
 
 Less is done in the second that its start takes, also where the server starts while the data is loaded.
 """

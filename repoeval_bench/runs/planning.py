@@ -192,5 +192,10 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
 
 def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:
-    """Tell whether further processes are worth their start."""
-    return n_chunkers * sum(len(file.text) for files in benchmark.files.values() for file in files) >= LARGE
+    """Tell whether further processes are worth their start.
+
+    Each chunker cuts every file, and the file of a task once more, without what the task asks for.
+    """
+    sizes = {file.name: len(file.text) for files in benchmark.files.values() for file in files}
+    n_chars = sum(sizes.values()) + sum(sizes.get(task.file, 0) for task in benchmark.tasks)
+    return n_chunkers * n_chars >= LARGE
