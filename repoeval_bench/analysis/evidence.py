@@ -105,9 +105,9 @@ class Recommendation:
     """A candidate to use, what it costs if another is better, and the evidence.
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
-    `by_retriever` has what each retriever alone would choose. `arms` are the candidates by label. `setups` has one for
-    each framework, that of the choice first. `language` is that of most of the code. `few` has the
-    number of queries of each protocol that has too few to decide, `skipped` a line for everything else that was not
+    `by_retriever` has what each retriever alone would choose. `candidates` are those by label. `setups` has one for
+    each framework, that of the choice first. `language` is that of most of the code. `few` has the number of queries of
+    each protocol that has too few to decide, `skipped` a line for everything else that was not
     asked or not made, `n_failed` of the runs because they failed.
     """
 
@@ -116,7 +116,7 @@ class Recommendation:
     evidence: tuple[Evidence, ...]
     decision: Decision | None
     by_retriever: Mapping[str, str]
-    arms: Mapping[str, SizedChunker]
+    candidates: Mapping[str, SizedChunker]
     setups: tuple[Setup, ...]
     few: Mapping[str, int]
     skipped: tuple[str, ...]
@@ -126,7 +126,7 @@ class Recommendation:
     @property
     def choice(self) -> SizedChunker | None:
         """The candidate to use; None where there is too little data."""
-        return None if self.decision is None else self.arms[self.decision.choice.name]
+        return None if self.decision is None else self.candidates[self.decision.choice.name]
 
     @property
     def n_files(self) -> int:
@@ -207,7 +207,7 @@ def conclude(
     evidence: Sequence[Evidence],
     *,
     boards: Boards,
-    arms: Mapping[str, SizedChunker],
+    candidates: Mapping[str, SizedChunker],
     skipped: Sequence[str],
     n_failed: int,
     runs: Sequence[RunView],
@@ -221,16 +221,16 @@ def conclude(
     decision: Decision | None = None
     by_retriever: dict[str, str] = {}
     setups: tuple[Setup, ...] = ()
-    all_arms = dict(arms)
+    all_candidates = dict(candidates)
     if enough:
         posterior = combine([(each.protocol, each.posterior) for each in enough])
         decision = decide(posterior, _rng())
         for each in dict.fromkeys(each.retriever for each in enough):
             own = combine([(one.protocol, one.posterior) for one in enough if one.retriever == each])
             by_retriever[each] = decide(own, _rng()).choice.name
-        others = _unmeasured(arms)
-        all_arms |= {arm.label: arm for arm in others}
-        setups = _setups(decision, posterior, language, enough, all_arms, others, boards=boards)
+        others = _unmeasured(candidates)
+        all_candidates |= {candidate.label: candidate for candidate in others}
+        setups = _setups(decision, posterior, language, enough, all_candidates, others, boards=boards)
         enough = [_with_tests(each, decision.choice.name) for each in enough]
     return Recommendation(
         data=data,
@@ -238,7 +238,7 @@ def conclude(
         evidence=tuple(enough),
         decision=decision,
         by_retriever=by_retriever,
-        arms=all_arms,
+        candidates=all_candidates,
         setups=setups,
         few=few,
         skipped=tuple(skipped),
@@ -264,10 +264,10 @@ def _with_tests(evidence: Evidence, choice: str) -> Evidence:
     )
 
 
-def _unmeasured(arms: Mapping[str, SizedChunker]) -> list[SizedChunker]:
+def _unmeasured(candidates: Mapping[str, SizedChunker]) -> list[SizedChunker]:
     """Return the candidates of frameworks that were not tried here, at the sizes of the others."""
-    measured = {candidate.name for candidate in arms.values()}
-    sizes = sorted({candidate.size for candidate in arms.values() if candidate.size is not None}) or list(SIZES)
+    measured = {candidate.name for candidate in candidates.values()}
+    sizes = sorted({candidate.size for candidate in candidates.values() if candidate.size is not None}) or list(SIZES)
     unmeasured = []
     for row in rows("chunker"):
         if row.pasted and row.name not in measured:
@@ -280,14 +280,14 @@ def _setups(
     posterior: Posterior,
     language: str,
     evidence: Sequence[Evidence],
-    arms: Mapping[str, SizedChunker],
+    candidates: Mapping[str, SizedChunker],
     unmeasured: Sequence[SizedChunker],
     *,
     boards: Boards,
 ) -> tuple[Setup, ...]:
     """Return the choice's setup, and for each other framework that of its candidate with the least expected loss."""
     ranked = [(one, True) for one in decision.candidates]
-    measured = [arms[name] for name in posterior.names]
+    measured = [candidates[name] for name in posterior.names]
     for candidate in unmeasured:
         parts = []
         for question in evidence:
@@ -299,7 +299,7 @@ def _setups(
     ranked.sort(key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))
     setups: dict[str, Setup] = {}
     for one, is_measured in ranked:
-        snippet = snippet_of(arms[one.name].spec, language)
+        snippet = snippet_of(candidates[one.name].spec, language)
         if snippet.framework not in setups:
             setups[snippet.framework] = Setup(
                 label=one.name,

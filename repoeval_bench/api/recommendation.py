@@ -106,7 +106,7 @@ def recommend(
         skipped=skipped,
         n_failed=failed,
         runs=[run for made in runs.values() for _, run in made],
-        arms={candidate.label: candidate for of_size in by_size for candidate in of_size},
+        candidates={candidate.label: candidate for of_size in by_size for candidate in of_size},
     )
 
 

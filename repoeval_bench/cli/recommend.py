@@ -169,6 +169,6 @@ def _show(
     closer, tested = (shell_line([command], out=out) for command in ("report", "compare"))
     first = found.evidence[0]
     best = next(each for each in request.requests([first.protocol]) if each.retriever == first.retriever)
-    spec = found.arms[found.decision.choice.name].spec
+    spec = found.candidates[found.decision.choice.name].spec
     alone = eval_line(best.model_copy(update={"chunker": spec}), out=out, short=True)
     print_lines([f"page: {closer}", f"test two runs: {tested} RUN RUN", f"try another chunker: {alone}"])

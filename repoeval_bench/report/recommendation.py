@@ -48,13 +48,13 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
         return ["No candidate found anything that was asked for, so none is better than another."]
     first = decision.choice
     lines = [
-        f"Use {described(recommendation.arms[first.name])}{_mean_tokens(recommendation, first.name)}.",
+        f"Use {described(recommendation.candidates[first.name])}{_mean_tokens(recommendation, first.name)}.",
         _measured(recommendation, first.name),
     ]
     lines[-1] += f" {_risk(first)}"
     cheaper = decision.cheapest
     if (saved := _saved(recommendation, first, cheaper)) is not None:
-        spec = described(recommendation.arms[cheaper.name])
+        spec = described(recommendation.candidates[cheaper.name])
         lines.append(f"{saved}: {spec}, about {_points(first.score - cheaper.score)} less.")
     lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
@@ -126,8 +126,8 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
             missing="",
             key="tokens_per_query",
         ),
-        fact("spec", lambda candidate: recommendation.arms[candidate.name].spec),
-        fact("size", lambda candidate: recommendation.arms[candidate.name].size),
+        fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
+        fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
     ]
 
 
@@ -149,7 +149,7 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
         read.setdefault(_READ[measure], []).append(heading(measure))
     notes += [f"{' and '.join(names)}: {share}" for share, names in read.items()]
     notes.append(CHARACTERS_NOTE)
-    if size := recommendation.arms[ranked[0].name].size:
+    if size := recommendation.candidates[ranked[0].name].size:
         notes.append(
             f"at {size:,}: chunks are as large on average as those of {BASELINE} with up to {size:,} characters"
         )
@@ -176,7 +176,7 @@ def recommendation_record(recommendation: Recommendation) -> dict[str, Any]:
                 "imports": item.snippet.imports,
                 "code": item.snippet.code,
                 "candidate": item.label,
-                "spec": recommendation.arms[item.label].spec,
+                "spec": recommendation.candidates[item.label].spec,
                 "expected_loss": item.expected_loss,
                 "loss_95": item.loss_95,
                 "measured": item.measured,

@@ -1,4 +1,4 @@
-"""Segments, their intervals, heterogeneity, distributions and knees; facts of tasks and facts a user brings."""
+"""Segments, their intervals, heterogeneity, distributions and knees."""
 
 from dataclasses import replace
 
@@ -20,13 +20,8 @@ from repoeval_bench.analysis.segments import (
     segment_names,
     split,
 )
-from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.facts import FACTS, task_facts
 from repoeval_bench.report.segments import comparison_table, few_note, heterogeneity_lines
-from repoeval_bench.runs.facts import read_facts
 from support.runs import query_scores, write_run
 
 
@@ -196,84 +191,6 @@ def test_recall_curve_and_knee():
     assert knee((0.1, 0.5, 0.8, 0.85, 0.9, 0.95), (1, 3, 5, 10, 20, 50)) == 5
 
 
-SOURCE = '''class A:
-    def method(self):
-        """Documented."""
-        return 1
-
-    async def outer(self):
-        def inner(x):
-            return x
-        return inner
-
-
-def free(a,
-         b):
-    return a + b
-'''
-
-
-def facts_at(line, text=SOURCE, length=1):
-    task = Task(
-        task_id="t",
-        repo="r",
-        path="p.py",
-        prompt="",
-        ground_truth="",
-        body=LineSpan(line, line + length),
-        context_start=0,
-        level="function",
-    )
-    files = {"r": (SourceFile("r", "p.py", text),)}
-    return task_facts(
-        Benchmark(
-            name="b",
-            fingerprint="0",
-            level="function",
-            tasks=(task,),
-            files=files,
-            source="s",
-            whole_tasks=1,
-            whole_repos=1,
-        )
-    )["t"]
-
-
-@pytest.mark.parametrize("deep", ["x = a" + ".b()" * 30_000, "x = a" + " + a" * 100_000])
-def test_of_code_that_is_nested_too_deeply_for_the_parser_nothing_is_known(deep):
-    """It ended the command with a traceback."""
-    assert facts_at(2, f"def f(a):\n    {deep}\n    return x\n")["nesting_depth"] in (None, 0)
-
-
-def test_a_chain_of_elif_is_not_nested():
-    text = "def f(a):\n    if a: pass\n" + "".join(f"    elif a == {n}: pass\n" for n in range(700)) + "    return 1\n"
-    assert facts_at(500, text)["nesting_depth"] == 0
-
-
-@pytest.mark.parametrize(
-    ("line", "lines", "depth", "docstring", "method"),
-    [
-        (2, 3, 1, True, True),  # the docstring line of a method
-        (6, 4, 1, False, True),  # a nested def is what is to be written: its method surrounds it
-        (7, 2, 2, False, False),  # inside the nested function
-        (13, 3, 0, False, False),  # after a signature of two lines
-        (11, None, None, None, None),  # at module level
-    ],
-)
-def test_facts_of_a_task(line, lines, depth, docstring, method):
-    """Length, nesting, docstring and whether it is a method, of the function around the place."""
-    found = facts_at(line)
-    assert set(found) == set(FACTS)
-    assert (found["function_lines"], found["nesting_depth"]) == (lines, depth)
-    assert (found["has_docstring"], found["is_method"], found["prompt_lines"]) == (docstring, method, line)
-
-
-@pytest.mark.parametrize("text", ["print 'two'\n" * 3, "def f():\n    x = '\x0c'\n    return x\n"])
-def test_facts_are_unknown_where_the_file_cannot_be_parsed(text):
-    """Python 2, or line ends that the parser counts otherwise."""
-    assert facts_at(1, text)["is_method"] is None
-
-
 def test_the_language_of_a_query_is_that_of_its_gold(tmp_path):
     """By the names of the files, of runs that were stored without it too; one that the rows have is kept."""
     files = ["a.py", "b/c.TS", "d.zzz", "e.go"]
@@ -281,66 +198,6 @@ def test_the_language_of_a_query_is_that_of_its_gold(tmp_path):
     run = write_run(tmp_path / "a", {"ndcg@10": [0.5] * 4}, files=files, facts=facts)
     assert run.scores.facts["language"] == ["python", "typescript", None, "mine"]
     assert "language" in segment_names(run.scores)
-
-
-def test_facts_of_a_user(tmp_path):
-    """CSV and JSONL give the same columns; a query without a row is unknown."""
-    (tmp_path / "a.csv").write_text("query_id,topic,hard,size\nq1,io,yes,3\nq0,net,no,2.5\nother,x,,1\n")
-    (tmp_path / "a.jsonl").write_text(
-        '{"query_id": "q1", "topic": "io", "hard": true, "size": 3}\n\n{"query_id": "q0", "topic": "net", "hard": false, "size": 2.5}\n'
-    )
-    expected = {"topic": ["net", "io", None], "hard": [False, True, None], "size": [2.5, 3, None]}
-    assert read_facts(tmp_path / "a.csv", ["q0", "q1", "q2"]) == expected
-    assert read_facts(tmp_path / "a.jsonl", ["q0", "q1", "q2"]) == expected
-
-
-def test_a_fact_is_a_number_where_every_reader_takes_it_as_one(tmp_path):
-    """Python alone reads `1_0` and digits of other scripts as numbers: they are words."""
-    texts = ["1_0", "\u0661", "\uff11", "\u20031", "0x1", " 10 ", "+1.5e1", ".5", "-2.", '"3"']
-    rows = "".join(f"q{i},{text}\n" for i, text in enumerate(texts))
-    (tmp_path / "a.csv").write_bytes(f"query_id,x\r\n{rows}".encode())
-    expected = ["1_0", "\u0661", "\uff11", "\u20031", "0x1", 10, 15, 0.5, -2, 3]
-    assert read_facts(tmp_path / "a.csv", [f"q{i}" for i in range(len(texts))]) == {"x": expected}
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.csv", "id,x\nq0,1\n", "a.csv:1: the header has no query_id"),
-        ("a.csv", "query_id,x\nq0\n", "a.csv:2: 1 fields, and 2 in the header"),
-        ("a.csv", "query_id,x\nq0,1\nq0,2\n", "a.csv:3: query 'q0' appears twice"),
-        ("a.csv", "query_id,x\nzz,1\n", "names none of the run's queries"),
-        ("a.csv", "", "a.csv:1"),
-        ("a.jsonl", '{"query_id": "q0", "x": 1}\n{', "a.jsonl:2: not valid JSON"),
-        ("a.jsonl", "[1]", "a.jsonl:1: not an object"),
-        ("a.jsonl", '{"x": 1}', "a.jsonl:1: no query_id"),
-        ("a.jsonl", '{"query_id": "q0", "x": [1]}', "a.jsonl:1: x is [1]"),
-        ("a.csv", 'query_id,x\nq0,1\nq1,"2\nq2,3\n', "a.csv:3: the row is not CSV"),
-        ("a.csv", 'query_id,x\n\n"q0\n",1,2\n', "a.csv:3: 3 fields"),
-        ("a.csv", b"query_id,x\nq0,1\nq1,\xff\n", "a.csv:3: UTF-8 was expected, byte 3 is not"),
-        ("a.csv", "query_id,a\x1b[1m\nq0,1\n", "a.csv:2: the fact 'a\\x1b[1m' has a control character"),
-        ("a.csv", 'query_id,"a\nb"\nq0,1\n', "a.csv:3: the fact 'a\\nb' has a control character"),
-        ("a.jsonl", '{"query_id": "q0", "a\\u0007": 1}', "a.jsonl:1: the fact 'a\\x07' has a control character"),
-        ("a.csv", "query_id,x,x\nq0,1,2\n", "a.csv:1: the header names 'x' twice"),
-        ("a.csv", "query_id,\nq0,1\n", "a.csv:2: a fact has no name"),
-        ("a.csv", "query_id,x\nq0,nan\n", "a.csv:2: x is nan, not a finite number"),
-        ("a.csv", "query_id,x\nq0,1e999\n", "a.csv:2: x is inf, not a finite number"),
-        ("a.csv", "query_id,x\nq0," + "9" * 5000 + "\n", "a.csv:2: x is inf, not a finite number"),
-        ("a.jsonl", '{"query_id": "q0", "x": NaN}', "a.jsonl:1: a finite number was expected, not NaN"),
-        ("a.jsonl", '{"query_id": "q0", "x": 1, "x": 2}', "a.jsonl:1: 'x' appears twice"),
-        ("a.jsonl", '{"query_id": "q0", "": 1}', "a.jsonl:1: a fact has no name"),
-        ("a.jsonl", '{"query_id": "q0", "x": ' + "9" * 5000 + "}", "a.jsonl:1: not valid JSON"),
-        ("a.jsonl", '{"query_id": "q0", "x": ' + "9" * 50 + "}", "a.jsonl:1: a whole number of at most 2^53"),
-        ("a.jsonl", '{"query_id": "q0", "x": "\\ud800"}', "a.jsonl:1: not valid JSON"),
-        ("a.jsonl", "[" * 5000, "a.jsonl:1: not valid JSON (recursion limit exceeded"),
-    ],
-)
-def test_broken_facts_name_file_and_line(tmp_path, name, text, message):
-    """Every mistake ends in one sentence with its place."""
-    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(UsageError) as error:
-        read_facts(tmp_path / name, ["q0"])
-    assert message in str(error.value)
 
 
 def test_columns_refuse_what_cannot_be_paired():

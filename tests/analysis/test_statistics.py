@@ -126,15 +126,6 @@ def test_queries_of_one_file_widen_the_interval():
     assert clustered[1] - clustered[0] > 2 * (naive[1] - naive[0])
 
 
-def test_same_seed_same_numbers_whatever_else_is_asked_for():
-    """A column's interval and p are the same alone and beside others."""
-    values = rng(8).normal(0.1, 1, (120, 3))
-    clusters = np.repeat(np.arange(40), 3).tolist()
-    together, alone = Sample.micro(values, clusters), Sample.micro(values[:, [1]], clusters)
-    assert intervals(together, rng())[1] == pytest.approx(intervals(alone, rng())[0], abs=1e-9)
-    assert p_of(together)[1] == p_of(alone)[0]
-
-
 def test_many_clusters_are_flipped_block_by_block():
     """20,000 single queries, beyond what is held at once: interval and p are those of the normal distribution."""
     values = rng(14).normal(0.02, 1, 20_000)
@@ -177,11 +168,6 @@ def test_effect_size_is_the_mean_over_the_deviation():
     assert effect_sizes(column([0.0, 0.2, 0.4])) == [pytest.approx(1.0)]
     assert effect_sizes(column([0.2, 0.2])) == [None]
     assert effect_sizes(column([0.2])) == [None]
-
-
-def test_holm_known_answer():
-    """p = .01, .04, .03 over three tests: .03, .06, .06."""
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))

@@ -181,7 +181,7 @@ def test_what_does_not_fit_into_the_time_is_named(answered):
         clock=lambda: next(ticks),
     )
     assert found.skipped == ("body by bm25, fixed at 400, ast at 400: the time was up",)
-    assert {found.arms[label].size for label in found.evidence[0].means} == {200}
+    assert {found.candidates[label].size for label in found.evidence[0].means} == {200}
 
 
 def test_only_so_many_tasks_are_asked(answered):
@@ -312,6 +312,8 @@ def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered):
         f"file is one chunk of `fixed`, on average of {sum(sizes) / len(sizes):,.0f} characters"
         for size in ("99,999,998", "99,999,999")
     )
-    assert {run.counts.chunks for label, run in evidence.runs.items() if found.arms[label].size == max(sizes)} == {8}
+    assert {
+        run.counts.chunks for label, run in evidence.runs.items() if found.candidates[label].size == max(sizes)
+    } == {8}
     exact = recommend(benchmark, sizes=(200, max(sizes)), **options)
     assert (exact.skipped, set(exact.runs)) == ((), set(found.runs))

@@ -16,7 +16,6 @@ from repoeval_bench.metrics import (
     Item,
     Measure,
     Passage,
-    RunScores,
     TokenF1Relevance,
     read_lines,
     score_items,
@@ -173,8 +172,3 @@ def test_items_that_nothing_judges_are_an_error():
     bad = Item("q", metadata={"relevantIds": "a"})
     assert "give a list of ids" in sentence(MetricError, score_items, [bad], {"q": [Passage("a")]})
     assert "threshold is 0" in sentence(MetricError, TokenF1Relevance, 0)
-
-
-def test_scores_say_nothing_of_what_was_not_scored():
-    """A RunScores made by hand has no counts and no caution."""
-    assert RunScores(query_ids=("q",), values={}).caution == ""

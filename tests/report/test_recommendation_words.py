@@ -35,19 +35,23 @@ def runs_of(folder, means, spread=0.05, queries=40):
     ]
 
 
-def concluded(runs, retrievers=("bm25",), protocols=("uses",)):
-    """The recommendation of these runs, taken as evidence of each protocol by each retriever."""
+def concluded(*runs, retrievers=("bm25",), protocols=("uses",)):
+    """The recommendation of these runs, a list of them for each protocol by each retriever, or one for all."""
+    questions = [(protocol, retriever) for protocol in protocols for retriever in retrievers]
     made = [
-        (SizedChunker(name=name, size=500, spec=f"{name}:max_nws=500"), run)
-        for name, run in zip(NAMES, runs, strict=False)
+        [
+            (SizedChunker(name=name, size=500, spec=f"{name}:max_nws=500"), run)
+            for name, run in zip(NAMES, of_question, strict=False)
+        ]
+        for of_question in (runs if len(runs) > 1 else runs * len(questions))
     ]
+    boards = read_boards()
     evidence = [
-        evidence_of(RunRequest(protocol=protocol, retriever=retriever), made, 0.3, "python", read_boards())
-        for protocol in protocols
-        for retriever in retrievers
+        evidence_of(RunRequest(protocol=protocol, retriever=retriever), pairs, 0.3, "python", boards)
+        for (protocol, retriever), pairs in zip(questions, made, strict=True)
     ]
-    arms = {arm.label: arm for arm, _ in made}
-    return conclude("data", "python", evidence, boards=read_boards(), arms=arms, skipped=(), n_failed=0, runs=())
+    candidates = {candidate.label: candidate for candidate, _ in made[0]}
+    return conclude("data", "python", evidence, boards=boards, candidates=candidates, skipped=(), n_failed=0, runs=())
 
 
 def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
@@ -65,19 +69,7 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
     """By expected loss, under their names, with the Python to paste; not by the means of its first question."""
     by_words = runs_of(tmp_path / "words", {"a": 0.52, "b": 0.5, "c": 0.3})
     by_model = runs_of(tmp_path / "model", {"a": 0.5, "b": 0.9, "c": 0.3})
-    made = [
-        [
-            (SizedChunker(name=name, size=500, spec=f"{name}:max_nws=500"), run)
-            for name, run in zip(NAMES, runs, strict=False)
-        ]
-        for runs in (by_words, by_model)
-    ]
-    evidence = [
-        evidence_of(RunRequest(protocol=protocol, retriever="bm25"), each, 0.3, "python", read_boards())
-        for protocol, each in zip(("uses", "docstring"), made, strict=True)
-    ]
-    arms = {arm.label: arm for arm, _ in made[0]}
-    found = conclude("data", "python", evidence, boards=read_boards(), arms=arms, skipped=(), n_failed=0, runs=())
+    found = concluded(by_words, by_model, protocols=("uses", "docstring"))
     page = report_page(by_words, "page.html", answer=found)
     assert f'class="verdict">{answer_lines(found)[0]}</h2>' in page
     table = page[page.index('id="ranking"') : page.index("</table>", page.index('id="ranking"'))]
@@ -112,19 +104,7 @@ def test_fewer_than_20_queries_name_no_leader_and_no_estimate(tmp_path):
 def test_retrievers_that_would_choose_otherwise_are_named(tmp_path):
     by_words = runs_of(tmp_path / "words", {"a": 0.9, "b": 0.5})
     by_model = runs_of(tmp_path / "model", {"a": 0.5, "b": 0.85})
-    made = [
-        [
-            (SizedChunker(name=name, size=500, spec=f"{name}:max_nws=500"), run)
-            for name, run in zip(NAMES, runs, strict=False)
-        ]
-        for runs in (by_words, by_model)
-    ]
-    evidence = [
-        evidence_of(RunRequest(protocol="uses", retriever=retriever), each, 0.3, "python", read_boards())
-        for retriever, each in zip(("bm25", "dense"), made, strict=True)
-    ]
-    arms = {arm.label: arm for arm, _ in made[0]}
-    found = conclude("data", "python", evidence, boards=read_boards(), arms=arms, skipped=(), n_failed=0, runs=())
+    found = concluded(by_words, by_model, retrievers=("bm25", "dense"))
     assert found.by_retriever == {"bm25": "fixed at 500", "dense": "ast at 500"}
     assert any("BM25 alone would choose fixed at 500" in line for line in answer_lines(found))
 

@@ -1,0 +1,85 @@
+"""Facts of tasks: of the function around the lines to be written."""
+
+import pytest
+
+from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.facts import FACTS, task_facts
+
+SOURCE = '''class A:
+    def method(self):
+        """Documented."""
+        return 1
+
+    async def outer(self):
+        def inner(x):
+            return x
+        return inner
+
+
+def free(a,
+         b):
+    return a + b
+'''
+
+
+def facts_at(line, text=SOURCE, length=1):
+    task = Task(
+        task_id="t",
+        repo="r",
+        path="p.py",
+        prompt="",
+        ground_truth="",
+        body=LineSpan(line, line + length),
+        context_start=0,
+        level="function",
+    )
+    files = {"r": (SourceFile("r", "p.py", text),)}
+    return task_facts(
+        Benchmark(
+            name="b",
+            fingerprint="0",
+            level="function",
+            tasks=(task,),
+            files=files,
+            source="s",
+            whole_tasks=1,
+            whole_repos=1,
+        )
+    )["t"]
+
+
+@pytest.mark.parametrize("deep", ["x = a" + ".b()" * 30_000, "x = a" + " + a" * 100_000])
+def test_of_code_that_is_nested_too_deeply_for_the_parser_nothing_is_known(deep):
+    """It ended the command with a traceback."""
+    assert facts_at(2, f"def f(a):\n    {deep}\n    return x\n")["nesting_depth"] in (None, 0)
+
+
+def test_a_chain_of_elif_is_not_nested():
+    text = "def f(a):\n    if a: pass\n" + "".join(f"    elif a == {n}: pass\n" for n in range(700)) + "    return 1\n"
+    assert facts_at(500, text)["nesting_depth"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "lines", "depth", "docstring", "method"),
+    [
+        (2, 3, 1, True, True),  # the docstring line of a method
+        (6, 4, 1, False, True),  # a nested def is what is to be written: its method surrounds it
+        (7, 2, 2, False, False),  # inside the nested function
+        (13, 3, 0, False, False),  # after a signature of two lines
+        (11, None, None, None, None),  # at module level
+    ],
+)
+def test_facts_of_a_task(line, lines, depth, docstring, method):
+    """Length, nesting, docstring and whether it is a method, of the function around the place."""
+    found = facts_at(line)
+    assert set(found) == set(FACTS)
+    assert (found["function_lines"], found["nesting_depth"]) == (lines, depth)
+    assert (found["has_docstring"], found["is_method"], found["prompt_lines"]) == (docstring, method, line)
+
+
+@pytest.mark.parametrize("text", ["print 'two'\n" * 3, "def f():\n    x = '\x0c'\n    return x\n"])
+def test_facts_are_unknown_where_the_file_cannot_be_parsed(text):
+    """Python 2, or line ends that the parser counts otherwise."""
+    assert facts_at(1, text)["is_method"] is None

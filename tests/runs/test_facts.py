@@ -1,0 +1,66 @@
+"""Facts that a user brings: a CSV or JSONL file of query id -> values."""
+
+import pytest
+
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.facts import read_facts
+
+
+def test_facts_of_a_user(tmp_path):
+    """CSV and JSONL give the same columns; a query without a row is unknown."""
+    (tmp_path / "a.csv").write_text("query_id,topic,hard,size\nq1,io,yes,3\nq0,net,no,2.5\nother,x,,1\n")
+    (tmp_path / "a.jsonl").write_text(
+        '{"query_id": "q1", "topic": "io", "hard": true, "size": 3}\n\n{"query_id": "q0", "topic": "net", "hard": false, "size": 2.5}\n'
+    )
+    expected = {"topic": ["net", "io", None], "hard": [False, True, None], "size": [2.5, 3, None]}
+    assert read_facts(tmp_path / "a.csv", ["q0", "q1", "q2"]) == expected
+    assert read_facts(tmp_path / "a.jsonl", ["q0", "q1", "q2"]) == expected
+
+
+def test_a_fact_is_a_number_where_every_reader_takes_it_as_one(tmp_path):
+    """Python alone reads `1_0` and digits of other scripts as numbers: they are words."""
+    texts = ["1_0", "\u0661", "\uff11", "\u20031", "0x1", " 10 ", "+1.5e1", ".5", "-2.", '"3"']
+    rows = "".join(f"q{i},{text}\n" for i, text in enumerate(texts))
+    (tmp_path / "a.csv").write_bytes(f"query_id,x\r\n{rows}".encode())
+    expected = ["1_0", "\u0661", "\uff11", "\u20031", "0x1", 10, 15, 0.5, -2, 3]
+    assert read_facts(tmp_path / "a.csv", [f"q{i}" for i in range(len(texts))]) == {"x": expected}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "id,x\nq0,1\n", "a.csv:1: the header has no query_id"),
+        ("a.csv", "query_id,x\nq0\n", "a.csv:2: 1 fields, and 2 in the header"),
+        ("a.csv", "query_id,x\nq0,1\nq0,2\n", "a.csv:3: query 'q0' appears twice"),
+        ("a.csv", "query_id,x\nzz,1\n", "names none of the run's queries"),
+        ("a.csv", "", "a.csv:1"),
+        ("a.jsonl", '{"query_id": "q0", "x": 1}\n{', "a.jsonl:2: not valid JSON"),
+        ("a.jsonl", "[1]", "a.jsonl:1: not an object"),
+        ("a.jsonl", '{"x": 1}', "a.jsonl:1: no query_id"),
+        ("a.jsonl", '{"query_id": "q0", "x": [1]}', "a.jsonl:1: x is [1]"),
+        ("a.csv", 'query_id,x\nq0,1\nq1,"2\nq2,3\n', "a.csv:3: the row is not CSV"),
+        ("a.csv", 'query_id,x\n\n"q0\n",1,2\n', "a.csv:3: 3 fields"),
+        ("a.csv", b"query_id,x\nq0,1\nq1,\xff\n", "a.csv:3: UTF-8 was expected, byte 3 is not"),
+        ("a.csv", "query_id,a\x1b[1m\nq0,1\n", "a.csv:2: the fact 'a\\x1b[1m' has a control character"),
+        ("a.csv", 'query_id,"a\nb"\nq0,1\n', "a.csv:3: the fact 'a\\nb' has a control character"),
+        ("a.jsonl", '{"query_id": "q0", "a\\u0007": 1}', "a.jsonl:1: the fact 'a\\x07' has a control character"),
+        ("a.csv", "query_id,x,x\nq0,1,2\n", "a.csv:1: the header names 'x' twice"),
+        ("a.csv", "query_id,\nq0,1\n", "a.csv:2: a fact has no name"),
+        ("a.csv", "query_id,x\nq0,nan\n", "a.csv:2: x is nan, not a finite number"),
+        ("a.csv", "query_id,x\nq0,1e999\n", "a.csv:2: x is inf, not a finite number"),
+        ("a.csv", "query_id,x\nq0," + "9" * 5000 + "\n", "a.csv:2: x is inf, not a finite number"),
+        ("a.jsonl", '{"query_id": "q0", "x": NaN}', "a.jsonl:1: a finite number was expected, not NaN"),
+        ("a.jsonl", '{"query_id": "q0", "x": 1, "x": 2}', "a.jsonl:1: 'x' appears twice"),
+        ("a.jsonl", '{"query_id": "q0", "": 1}', "a.jsonl:1: a fact has no name"),
+        ("a.jsonl", '{"query_id": "q0", "x": ' + "9" * 5000 + "}", "a.jsonl:1: not valid JSON"),
+        ("a.jsonl", '{"query_id": "q0", "x": ' + "9" * 50 + "}", "a.jsonl:1: a whole number of at most 2^53"),
+        ("a.jsonl", '{"query_id": "q0", "x": "\\ud800"}', "a.jsonl:1: not valid JSON"),
+        ("a.jsonl", "[" * 5000, "a.jsonl:1: not valid JSON (recursion limit exceeded"),
+    ],
+)
+def test_broken_facts_name_file_and_line(tmp_path, name, text, message):
+    """Every mistake ends in one sentence with its place."""
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UsageError) as error:
+        read_facts(tmp_path / name, ["q0"])
+    assert message in str(error.value)
