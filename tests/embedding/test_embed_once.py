@@ -9,7 +9,6 @@ from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
-from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.runner import evaluate, evaluate_all, plan_run
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
@@ -108,26 +107,3 @@ def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
         min(40, len(part.split())) for part in {part for parts in long.parts(texts, "document") for part in parts}
     )
     assert run.manifest.index.as_json() == {"vectors": len(rows), "tokens": read, "bytes": rows.nbytes}
-
-
-def test_a_grid_embeds_once(benchmark, tmp_path, monkeypatch):
-    """Every chunker, size, offset and query policy of `sensitivity`: one pass."""
-    encoder, model = embedder(tmp_path)
-    monkeypatch.setattr("repoeval_bench.plugins.lab.sensitivity.make_embedder", lambda *_, **__: model)
-    found = sensitivity(
-        benchmark,
-        ("ast:max_nws=400", "fixed:max_nws=800"),
-        protocols=("context",),
-        queries=("full", "tail:5"),
-        relevances=("overlap",),
-        retrievers=("dense",),
-        measures=("ndcg@10",),
-        placebo=2,
-        out=tmp_path / "out",
-    )
-    assert {contest.sizes for contest in found} == {
-        "nominal",
-        "matched to ast:max_nws=400,min_nws=50,overlap=0,language=auto",
-    }
-    (texts,) = encoder.passes
-    assert len(texts) == len(set(texts))

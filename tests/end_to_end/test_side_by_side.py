@@ -3,7 +3,6 @@
 import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.runner import evaluate_all
 from support.folders import content
@@ -54,26 +53,3 @@ def test_small_data_and_other_peoples_chunkers_stay_in_this_process(benchmark, m
         cutters = ["fixed", "langchain"]
         list(evaluate_all(benchmark, cutters, retriever="bm25", out=tmp_path, executor=pool))
     assert pool.jobs == []
-
-
-def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, tmp_path):
-    """Every arm is scored once, in one of the two; the cells are the same to the last digit."""
-    said = []
-    settings = {
-        "protocols": ["context", "linemap"],
-        "queries": ["full", "tail:20"],
-        "relevances": ["overlap", "iou:0.2"],
-        "retrievers": ["bm25", "dense"],
-        "measures": ["ndcg@10", "line_recall_auc"],
-        "placebo": 2,
-        "embedder": "hash",
-        "home": warm_home,
-        "notify": said.append,
-    }
-    with Counted() as pool:
-        shared = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "shared", executor=pool)
-    scored = [line for line in said if line.startswith("scoring ")]
-    assert pool.jobs == [len(scored)] * 2
-    assert len(scored) > 4
-    alone = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "alone")
-    assert [each.as_dict() for each in shared] == [each.as_dict() for each in alone]

@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 
 from repoeval_bench import compare
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics.context import as_read
-from repoeval_bench.plugins.completion.fragments import fragments_of
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.runner import evaluate, plan_run
@@ -124,9 +122,3 @@ def test_where_documents_are_given_nothing_is_added(protocol):
     done = bench("eval", "-c", "fixed", "--protocol", protocol, "--set", "expand=parent", "--retriever", "bm25")
     assert done.code == 2
     assert f"protocol {protocol} fixes its documents, so nothing is added to a hit" in done.err
-
-
-def test_completions_do_not_leave_out_what_hits_bring(benchmark, tmp_path):
-    wide = run(benchmark, tmp_path, expand="parent")
-    with pytest.raises(UsageError, match="complete a run without --set expand"):
-        fragments_of(wide, benchmark.tasks, "retrieved")

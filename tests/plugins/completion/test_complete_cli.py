@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from repoeval_bench import benchmark_of, find_run
+from repoeval_bench import benchmark_of, evaluate, find_run
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.completion.fragments import fragments_of
 from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
 from support.command import bench, heed_interrupts, interrupt_when, one_sentence
@@ -248,7 +249,14 @@ def test_what_is_not_possible_is_refused_before_anything_is_sent(server, complet
 
 def test_questions_cannot_be_completed(stored, complete):
     """A protocol that asks for documented functions has nothing to write."""
-    asked = ("--protocol", "docstring", "--retriever", "bm25", "--few-gold", "--source", stored / "mirror")
+    asked = ("--protocol", "docstring", "--retriever", "bm25", "--set", "few_gold=true", "--source", stored / "mirror")
     done = bench("eval", "-c", "fixed:max_nws=300", *asked, "--out", stored / "asked", home=stored / "home")
     assert done.code == 0, done.err
     assert "asks questions" in one_sentence(complete("latest", out="asked"), 2)
+
+
+def test_a_run_whose_hits_bring_more_is_not_completed(benchmark, tmp_path):
+    """What they bring is no fragment."""
+    wide = evaluate(benchmark, "fixed:max_nws=150", retriever="bm25", expand="parent", few_gold=True, out=tmp_path)
+    with pytest.raises(UsageError, match="complete a run without --set expand"):
+        fragments_of(wide, benchmark.tasks, "retrieved")

@@ -1,0 +1,64 @@
+"""A grid's work is shared: between processes, and every distinct text is embedded once; `make` names its options."""
+
+from end_to_end.test_make import called, checkout, variables
+from end_to_end.test_side_by_side import Counted, benchmark, large
+from repoeval_bench.embedding.cache import CachedEmbedder
+from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.plugins.lab.grid_request import GridRequest
+from repoeval_bench.plugins.lab.sensitivity import sensitivity
+from support.encoders import CountingEncoder
+
+CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
+
+__all__ = ["benchmark", "checkout", "large"]
+
+
+def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, tmp_path):
+    """Every arm is scored once, in one of the two; the cells are the same to the last digit."""
+    said = []
+    settings = {
+        "protocols": ["context", "linemap"],
+        "queries": ["full", "tail:20"],
+        "relevances": ["overlap", "iou:0.2"],
+        "retrievers": ["bm25", "dense"],
+        "measures": ["ndcg@10", "line_recall_auc"],
+        "placebo": 2,
+        "embedder": "hash",
+        "home": warm_home,
+        "notify": said.append,
+    }
+    with Counted() as pool:
+        shared = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "shared", executor=pool)
+    scored = [line for line in said if line.startswith("scoring ")]
+    assert pool.jobs == [len(scored)] * 2
+    assert len(scored) > 4
+    alone = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "alone")
+    assert [each.as_dict() for each in shared] == [each.as_dict() for each in alone]
+
+
+def test_a_grid_embeds_every_text_once(benchmark, tmp_path, monkeypatch):
+    """Of every chunker, size, offset and query policy."""
+    encoder = CountingEncoder(precision="fp32")
+    model = CachedEmbedder(encoder, VectorCache(tmp_path / "vectors"))
+    monkeypatch.setattr("repoeval_bench.plugins.lab.sensitivity.make_embedder", lambda *_, **__: model)
+    contests = sensitivity(
+        benchmark,
+        ("ast:max_nws=400", "fixed:max_nws=800"),
+        protocols=("context",),
+        queries=("full", "tail:5"),
+        relevances=("overlap",),
+        retrievers=("dense",),
+        measures=("ndcg@10",),
+        placebo=2,
+        out=tmp_path / "out",
+    )
+    assert len({contest.sizes for contest in contests}) == 2
+    assert len(encoder.asked) == len(set(encoder.asked)) > 0
+
+
+def test_every_field_of_a_grids_request_has_a_variable_of_make(checkout):
+    """Those that are given arrive; without one, `ast` is the chunker."""
+    named = variables([GridRequest])
+    _, read = called(checkout, "sensitivity", *(f"{variable}=7" for variable in named.values()))
+    assert read.keys() == named.keys()
+    assert called(checkout, "sensitivity")[1] == {"chunkers": ["ast"]}
