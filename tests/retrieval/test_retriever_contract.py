@@ -23,7 +23,10 @@ SPECS = (
     "rerank:overlap,first=bm25,k_raw=3",
     "random",
     "oracle",
+    "grep",
 )
+MATCHES_ALONE = ("grep",)
+"""What lists only the chunks that match, which may be none."""
 WORDS = ["def", "return", "class", "self", "port", "line", "count", "total"]
 
 
@@ -76,7 +79,10 @@ def test_rankings_are_complete_ordered_and_within_reach(spec):
     chunks = corpus()
     excluded = {"q": frozenset({chunks["r"][0].chunk_id})}
     run = build(spec, chunks).search(QUERIES, 50, excluded)
-    assert {name: len(ranking) for name, ranking in run.rankings.items()} == {"q": 8, "e": 9, "s": 9, "n": 0}
+    lengths = {name: len(ranking) for name, ranking in run.rankings.items()}
+    assert lengths == {"q": 8, "e": 9, "s": 9, "n": 0} or (
+        spec in MATCHES_ALONE and 0 == lengths["e"] < lengths["q"] <= 8
+    )
     assert excluded["q"].isdisjoint(name for name, _ in run.rankings["q"])
     assert {name.partition("/")[0] for name, _ in run.rankings["s"]} == {"s"}
     for ranking in run.rankings.values():
@@ -86,7 +92,7 @@ def test_rankings_are_complete_ordered_and_within_reach(spec):
         assert top["q"] == run.rankings["q"][:3]
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if not spec.startswith(("random", "rerank", "hybrid"))])
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if not spec.startswith(("random", "rerank", "hybrid", "grep"))])
 def test_equal_texts_tie_and_the_larger_id_comes_first(spec):
     """f0.py and f8.py hold one text: one score, and f8.py right in front."""
     ranking = build(spec, corpus()).search(QUERIES[:1], 50).rankings["q"]
@@ -111,9 +117,12 @@ def test_a_pool_answers_with_the_chunks_of_all_repositories(spec):
     chunks, queries = pooled(corpus(), QUERIES)
     gone = corpus()["s"][3].chunk_id
     run = build(spec, chunks).search(queries, 50, {"q": frozenset({gone})})
+    assert gone not in dict(run.rankings["q"])
+    if spec in MATCHES_ALONE:
+        assert {name.partition("/")[0] for name, _ in run.rankings["q"]} == {"r", "s"}
+        return
     assert len(dict(run.rankings["q"])) == len(run.rankings["q"]) == 17
     assert len(run.rankings["n"]) == 18
-    assert gone not in dict(run.rankings["q"])
 
 
 def test_bm25_weighs_terms_over_the_pool():
