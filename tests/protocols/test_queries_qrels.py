@@ -47,61 +47,43 @@ def protocol(gold, **choices):
     return replace(Protocol.parse("context"), gold=gold, **choices)
 
 
-def relevant(gold, rule, *bounds, file=FILE):
-    qrels = build_qrels({"r/0": gold_of(TASK, protocol(gold))}, chunks(*bounds), rule, {"r/p.py": file.line_nws()})
+def relevant(gold, rule, *bounds):
+    qrels = build_qrels({"r/0": gold_of(TASK, protocol(gold))}, chunks(*bounds), rule, {"r/p.py": FILE.line_nws()})
     by_id = {chunk.chunk_id: chunk.lines for chunk in chunks(*bounds)["r/p.py"]}
     return {(by_id[i].start, by_id[i].end): gain for i, gain in qrels["r/0"].items()}
 
 
 @pytest.mark.parametrize(
-    ("gold", "expected"),
+    ("gold", "rule", "bounds", "expected"),
     [
-        ("prompt", {(0, 5): 1.0, (5, 11): 1.0}),
-        ("context", {(0, 5): 1.0, (5, 11): 1.0, (11, 12): 1.0}),
-        ("body", {(5, 11): 1.0, (11, 12): 1.0}),
+        # Gold prompt ends with the body's first line, context with its last, and the end is exact.
+        ("prompt", "overlap", ((0, 5), (5, 11), (11, 12), (12, 20)), {(0, 5): 1, (5, 11): 1}),
+        ("context", "overlap", ((0, 5), (5, 11), (11, 12), (12, 20)), {(0, 5): 1, (5, 11): 1, (11, 12): 1}),
+        ("body", "overlap", ((0, 5), (5, 11), (11, 12), (12, 20)), {(5, 11): 1, (11, 12): 1}),
+        ("context", "lines:2", ((0, 5), (5, 11), (11, 20)), {(5, 11): 1}),
+        ("body", "iou:0.5", ((10, 14), (9, 20)), {(10, 14): 1}),
+        ("body", "graded:iou", ((10, 14), (8, 11)), {(8, 11): 0.25, (10, 14): 0.5}),
+        # The gold is [4, 12): [0, 5) shares 1 of 5 and 1 of 8; [0, 8) 4 of 8; [3, 12) all of it; [11, 13) 1 of 2.
+        (
+            "context",
+            "graded:levels",
+            ((0, 5), (0, 8), (3, 12), (11, 13), (12, 20)),
+            {(0, 5): 1, (0, 8): 2, (3, 12): 2, (11, 13): 2},
+        ),
+        ("body", "overlap", ((0, 2),), {}),  # the query stays in the qrels, empty
     ],
 )
-def test_one_shared_line_makes_a_chunk_relevant(gold, expected):
-    """overlap: gold prompt ends with the body's first line, context with its last, and the end is exact."""
-    assert relevant(gold, "overlap", (0, 5), (5, 11), (11, 12), (12, 20)) == expected
-
-
-def test_lines_rule_wants_that_many():
-    """lines:N needs N shared lines."""
-    assert relevant("context", "lines:2", (0, 5), (5, 11), (11, 20)) == {(5, 11): 1.0}
-
-
-def test_iou_rule_and_graded_iou():
-    """iou:T is a threshold on shared/union lines; graded:iou gives it as the gain."""
-    assert relevant("body", "iou:0.5", (10, 14), (9, 20)) == {(10, 14): 1.0}
-    assert relevant("body", "graded:iou", (10, 14), (8, 11)) == {(8, 11): 0.25, (10, 14): 0.5}
+def test_a_chunk_gains_by_its_rule(gold, rule, bounds, expected):
+    assert relevant(gold, rule, *bounds) == expected
 
 
 def test_shares_are_of_non_blank_lines():
-    """chunk-share and gold-share count non-blank lines: of the chunk's two, one is gold; of the gold's one, all."""
-    # Lines 11 and 13 are blank: the gold [10, 12) has one line of text, the chunk [10, 14) two of them.
-    text = "".join("\n" if i in (11, 13) else f"line{i} = {i}\n" for i in range(20))
-    file = SourceFile("r", "p.py", text)
-    for rule, expected in {
-        "chunk-share:0.5": {(10, 14): 1.0},
-        "chunk-share:0.51": {},
-        "gold-share:1": {(10, 14): 1.0},
-    }.items():
-        nws = {"r/p.py": file.line_nws()}
-        chunk = Chunk.cut(file, file.chars_of(LineSpan(10, 14)))
-        gains = build_qrels({"r/0": gold_of(TASK, protocol("body"))}, {"r/p.py": [chunk]}, rule, nws)["r/0"]
-        assert gains == ({chunk.chunk_id: 1.0} if expected else {}), rule
-
-
-def test_graded_levels():
-    """2 where half of the chunk or of the gold is shared, 1 where a line is, 0 without."""
-    # The gold is [4, 12): [0, 5) shares 1 of 5 and 1 of 8; [0, 8) 4 of 8; [3, 12) all of the gold; [11, 13) 1 of 2.
-    assert relevant("context", "graded:levels", (0, 5), (0, 8), (3, 12), (11, 13), (12, 20)) == {
-        (0, 5): 1.0,
-        (0, 8): 2.0,
-        (3, 12): 2.0,
-        (11, 13): 2.0,
-    }
+    """Of the gold [10, 12) line 10 is text, of the chunk [10, 14) lines 10 and 12: half of the chunk, all of the gold."""
+    file = SourceFile("r", "p.py", "".join("\n" if i in (11, 13) else f"line{i} = {i}\n" for i in range(20)))
+    chunk = Chunk.cut(file, file.chars_of(LineSpan(10, 14)))
+    gold, nws = {"r/0": gold_of(TASK, protocol("body"))}, {"r/p.py": file.line_nws()}
+    for rule, n_relevant in (("chunk-share:0.5", 1), ("chunk-share:0.51", 0), ("gold-share:1", 1)):
+        assert len(build_qrels(gold, {"r/p.py": [chunk]}, rule, nws)["r/0"]) == n_relevant, rule
 
 
 RULES_DRAWN = ["overlap", "lines:2", "iou:0.3", "chunk-share:0.4", "gold-share:0.4", "graded:iou", "graded:levels"]
@@ -129,40 +111,6 @@ def test_sorted_intervals_judge_as_every_chunk_by_every_line(cut, gold, blank, r
         if gain := brute.gain(plain(place), list(map(plain, gold)), nws, rule):
             expected[chunk.chunk_id] = gain
     assert build_qrels({"q": gold}, chunks, rule, nws) == {"q": pytest.approx(expected)}
-
-
-@given(gold=st.lists(places, max_size=4).map(tuple))
-def test_gold_without_a_file_gives_no_relevant_chunk(gold):
-    """Files without a chunk are not an error: nothing in them is relevant."""
-    assert build_qrels({"q": gold}, {}, "overlap", {f"r/{name}": [1] * 20 for name in "abc"}) == {"q": {}}
-
-
-def test_every_rule_that_is_listed_can_be_parsed():
-    """RULES names what relevance_rule reads; none gives a gain where no line is shared."""
-    nothing = Overlap(lines=0, union=9, nonblank=0, chunk_nonblank=4, gold_nonblank=5, definitions=0)
-    for name in RULES:
-        assert relevance_rule(name.replace(":N", ":3").replace(":T", ":0.5"))(nothing) == 0
-
-
-def test_copies_are_merged_and_hidden():
-    """A merged chunk hands its gain on; an excluded one has none."""
-    qrels = {"q": {"a": 0.5, "b": 1.0}, "r": {"c": 1.0}}
-    assert merge_copies(qrels, {"b": "a", "c": "z"}) == {"q": {"a": 1.0}, "r": {"z": 1.0}}
-    assert drop_excluded(qrels, {"q": frozenset({"a"})}) == {"q": {"b": 1.0}, "r": {"c": 1.0}}
-
-
-def test_a_task_without_a_relevant_chunk_keeps_its_entry():
-    """A query that nothing answers stays in the qrels, empty, so that it counts as 0."""
-    gold = {"r/0": gold_of(TASK, protocol("body"))}
-    assert build_qrels(gold, chunks((0, 2)), "overlap", {"r/p.py": FILE.line_nws()}) == {"r/0": {}}
-
-
-def test_same_lines_of_another_file_are_not_relevant():
-    """Only chunks of the gold's files can hold its lines."""
-    other = SourceFile("r", "q.py", FILE.text)
-    corpus = {"r/q.py": (Chunk.cut(other, other.chars_of(LineSpan(0, 20))),)}
-    gold = {"r/0": gold_of(TASK, protocol("body"))}
-    assert build_qrels(gold, corpus, "overlap", {"r/p.py": FILE.line_nws()}) == {"r/0": {}}
 
 
 def test_blanked_lines_are_not_gold():
@@ -251,3 +199,17 @@ def test_a_caution_follows_from_choices_and_not_from_a_name():
     )
     assert Protocol.parse("context").caution == ""
     assert Protocol.parse("context+gold=body").caution == Protocol.parse("body").caution
+
+
+def test_every_rule_that_is_listed_can_be_parsed():
+    """RULES names what relevance_rule reads; none gives a gain where no line is shared."""
+    nothing = Overlap(lines=0, union=9, nonblank=0, chunk_nonblank=4, gold_nonblank=5, definitions=0)
+    for name in RULES:
+        assert relevance_rule(name.replace(":N", ":3").replace(":T", ":0.5"))(nothing) == 0
+
+
+def test_copies_are_merged_and_hidden():
+    """A merged chunk hands its gain on; an excluded one has none."""
+    qrels = {"q": {"a": 0.5, "b": 1.0}, "r": {"c": 1.0}}
+    assert merge_copies(qrels, {"b": "a", "c": "z"}) == {"q": {"a": 1.0}, "r": {"z": 1.0}}
+    assert drop_excluded(qrels, {"q": frozenset({"a"})}) == {"q": {"b": 1.0}, "r": {"c": 1.0}}

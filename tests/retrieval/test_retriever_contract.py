@@ -92,7 +92,9 @@ def test_rankings_are_complete_ordered_and_within_reach(spec):
         assert top["q"] == run.rankings["q"][:3]
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if not spec.startswith(("random", "rerank", "hybrid", "grep"))])
+@pytest.mark.parametrize(
+    "spec", [spec for spec in SPECS if not spec.startswith(("random", "rerank", "hybrid", "grep"))]
+)
 def test_equal_texts_tie_and_the_larger_id_comes_first(spec):
     """f0.py and f8.py hold one text: one score, and f8.py right in front."""
     ranking = build(spec, corpus()).search(QUERIES[:1], 50).rankings["q"]

@@ -22,21 +22,11 @@ def text_of(rankings, tag):
 
 
 def test_a_run_line_has_six_fields_with_rank_from_1():
-    """query Q0 chunk rank score tag, in rank order, a tag's blanks encoded."""
+    """query Q0 chunk rank score tag, in rank order; blanks are encoded, what has none is written as it is."""
     assert text_of({"q": [("b", 0.5), ("a", 0.25)]}, "a tag") == "q Q0 b 1 0.5 a%20tag\nq Q0 a 2 0.25 a%20tag\n"
-
-
-def test_scores_are_written_with_nine_digits():
-    """%.9g, which a float32 survives."""
-    assert lines(text_of({"q": [("a", 1 / 3)]}, "t"))[0][4] == "0.333333333"
-
-
-def test_an_id_without_blanks_is_written_as_it_is():
-    """Ids that are encoded already are not encoded again."""
+    assert lines(text_of({"q": [("a", 1 / 3)]}, "t"))[0][4] == "0.333333333"  # a float32 survives it
     assert lines(text_of({"q": [("r/a%20b.py@0-9", 1.0)]}, "t"))[0][2] == "r/a%20b.py@0-9"
     assert lines(text_of({"q q": [("a\tb", 1.0)]}, "t"))[0][::2] == ["q%20q", "a%09b", "1"]
-    with pytest.raises(MetricError, match="chunk id is empty"):
-        text_of({"q": [("", 1.0)]}, "t")
 
 
 def test_scores_that_float32_cannot_tell_apart_keep_their_order():
@@ -53,39 +43,31 @@ def test_a_long_tie_in_the_order_of_ids_is_written():
     assert len({fields[4] for fields in lines(text_of({"q": ranking}, "t"))}) == 3000
 
 
-def test_scores_that_rise_are_refused():
-    """A file is read by score, so a ranking whose scores rise would come back in another order."""
-    with pytest.raises(MetricError, match=r"rank 2 scores 0\.9"):
-        text_of({"q": [("a", 0.5), ("b", 0.9)]}, "t")
+@pytest.mark.parametrize(
+    ("ranking", "piece"),
+    [
+        ([("a", 0.5), ("b", 0.9)], r"rank 2 scores 0\.9"),  # it would come back in another order
+        ([("a", math.nan)], r"query 'q'.*'a'"),
+        ([("a", math.inf)], r"query 'q'.*'a'"),
+        ([("", 1.0)], "chunk id is empty"),
+    ],
+)
+def test_a_ranking_that_no_file_can_hold_is_refused(ranking, piece):
+    with pytest.raises(MetricError, match=piece):
+        text_of({"q": ranking}, "t")
 
 
-@pytest.mark.parametrize("score", [math.nan, math.inf])
-def test_scores_that_are_not_finite_are_not_written(score):
-    """NaN and infinity are named with id and query."""
-    with pytest.raises(MetricError, match=r"query 'q'.*'a'"):
-        text_of({"q": [("a", score)]}, "t")
-
-
-def test_whole_gains_are_written_as_they_are():
-    """0, 1 and 2 stay, with factor 1; a query without a relevant chunk has one explicit row of gain 0."""
+def test_gains_are_written_whole_or_in_thousandths(tmp_path):
+    """A query without a relevant chunk has one row of gain 0; a relevant chunk never becomes irrelevant by rounding."""
     text, factor = format_qrels({"q": {"a": 2, "b": 1.0, "c": 0}, "none": {}})
     assert factor == 1
     assert lines(text) == [["q", "0", "a", "2"], ["q", "0", "b", "1"], ["q", "0", "c", "0"], ["none", "0", "none", "0"]]
-
-
-def test_real_gains_are_written_in_thousandths():
-    """x1000 and rounded, the factor returned; a relevant chunk never becomes irrelevant by rounding."""
-    text, factor = format_qrels({"q": {"a": 0.2504, "b": 1.0, "c": 0.0001}})
+    text, factor = format_qrels({"q": {"a": 0.2504, "b": 1.0, "c": 0.0001}, "empty": {}})
     assert factor == 1000
-    assert [fields[3] for fields in lines(text)] == ["250", "1000", "1"]
-
-
-def test_qrels_come_back_with_their_factor(tmp_path):
-    """read_qrels divides by the factor; queries without a relevant chunk stay."""
+    assert [fields[3] for fields in lines(text)] == ["250", "1000", "1", "0"]
     path = tmp_path / "qrels.trec"
-    text, factor = format_qrels({"q": {"a": 0.25}, "empty": {}})
     path.write_text(text, encoding="utf-8")
-    assert read_qrels(path, factor) == {"q": {"a": 0.25}, "empty": {}}
+    assert read_qrels(path, factor) == {"q": {"a": 0.25, "b": 1.0, "c": 0.001}, "empty": {}}
 
 
 def test_a_negative_grade_is_not_relevant(tmp_path):
