@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.dataset.repoeval import DEFAULT, combination_of
 from repoeval_bench.dataset.shipped import edition_of
-from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER
+from repoeval_bench.retrieval.expansion import NOTHING
+from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.parts import usual_measures
+from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, shell_line
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.records import DatasetRecord
@@ -20,49 +23,38 @@ def run_command(run: RunView) -> str:
     config, imported, metrics = run.manifest.config, run.manifest.imported, run.metrics
     if imported:
         return shlex.join(["repoeval-bench", "logs", "import", imported.log, "--gold", imported.gold])
-    part = metrics.dataset.part
+    data, part = _data(metrics.dataset), metrics.dataset.part
     if part and part.sample:
         options = ["--tasks", str(part.sample.most), "--protocol", metrics.protocol, "--retriever", metrics.retriever]
-        options += _dataset(metrics.dataset)
-        return f"# its tasks were drawn by: repoeval-bench recommend SOURCE {shlex.join(options)}"
-    words = ["repoeval-bench", "eval"]
-    if config and edition_of(config.pack):
-        words += ["--source", config.pack]
-    if config is None or config.protocol.documents != "windows":
-        words += ["--chunker", metrics.chunker]
-    words += ["--protocol", metrics.protocol, "--retriever", metrics.retriever]
-    if metrics.embedder != NO_EMBEDDER:
-        words += ["--embedder", metrics.embedder]
-    if metrics.expand:
-        words += ["--set", f"expand={metrics.expand}"]
-    if metrics.k != DEPTH:
-        words += ["--k", str(metrics.k)]
-    if config and config.measures != usual_measures(config.protocol.gold):
-        words += [word for name in config.measures for word in ("-m", name)]
-    if config and config.skip_errors:
-        words += ["--set", "skip_errors"]
-    if 2 * metrics.counts.queries_without_relevant > metrics.counts.queries:
-        words += ["--set", "few_gold"]
-    return shlex.join([*words, *_dataset(metrics.dataset)]) + _source_note(run)
+        line = shlex.join([*options, *DataRequest(**data).words()])
+        return f"# its tasks were drawn by: repoeval-bench recommend SOURCE {line}"
+    shipped = config and edition_of(config.pack)
+    embedded = metrics.embedder != NO_EMBEDDER
+    request = RunRequest(
+        chunker=None if config and config.protocol.documents == "windows" else metrics.chunker,
+        protocol=metrics.protocol,
+        retriever=metrics.retriever,
+        embedder=metrics.embedder if embedded else EMBEDDER,
+        expand=metrics.expand or NOTHING,
+        k=metrics.k,
+        measures=config.measures if config and config.measures != usual_measures(config.protocol.gold) else (),
+        skip_errors=bool(config and config.skip_errors),
+        few_gold=2 * metrics.counts.queries_without_relevant > metrics.counts.queries,
+        source=shipped or "auto",
+        **data,
+    )
+    line = shell_line(["eval", *request.words("protocol", "retriever", *(["embedder"] if embedded else []))])
+    if shipped or metrics.dataset.source not in {"mirror", "pack", "folder"}:
+        return line
+    # It came from a place of one's own, which is not stored.
+    return f"{line}  # and --source with the place of the {metrics.dataset.source} that holds {metrics.dataset.name}"
 
 
-def _source_note(run: RunView) -> str:
-    """A comment where the data came from a place of one's own, which is not stored."""
-    config, source = run.manifest.config, run.metrics.dataset.source
-    if source not in {"mirror", "pack", "folder"} or (config and edition_of(config.pack)):
-        return ""
-    return f"  # and --source with the place of the {source} that holds {run.metrics.dataset.name}"
-
-
-def _dataset(dataset: DatasetRecord) -> list[str]:
-    """Options that select the data; the reader names the source of a set of one's own."""
-    combination = combination_of(dataset.name) or DEFAULT
-    options = []
-    for name in ("level", "context", "tokenizer"):
-        if (value := getattr(combination, name)) != getattr(DEFAULT, name):
-            options += ["--set", f"{name}={value}"]
+def _data(dataset: DatasetRecord) -> dict[str, Any]:
+    """Return the fields that select the data; the reader names the source of a set of one's own."""
+    data: dict[str, Any] = asdict(combination_of(dataset.name) or DEFAULT)
     if dataset.part and dataset.part.repositories:
-        options += ["--repos", " ".join(dataset.part.repositories)]
-    if dataset.part and dataset.part.limit is not None:
-        options += ["--limit", str(dataset.part.limit)]
-    return options
+        data["repos"] = tuple(dataset.part.repositories)
+    if dataset.part:
+        data["limit"] = dataset.part.limit
+    return data

@@ -43,7 +43,7 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
         assert (done.code, done.out.count(": verified, ranking recomputed")) == (0, 2), done.err
     (board,) = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"]
     assert [state(entry) for entry in board["entries"]] == [VERIFIED, VERIFIED]
-    assert all(entry["command"].startswith("repoeval-bench eval --chunker ") for entry in board["entries"])
+    assert all(entry["command"].startswith("repoeval-bench eval -c ") for entry in board["entries"])
     assert all("# and --source with the place of the mirror that" in entry["command"] for entry in board["entries"])
     trec = out / theirs[0].name / "run.trec.gz"
     write_text(trec, read_text(trec).replace("\n", " \n", 1))
