@@ -17,7 +17,7 @@ from repoeval_bench.core.parts import Chunker, Snippet
 from repoeval_bench.core.source import Chunk, SourceFile
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.registry import Chosen
+    from repoeval_bench.core.registry import ResolvedSpec
 
 
 def named_failure(chunker: str, file: SourceFile) -> AbstractContextManager[None]:
@@ -69,18 +69,18 @@ def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | 
     where a piece is not found.
     """
     spans: list[tuple[int, int]] = []
-    at = 0
+    end = 0
     for piece in pieces:
         body = piece.strip()
         if not body:
             continue
-        while at < len(text) and text[at].isspace():
-            at += 1
-        found = at if text.startswith(body, at) else text.find(body, at)
-        if found < 0:
+        while end < len(text) and text[end].isspace():
+            end += 1
+        start = end if text.startswith(body, end) else text.find(body, end)
+        if start < 0:
             return None
-        at = found + len(body)
-        spans.append((found, at))
+        end = start + len(body)
+        spans.append((start, end))
     return spans
 
 
@@ -133,7 +133,7 @@ class NamedChunker:
     """A plug-in under the spec that names it; its chunks are checked where every chunker's are."""
 
     inner: Chunker
-    chosen: Chosen
+    chosen: ResolvedSpec
 
     @property
     def spec(self) -> str:

@@ -21,14 +21,16 @@ class Cutter:
 
     def __post_init__(self) -> None:
         read_options(
-            f"chunker {self.name}", self.options, {each.name: each.metadata["option"] for each in fields(self)}
+            f"chunker {self.name}", self.options, {option.name: option.metadata["option"] for option in fields(self)}
         )
         self.check()
 
     @property
     def options(self) -> Mapping[str, str]:
         """Every option that counts, with its value as text."""
-        return {each.name: str(getattr(self, each.name)) for each in fields(self) if each.name not in self.unused}
+        return {
+            option.name: str(getattr(self, option.name)) for option in fields(self) if option.name not in self.unused
+        }
 
     @property
     def unused(self) -> frozenset[str]:

@@ -45,10 +45,10 @@ def main(channel: int, parent: int, command: list[str]) -> None:
     os.write(channel, b"0\n")
     # A fork of the caller may hold the channel open.
     caller = [channel, *(_end_of(parent) if os.getppid() == parent else [])]
-    told = _end_of(program)
+    ended = _end_of(program)
     code, left = None, True
     while code is None and left:
-        ready, _, _ = select.select([*caller, *told], [], [], 1 if told else _SECONDS_BETWEEN)
+        ready, _, _ = select.select([*caller, *ended], [], [], 1 if ended else _SECONDS_BETWEEN)
         code, left = _reap(program)
         if any(end in ready for end in caller):
             break

@@ -115,7 +115,7 @@ def tokens_before(file: SourceFile, tokenizer: str) -> list[int]:
     lines = file.text.splitlines()
     encoded = tokenizer_named(tokenizer).encode_batch(lines, add_special_tokens=False)
     # A line whose every character the tokenizer drops counts one, so that it cannot pass for a blank.
-    sizes = [len(found) or bool(line.strip()) for found, line in zip(encoded, lines, strict=True)]
+    sizes = [len(encoding) or bool(line.strip()) for encoding, line in zip(encoded, lines, strict=True)]
     return list(accumulate(sizes, initial=0))
 
 
@@ -126,8 +126,8 @@ class Ruler:
         self._text = text
         self._starts: list[int] | None = None
         if tokenizer is not None:
-            found = tokenizer_named(tokenizer).encode(text, add_special_tokens=False)
-            self._starts = [start for start, _ in found.offsets]
+            encoding = tokenizer_named(tokenizer).encode(text, add_special_tokens=False)
+            self._starts = [start for start, _ in encoding.offsets]
 
     def size(self, start: int, end: int) -> int:
         """Of text[start:end]; at least 1 where it is not blank."""

@@ -170,7 +170,7 @@ def _open(parsed: Parsed, part: _Part, before: Sequence[int], limit: int) -> lis
         return [(first, end, [])]
     units[0].first = first
     ends = [*(unit.first for unit in units[1:]), end]
-    return [each for unit, stop in zip(units, ends, strict=True) for each in unit.parts(stop, before, limit)]
+    return [piece for unit, stop in zip(units, ends, strict=True) for piece in unit.parts(stop, before, limit)]
 
 
 def _units(parsed: Parsed, nodes: Sequence[Node], end: int) -> list[_Unit]:

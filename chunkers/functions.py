@@ -30,14 +30,14 @@ class FunctionsChunker(Cutter):
             return []
         starts = {0}
         inside = 0  # the line behind the last function: what is defined in a function stays in it
-        for found in definitions(file, chosen_language(file, self.language)):
-            if found.kind == "variable" or found.body is None or found.above < inside:
+        for definition in definitions(file, chosen_language(file, self.language)):
+            if definition.kind == "variable" or definition.body is None or definition.above < inside:
                 continue
-            end = found.lines.end
+            end = definition.lines.end
             while end < file.n_lines and before[end] == before[end + 1]:
                 end += 1  # blank lines stay with the definition that they follow
-            starts |= {found.above, end}
-            inside = inside if found.kind == "class" else found.lines.end
+            starts |= {definition.above, end}
+            inside = inside if definition.kind == "class" else definition.lines.end
         lines = sorted(line for line in starts if line < file.n_lines)
         sizes = [before[end] - before[start] for start, end in zip(lines, [*lines[1:], file.n_lines], strict=True)]
         return cut_before(file, [lines[index] for index in pack(sizes, 0)])

@@ -56,11 +56,11 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
         return list(chunks)
     if kind == "path":
         known = language_of(file.path)
-        mark = known.line_comment if known else "//"
-        return [replace(chunk, header=f"{mark} {file.path}\n") for chunk in chunks]
+        comment = known.line_comment if known else "//"
+        return [replace(chunk, header=f"{comment} {file.path}\n") for chunk in chunks]
     language = chosen_language(file)
-    found = [each for each in definitions(file, language) if each.kind != "variable"]
-    return _with_scopes(file, chunks, found, language.line_comment)
+    declared = [definition for definition in definitions(file, language) if definition.kind != "variable"]
+    return _with_scopes(file, chunks, declared, language.line_comment)
 
 
 def _check(kind: str) -> None:
@@ -68,26 +68,28 @@ def _check(kind: str) -> None:
         raise SpecError(nearest("header", kind, KINDS))
 
 
-def _with_scopes(file: SourceFile, chunks: Sequence[Chunk], found: Sequence[Definition], mark: str) -> list[Chunk]:
+def _with_scopes(
+    file: SourceFile, chunks: Sequence[Chunk], declared: Sequence[Definition], comment: str
+) -> list[Chunk]:
     """One sweep over definitions and chunks, both in the order of the file."""
     around: list[Definition] = []
     following = 0
     headed: list[Chunk] = []
     for chunk in chunks:
-        while following < len(found) and found[following].lines.start < chunk.lines.start:
-            _close(around, found[following].lines.start)
-            around.append(found[following])
+        while following < len(declared) and declared[following].lines.start < chunk.lines.start:
+            _close(around, declared[following].lines.start)
+            around.append(declared[following])
             following += 1
         _close(around, chunk.lines.start)
         inside = following
-        while inside < len(found) and found[inside].lines.start < chunk.lines.end:
+        while inside < len(declared) and declared[inside].lines.start < chunk.lines.end:
             inside += 1
         lines = [file.path]
         if around:
             lines.append("in: " + " > ".join(definition.signature for definition in around))
         if inside > following:
-            lines.append("defines: " + "; ".join(definition.signature for definition in found[following:inside]))
-        headed.append(replace(chunk, header="".join(f"{mark} {line}\n" for line in lines)))
+            lines.append("defines: " + "; ".join(definition.signature for definition in declared[following:inside]))
+        headed.append(replace(chunk, header="".join(f"{comment} {line}\n" for line in lines)))
     return headed
 
 

@@ -80,7 +80,7 @@ def chunks_of(file: SourceFile, answer: Any) -> list[Chunk]:
     last = max(to_chars)
     chunks: list[Chunk] = []
     previous = 0
-    for start, end, header, text in (_piece(each, version) for each in answer["chunks"]):
+    for start, end, header, text in (_piece(piece, version) for piece in answer["chunks"]):
         if not 0 <= start < end <= last:
             raise _ProgramError(f"returned [{start}, {end}), empty or outside the file's {last} {unit}")
         if start not in to_chars or end not in to_chars:
@@ -288,12 +288,12 @@ class _Conversation:
     def surplus(self) -> int:
         """Let the program end by itself, as its input does: how many lines it wrote beyond those it was asked for."""
         self._requests.put(None)
-        found = 0
+        n_answers = 0
         # It is over with the end of its output, or with silence.
         with suppress(queue.Empty):
-            while self._answers.get(timeout=_GRACE) is not None and found < _MANY:
-                found += 1
-        return found
+            while self._answers.get(timeout=_GRACE) is not None and n_answers < _MANY:
+                n_answers += 1
+        return n_answers
 
     def end(self) -> str:
         """End the program and return the end of its standard error as one line."""
@@ -301,7 +301,7 @@ class _Conversation:
         self._stderr_reader.join(timeout=1)
         words = self._last_words.decode("utf-8", "replace").splitlines()
         lines = [line.strip() for line in words if line.strip()]
-        errors = [at for at, line in enumerate(lines) if _ERROR.match(line)]
+        errors = [number for number, line in enumerate(lines) if _ERROR.match(line)]
         if not errors:
             return " | ".join(lines[-5:])[-_LAST_WORDS:]
         # Node says what is wrong first, and then where it was.
@@ -341,10 +341,10 @@ def _read_lines(stream: BufferedReader, answers: queue.Queue[bytes | None], over
             return
 
 
-def _keep_end(stream: BufferedReader, kept: bytearray) -> None:
+def _keep_end(stream: BufferedReader, tail: bytearray) -> None:
     while block := stream.read1(1 << 16):
-        kept += block
-        del kept[: -64 * _LAST_WORDS]
+        tail += block
+        del tail[: -64 * _LAST_WORDS]
 
 
 def _write_all(stream: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:

@@ -77,8 +77,8 @@ class RecursiveChunker(Sized):
             return [start]
         if not cascade:
             return [start, *ruler.marks(start, end)[self.limit :: self.limit]]
-        found = (match.start(1) for match in cascade[0].finditer(text, start, end))
-        cuts = [start, *(cut for cut in found if start < cut < end)]
+        borders = (match.start(1) for match in cascade[0].finditer(text, start, end))
+        cuts = [start, *(cut for cut in borders if start < cut < end)]
         pieces = list(pairwise([*cuts, end]))
         sizes = [ruler.size(*piece) for piece in pieces]
         starts: list[int] = []

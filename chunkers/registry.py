@@ -133,9 +133,9 @@ def snippet_of(spec: str, language: str) -> Snippet:
     """
     parsed = Spec.parse(spec)
     if "header" not in parsed.params:
-        chosen = choose("chunker", parsed)
-        factory = chosen.row.load()
-        own: Snippet | None = factory(**chosen.options).snippet(language) if hasattr(factory, "snippet") else None
+        resolved = choose("chunker", parsed)
+        factory = resolved.row.load()
+        own: Snippet | None = factory(**resolved.options).snippet(language) if hasattr(factory, "snippet") else None
         if own is not None:
             return own
     code = f"make_chunker({json.dumps(_shortened(parsed), ensure_ascii=False)})"

@@ -139,9 +139,9 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: 
     shared = n_lines = above = n_chunks = 0
     limit = _option(chunker, "max_nws")
     for file in files:
-        found, chunks = _look(chunker, file)
-        tried.update(found.keys())
-        for promise, detail in found.items():
+        details, chunks = _look(chunker, file)
+        tried.update(details.keys())
+        for promise, detail in details.items():
             if detail:
                 broken.setdefault(promise, []).append((file, detail))
         shared += _shared_lines(file, chunks)
@@ -212,10 +212,10 @@ def _look(chunker: Chunker, file: SourceFile) -> tuple[dict[str, str], Sequence[
             if strangers:
                 what = f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"
                 return {"no failure": "", "chunks": what}, ()
-            found = {promise: look(chunker, file, chunks) for promise, look in _LOOKS.items()}
+            details = {promise: look(chunker, file, chunks) for promise, look in _LOOKS.items()}
     except ChunkError as error:
         return {"no failure": "", "chunks": f"returned chunks that cannot be read ({error})"}, ()
-    tried = {promise: detail for promise, detail in found.items() if detail is not None}
+    tried = {promise: detail for promise, detail in details.items() if detail is not None}
     return {"no failure": "", "chunks": "", **tried}, chunks
 
 
@@ -253,17 +253,17 @@ def _in_order(_: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str | N
 
 
 def _nothing_lost(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
-    at = n_lost = 0
+    end = n_lost = 0
     first = ""
     before: Chunk | None = None
     for chunk in (*sorted(chunks, key=lambda chunk: chunk.chars.start), None):
-        gap = file.text[at : chunk.chars.start if chunk else None]
+        gap = file.text[end : chunk.chars.start if chunk else None]
         if lost := count_nws(gap):
             where = f"behind {before.chunk_id}" if before else "at the start"
             first = first or f"the first, {abbreviated(gap, 40)}, is {where}"
             n_lost += lost
-        if chunk and chunk.chars.end > at:
-            at, before = chunk.chars.end, chunk
+        if chunk and chunk.chars.end > end:
+            end, before = chunk.chars.end, chunk
     if n_lost:
         lost_ones = "1 non-whitespace character is" if n_lost == 1 else f"{n_lost} non-whitespace characters are"
         return f"{lost_ones} in no chunk; {first}"

@@ -203,8 +203,8 @@ def chunker_name(spec: str, *, sized: bool = False) -> str:
     row = known_or_none("chunker", parsed.name)
     usual = {name: str(option.default) for name, option in (row.parameters() if row and not row.target else {}).items()}
     size = {size_option(parsed), *chain.from_iterable(_scaled(parsed).values())}
-    kept = {key: value for key, value in parsed.params.items() if (sized if key in size else usual.get(key) != value)}
-    return str(Spec(parsed.name, parsed.target, kept))
+    params = {key: value for key, value in parsed.params.items() if (sized if key in size else usual.get(key) != value)}
+    return str(Spec(parsed.name, parsed.target, params))
 
 
 def chunker_size(spec: str) -> int | None:

@@ -41,13 +41,13 @@ class _Search:
         """The parts without those that the fault does not need, tried in runs of halving length."""
         size = max(1, len(parts) // 2)
         while not self.is_over():
-            at, left = 0, len(parts)
-            while at < len(parts) and not self.is_over():
-                rest = [*parts[:at], *parts[at + size :]]
+            index, left = 0, len(parts)
+            while index < len(parts) and not self.is_over():
+                rest = [*parts[:index], *parts[index + size :]]
                 if rest and self._fails("".join(rest)):
                     parts = rest
                 else:
-                    at += size
+                    index += size
             if size == 1 and len(parts) == left:
                 break
             size = max(1, size // 2)
@@ -55,11 +55,11 @@ class _Search:
 
     def plainer(self, text: str) -> str:
         """The text with every character replaced by a plainer one, where the fault stays."""
-        for at, char in enumerate(text):
+        for index, char in enumerate(text):
             for plain in _PLAIN[: _PLAIN.find(char)] if char in _PLAIN else _PLAIN:
                 if self.is_over():
                     return text
-                changed = text[:at] + plain + text[at + 1 :]
+                changed = text[:index] + plain + text[index + 1 :]
                 if self._fails(changed):
                     text = changed
                     break

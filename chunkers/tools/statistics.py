@@ -83,10 +83,10 @@ def _definition_spans(file: SourceFile, language: Language) -> list[tuple[int, i
     if not file.text.strip():
         return []
     spans = []
-    for found in definitions(file, language):
-        if found.kind == "variable" or found.body is None:
+    for definition in definitions(file, language):
+        if definition.kind == "variable" or definition.body is None:
             continue
-        chars = file.chars_of(found.lines)
+        chars = file.chars_of(definition.lines)
         text = file.slice(chars)
         start = chars.start + len(text) - len(text.lstrip())
         spans.append((start, start + len(text.strip())))

@@ -59,7 +59,7 @@ _FURTHER = frozenset({"cache", "chunker", "export"})
 """Listed apart, with the commands of plug-ins."""
 
 _RUNS = {"recommend", "eval", "run", "compare", "sweep", "report", "verify"}
-_KEPT = frozenset({*_RUNS, "data", "cache"})
+_RESUMING = frozenset({*_RUNS, "data", "cache"})
 """Commands that keep what they computed or fetched, and find it when they are called again."""
 
 
@@ -67,7 +67,7 @@ app = CommandGroup(
     name=ROOT,
     table=COMMANDS,
     examples=LINES,
-    kept=_KEPT,
+    resuming=_RESUMING,
     further=_FURTHER,
     plug_ins=PLUG_INS,
     help="Compare code chunkers on RepoEval: chunk, embed, retrieve, score.",

@@ -43,17 +43,17 @@ def print_answer(
     comparisons: Sequence[Comparison] = (),
     *,
     failed: int = 0,
-    left_out: Iterable[str] = (),
+    skipped: Iterable[str] = (),
     remembered: bool = True,
 ) -> None:
-    """The verdict on the runs, one table with a note on the chunkers `left_out`, and where the rest is.
+    """The verdict on the runs, one table with a note on the chunkers that were `skipped`, and where the rest is.
 
     `remembered`: these are the runs that `report` finds without names. See `answer_to`.
     """
-    different, found = answer_to(runs, comparisons, failed=failed)
-    print_paragraph(found.text)
+    different, worded = answer_to(runs, comparisons, failed=failed)
+    print_paragraph(worded.text)
     echo()
-    table = answer_table(different, found, left_out)
+    table = answer_table(different, worded, skipped)
     print_table(replace(table, notes=()))
     for note in table.notes:
         print_paragraph(note, indent="  ")
@@ -69,8 +69,8 @@ def print_answer(
 
 def unmade_rows(runner: Runner) -> list[dict[str, str]]:
     """A row for each chunker that was left out, and for each run that failed, behind the rows of runs in JSON."""
-    left_out = [{"chunker": name, "left_out": reason} for name, reason in runner.skipped.items()]
-    return left_out + [
+    skipped = [{"chunker": name, "left_out": reason} for name, reason in runner.skipped.items()]
+    return skipped + [
         {"chunker": name, "protocol": setting.resolved_protocol().name, "left_out": reason}
         for setting, of_setting in runner.failed.items()
         for name, reason in of_setting.items()

@@ -70,27 +70,27 @@ def info(*, home: Path | None, as_json: bool) -> None:
     """Show where the cache is, its size, and what each model and precision has in it."""
     from repoeval_bench.embedding.housekeeping import info as describe
 
-    found = describe(vectors_folder(home))
+    contents = describe(vectors_folder(home))
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(contents))
         return
-    echo(f"{found.folder}: {count(found.entries, 'entry')}, {show_size(found.bytes_on_disk)} on disk")
-    if not found.models:
+    echo(f"{contents.folder}: {count(contents.entries, 'entry')}, {show_size(contents.bytes_on_disk)} on disk")
+    if not contents.models:
         return
-    kinds = [kind for kind in ("score", "answer") if any(getattr(model, f"{kind}s") for model in found.models)]
-    heads = [each for kind in ("vector", *kinds, "count") for each in (f"{kind}s", "bytes")]
+    kinds = [kind for kind in ("score", "answer") if any(getattr(model, f"{kind}s") for model in contents.models)]
+    heads = [cell for kind in ("vector", *kinds, "count") for cell in (f"{kind}s", "bytes")]
     rows = [
         (
             model.name,
             str((model.identity or {}).get("max_length", "")),
             *(
-                each
+                cell
                 for kind in ("vector", *kinds, "count")
-                for each in (getattr(model, f"{kind}s"), show_size(getattr(model, f"{kind}_bytes")))
+                for cell in (getattr(model, f"{kind}s"), show_size(getattr(model, f"{kind}_bytes")))
             ),
             model.last_used,
         )
-        for model in found.models
+        for model in contents.models
     ]
     columns = ("tokens read", *heads, "last used")
     print_table(make_table(["model", *figures(*columns, number=",")], rows))
@@ -102,17 +102,17 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
     """Read each entry and check its checksum, its length and a vector's norm; exit 1 if a broken one is left."""
     from repoeval_bench.embedding.housekeeping import verify as check
 
-    found = check(vectors_folder(home), delete=delete)
+    result = check(vectors_folder(home), delete=delete)
     if as_json:
-        print_json(asdict(found) | {"passed": found.passed})
+        print_json(asdict(result) | {"passed": result.passed})
     else:
-        for reason in dict.fromkeys(found.broken):
-            echo(f"{found.broken.count(reason):,} x {reason}")
-        read = f"{count(found.entries, 'entry')} read"
-        echo(f"{found.folder}: {read}, {len(found.broken):,} broken, {found.removed:,} removed")
-        if not found.passed:
+        for reason in dict.fromkeys(result.broken):
+            echo(f"{result.broken.count(reason):,} x {reason}")
+        read = f"{count(result.entries, 'entry')} read"
+        echo(f"{result.folder}: {read}, {len(result.broken):,} broken, {result.removed:,} removed")
+        if not result.passed:
             echo("remove them with repoeval-bench cache verify --delete")
-    if not found.passed:
+    if not result.passed:
         click.get_current_context().exit(1)
 
 

@@ -14,7 +14,7 @@ import click
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, json_option, refuse_unread, request_options, say
+from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, request_options
 from repoeval_bench.core.errors import (
     OR_SKIP,
     ChunkError,
@@ -93,30 +93,30 @@ def stats_command(
 
     if paths:
         refuse_unread({*DataRequest.model_fields, "home"}, "with PATH", "or leave out PATH")
-    made = of_each(make_chunker, specs or ("ast",))
-    check_distinct(made)
+    chunkers = of_each(make_chunker, specs or ("ast",))
+    check_distinct(chunkers)
     if paths:
         files = _read_once(paths)
     else:
         from repoeval_bench.dataset.loader import load_benchmark
 
-        benchmark = load_benchmark(**options, notify=say)
+        benchmark = load_benchmark(**options, notify=note)
         files = [file for repo_files in benchmark.files.values() for file in repo_files]
-    found, failed = [], []
-    for chunker in made:
+    measured, failed = [], []
+    for chunker in chunkers:
         try:
-            found.append(chunk_stats(chunker.spec, _chunked(chunker, files, skip_errors=skip_errors)))
+            measured.append(chunk_stats(chunker.spec, _chunked(chunker, files, skip_errors=skip_errors)))
         except ChunkError as error:
-            if len(made) == 1:
+            if len(chunkers) == 1:
                 raise
             failed.append(f"{chunker.spec}: {error}")
     if as_json:
-        for stats in found:
+        for stats in measured:
             echo(json.dumps(asdict(stats), ensure_ascii=False))
-    elif found:
-        _print_stats(found)
+    elif measured:
+        _print_stats(measured)
     if failed:
-        raise ResultError("\n  ".join([f"{len(failed)} of {count(len(made), 'chunker')} failed:", *failed]))
+        raise ResultError("\n  ".join([f"{len(failed)} of {count(len(chunkers), 'chunker')} failed:", *failed]))
 
 
 @click.command("check")
@@ -138,14 +138,14 @@ def check_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
 
 def _read_once(paths: Sequence[Path]) -> list[SourceFile]:
     """The files of all paths; a UsageError where one is in two of them, as it would be counted twice."""
-    found: dict[Path, SourceFile] = {}
+    files: dict[Path, SourceFile] = {}
     for path in paths:
         for file in _read(path):
-            place = path.resolve() / file.path if path.is_dir() else path.resolve()
-            if place in found:
-                raise UsageError(f"{path} holds files that are named before it, such as {place}; name each once")
-            found[place] = file
-    return list(found.values())
+            resolved = path.resolve() / file.path if path.is_dir() else path.resolve()
+            if resolved in files:
+                raise UsageError(f"{path} holds files that are named before it, such as {resolved}; name each once")
+            files[resolved] = file
+    return list(files.values())
 
 
 def _read(path: Path) -> Sequence[SourceFile]:
@@ -155,11 +155,11 @@ def _read(path: Path) -> Sequence[SourceFile]:
     if path.is_dir():
         tree = read_tree(path, path.resolve().name or "root", ENDINGS)
         for name in (*tree.undecodable, *tree.outside):
-            say(f"left out: {path / name} (not UTF-8, or a link that leaves the folder)")
+            note(f"left out: {path / name} (not UTF-8, or a link that leaves the folder)")
         if tree.other:
             endings = Counter(PurePosixPath(name).suffix or "without an ending" for name in tree.other)
             counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
-            say(f"left out: {count(len(tree.other), 'file')} of an unknown language: {counts}")
+            note(f"left out: {count(len(tree.other), 'file')} of an unknown language: {counts}")
         if not tree.files:
             raise NoDataError(
                 f"{path} holds no file of a known language ({', '.join(LANGUAGES)}); "
@@ -180,9 +180,9 @@ def _chunked(
     chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool
 ) -> list[tuple[SourceFile, tuple[Chunk, ...]]]:
     """Each file with its chunks. Files that the chunker fails on end the command, or are left out and counted."""
-    found, skipped = chunk_files(files, chunker, skip_errors=skip_errors)
+    chunked, skipped = chunk_files(files, chunker, skip_errors=skip_errors)
     _say_skipped(chunker.spec, skipped)
-    return found
+    return chunked
 
 
 def _record(chunk: Chunk) -> dict[str, object]:
@@ -203,10 +203,10 @@ def _record(chunk: Chunk) -> dict[str, object]:
 def _say_skipped(spec: str, skipped: Sequence[str], of: str = "") -> None:
     if skipped:
         first = skipped[0].removesuffix(OR_SKIP)
-        say(f"skipped: {count(len(skipped), 'file')}{of} that {spec} failed on; the first: {first}")
+        note(f"skipped: {count(len(skipped), 'file')}{of} that {spec} failed on; the first: {first}")
 
 
-def _print_stats(found: Sequence[ChunkStats]) -> None:
+def _print_stats(measured: Sequence[ChunkStats]) -> None:
     from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 
     heads = (
@@ -228,15 +228,15 @@ def _print_stats(found: Sequence[ChunkStats]) -> None:
             _share(row.shared_lines, row.lines),
             row.uncovered_lines,
         )
-        for row in found
+        for row in measured
     ]
     print_table(make_table(["chunker", *figures(*heads, number="")], rows))
-    if found:
-        if found[0].unknown:
-            echo(f"{count(found[0].unknown, 'file')} of an unknown language, whose definitions are not counted")
+    if measured:
+        if measured[0].unknown:
+            echo(f"{count(measured[0].unknown, 'file')} of an unknown language, whose definitions are not counted")
         echo(
-            f"{count(found[0].definitions, 'function or type', 'functions and types')}, "
-            f"{count(found[0].lines, 'non-blank line')}; {CHARACTERS_NOTE}"
+            f"{count(measured[0].definitions, 'function or type', 'functions and types')}, "
+            f"{count(measured[0].lines, 'non-blank line')}; {CHARACTERS_NOTE}"
         )
 
 

@@ -13,11 +13,11 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.options import (
     details_option,
     execution_options,
+    note,
     refuse_unread,
     request_options,
     requests_of,
     run_options,
-    say,
 )
 from repoeval_bench.cli.output import append_summary, page_of, summary_option
 from repoeval_bench.core.errors import UsageError
@@ -50,13 +50,13 @@ def compare_command(  # longer than 60 lines: each option has its line
     as_json: bool,
     details: bool,
     summary: Path | None,
-    **asked: Any,
+    **fields: Any,
 ) -> None:
     """Compare stored RUNs (folders or ids) and --chunkers, query by query; runs that are missing are made first.
 
     Without --baseline every pair is compared, the later minus the earlier.
     """
-    if len(chunker) > 1 and asked["limit"] is None and execution.executor is None:
+    if len(chunker) > 1 and fields["limit"] is None and execution.executor is None:
         start_server(chunker)
     # These take as long to import as the server to start, so they are imported while it does.
     from repoeval_bench.analysis.choosing import choose
@@ -73,37 +73,37 @@ def compare_command(  # longer than 60 lines: each option has its line
         of_runs = {*RunRequest.model_fields, *ExecutionRequest.model_fields, "home"} - {"measures"}
         refuse_unread(of_runs, "without --chunker: stored runs are compared as they are", "or add --chunker")
     if runs or baseline:
-        results_at(out).fetch(say)
+        results_at(out).fetch(note)
     stored = find_runs(runs, out)
     with ExitStack() as stack:
-        left_out, failed = dict[str, str](), dict[str, str]()
+        skipped, failed = dict[str, str](), dict[str, str]()
         if chunker:
-            where: dict[str, Any] = {"out": out, "home": home, "notify": say, "write_page": page_of(execution)}
-            runner = stack.enter_context(runner_on(execution, requests_of(chunker, asked), **where))
+            where: dict[str, Any] = {"out": out, "home": home, "notify": note, "write_page": page_of(execution)}
+            runner = stack.enter_context(runner_on(execution, requests_of(chunker, fields), **where))
             import scipy.special  # noqa: F401 - what `compare` needs, while nothing but the server is at work
 
             (setting,) = runner.settings
             stored += [run for run in runner.run(setting, reuse=True) if run]
-            left_out, failed = runner.skipped_of(setting), runner.failed_of(setting)
-        base = baseline_of(stored, baseline, out, left_out | failed)
+            skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
+        base = baseline_of(stored, baseline, out, skipped | failed)
         if len(stored) < 2:
             if chunker:
                 runner.check()  # what was not made is the reason
             raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
-        comparisons = compare(stored, base, measures=asked["measures"], equivalence=equivalence)
-        remember(stored, out, say)
+        comparisons = compare(stored, base, measures=fields["measures"], equivalence=equivalence)
+        remember(stored, out, note)
         # The baseline may be none of the runs: the answer is about it all the same.
         compared = stored if base is None else [base, *stored]
         choice = choose(stored, comparisons) if base is None and (as_json or details) else None
         if summary:
-            append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), left_out))
+            append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped))
         if as_json:
-            _print_json(comparisons, choice, left_out | failed)
+            _print_json(comparisons, choice, skipped | failed)
         elif details:
             print_comparison(stored, comparisons, choice)
-            print_lines(left_out_notes(left_out))
+            print_lines(left_out_notes(skipped))
         else:
-            print_answer(compared, out, comparisons, failed=len(failed), left_out=left_out)
+            print_answer(compared, out, comparisons, failed=len(failed), skipped=skipped)
 
 
 def _print_json(comparisons: Sequence[Comparison], choice: Choice | None, unmade: Mapping[str, str]) -> None:
@@ -111,8 +111,8 @@ def _print_json(comparisons: Sequence[Comparison], choice: Choice | None, unmade
     from repoeval_bench.report.choosing import choice_record
     from repoeval_bench.report.comparison import comparison_records
 
-    chosen = {"choice": choice and choice_record(choice), "left_out": unmade}
-    print_json({"comparisons": comparison_records(comparisons)} | chosen)
+    record = {"choice": choice and choice_record(choice), "left_out": unmade}
+    print_json({"comparisons": comparison_records(comparisons)} | record)
 
 
 def baseline_of(

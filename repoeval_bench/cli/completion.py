@@ -42,8 +42,8 @@ def _runs(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     from repoeval_bench.runs.records import MANIFEST
 
     results = context.params.get("out") or RESULTS
-    found = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
-    return [name for name in (NEWEST, *found) if name.startswith(begun) and visible(name) == name]
+    stored = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
+    return [name for name in (NEWEST, *stored) if name.startswith(begun) and visible(name) == name]
 
 
 def _part(_: click.Context, parameter: click.Parameter, begun: str) -> list[str]:

@@ -12,7 +12,7 @@ import click
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, say, set_options
+from repoeval_bench.cli.options import json_option, note, set_options
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.home import data_home
@@ -94,7 +94,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
     if as_json:
         print_json(asdict(result) | {"passed": result.passed})
     else:
-        say(describe(obtained, obtained.installed.read_tasks()))
+        note(describe(obtained, obtained.installed.read_tasks()))
         for line in (*result.wrong_tasks, *result.wrong_files):
             echo(line)
         right = result.tasks - len(result.wrong_tasks)
@@ -128,7 +128,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
     help="A SCIP index of the first source, asked before all else; repeat it for the next sources.",
 )
 @json_option
-def build(*, as_json: bool, out: Path, **asked: Any) -> None:
+def build(*, as_json: bool, out: Path, **fields: Any) -> None:
     """Build a pack: function, line and call completion tasks from any code in ten languages, by rule and seed.
 
     \b
@@ -142,14 +142,14 @@ def build(*, as_json: bool, out: Path, **asked: Any) -> None:
     """  # noqa: D301  # click keeps the lines below this character as they are
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 
-    pack = build_pack(BuildRequest(**asked), out, notify=say)
+    pack = build_pack(BuildRequest(**fields), out, notify=note)
     content = pack.content
     if as_json:
         print_json(content.model_dump(by_alias=True))
         return
     echo(f"{content.name} · {', '.join(content.languages)} · {out}")
     print_table(_levels(content))
-    if any(each.uses for each in content.levels.values()):
+    if any(level.uses for level in content.levels.values()):
         print_table(_names(content))
 
 
@@ -159,7 +159,7 @@ def build(*, as_json: bool, out: Path, **asked: Any) -> None:
 @click.option("--before", required=True, metavar="YYYY-MM-DD", help="Take releases from before this day.")
 @click.option("--out", "-o", type=OUTPUT_FOLDER, metavar="FOLDER", help="The new folder; packs/NAME@EDITION.")
 @json_option
-def refresh_command(*, as_json: bool, out: Path | None, **asked: str) -> None:
+def refresh_command(*, as_json: bool, out: Path | None, **fields: str) -> None:
     """Choose the packages of a new edition of PACK by the recipe that ships with it, and write its facts to a folder.
 
     PACK is the name of a shipped pack such as npm-12, or the file of a recipe of your own; docs/packs.md has the rules.
@@ -169,10 +169,10 @@ def refresh_command(*, as_json: bool, out: Path | None, **asked: str) -> None:
     from repoeval_bench.cli.explain import pack_lines
     from repoeval_bench.dataset.build.refresh import RefreshRequest, read_recipe, refresh_pack
 
-    request = RefreshRequest(**asked)
+    request = RefreshRequest(**fields)
     request.check()
     folder = out or Path("packs") / f"{read_recipe(request.pack).name}@{request.edition}"
-    content = refresh_pack(request, folder, notify=say)
+    content = refresh_pack(request, folder, notify=note)
     if as_json:
         print_json(content.model_dump(by_alias=True))
         return
@@ -182,8 +182,8 @@ def refresh_command(*, as_json: bool, out: Path | None, **asked: str) -> None:
 
 def _levels(content: PackFile) -> Table:
     rows = [
-        (level, each.tasks, each.candidates, ", ".join(f"{n} {why}" for why, n in each.left_out.items() if n))
-        for level, each in content.levels.items()
+        (level, summary.tasks, summary.candidates, ", ".join(f"{n} {why}" for why, n in summary.left_out.items() if n))
+        for level, summary in content.levels.items()
     ]
     return make_table(["level", *figures("tasks", "candidates", number=""), "left out"], rows)
 
@@ -194,17 +194,17 @@ def _names(content: PackFile) -> Table:
 
     rows = [
         (
-            *(level, each.uses.tasks, each.uses.names),
-            ", ".join(f"{n} {tier}" for tier, n in each.uses.resolved.items() if n),
-            ", ".join(f"{n} {why}" for why, n in each.uses.without.items() if n),
-            each.uses.unread,
+            *(level, summary.uses.tasks, summary.uses.names),
+            ", ".join(f"{n} {tier}" for tier, n in summary.uses.resolved.items() if n),
+            ", ".join(f"{n} {why}" for why, n in summary.uses.without.items() if n),
+            summary.uses.unread,
         )
-        for level, each in content.levels.items()
-        if each.uses
+        for level, summary in content.levels.items()
+        if summary.uses
     ]
     numbers = figures("tasks that use definitions", "names", number="")
     here = ".".join(platform.python_version_tuple()[:2])
-    note = (
+    unread = (
         f"unread: in files that cannot be parsed (Python is parsed by Python {here}, newer syntax by a newer one), "
         f"in repositories too large for their names to be resolved, or in code that takes more than {MOST:,} steps or "
         f"is nested more than {DEEPEST:,} deep"
@@ -212,7 +212,7 @@ def _names(content: PackFile) -> Table:
     return make_table(
         ["level", *numbers, "resolved", "without a definition", *figures("unread", number="")],
         rows,
-        notes=[note] if any(row[-1] for row in rows) else [],
+        notes=[unread] if any(row[-1] for row in rows) else [],
     )
 
 

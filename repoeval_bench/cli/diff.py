@@ -46,14 +46,14 @@ def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: i
     if as_json:
         refuse_unread({"limit"}, "with --json, which has every change")
     before, after = find_runs([baseline, treatment], out)
-    found = diff(before, after, measure)
+    changes = diff(before, after, measure)
     if as_json:
-        print_json([asdict(change) for change in found.changes])
+        print_json([asdict(change) for change in changes.changes])
         return
-    echo(f"baseline   {found.baseline}\ntreatment  {found.treatment}")
-    if found.changes:
-        print_table(diff_table(found, limit))
-    print_lines(diff_summary(found, limit))
+    echo(f"baseline   {changes.baseline}\ntreatment  {changes.treatment}")
+    if changes.changes:
+        print_table(diff_table(changes, limit))
+    print_lines(diff_summary(changes, limit))
 
 
 @click.command("segments")
@@ -76,12 +76,12 @@ def segments_command(
 ) -> None:
     """Split the queries of RUN by what is known of them; with a second RUN, print the paired differences."""
     if other is None:
-        found = segment(find_run(run, out), by=by, measure=measure, facts=facts)
+        segmentation = segment(find_run(run, out), by=by, measure=measure, facts=facts)
         if as_json:
-            print_json(plain(found))
+            print_json(plain(segmentation))
             return
-        print_table(segmentation_table(found))
-        print_lines(segmentation_lines(found))
+        print_table(segmentation_table(segmentation))
+        print_lines(segmentation_lines(segmentation))
         return
     compared = compare_segments(*find_runs([run, other], out), by=by, measure=measure, facts=facts)
     if as_json:

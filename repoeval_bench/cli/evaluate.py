@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from repoeval_bench.cli.answer import print_answer, print_scores, unmade_rows
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import details_option, refuse_unread, requests_of, run_options, say
+from repoeval_bench.cli.options import details_option, note, refuse_unread, requests_of, run_options
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.metrics import inputs_of
@@ -43,53 +43,55 @@ def evaluate_command(
     as_json: bool,
     dry_run: bool,
     details: bool,
-    **asked: Any,
+    **fields: Any,
 ) -> None:
     """Chunk, embed, retrieve and score with each --chunker, store the runs, and print what they show.
 
     With a shipped pack as --source and no --protocol: under uses, docstring, body and context, one after the other.
     """
     # `--measure ndcg@10 recall@5`: what follows the first one arrives here.
-    if more_measures and not asked["measures"]:
+    if more_measures and not fields["measures"]:
         raise UsageError(
             f"{more_measures[0]!r} does not belong to an option; name chunkers with --chunker {more_measures[0]}"
         )
-    asked["measures"] = (*asked["measures"], *more_measures)
-    requests = [each for protocol in _protocols(asked) for each in requests_of(chunker, asked | {"protocol": protocol})]
+    fields["measures"] = (*fields["measures"], *more_measures)
+    requests = [
+        request for protocol in _protocols(fields) for request in requests_of(chunker, fields | {"protocol": protocol})
+    ]
     if dry_run:
         refuse_unread({"details"}, "with --dry-run, which makes no run")
     with ProcessPool() as pool:
-        runner = Runner(requests, out=out, home=home, notify=say, executor=pool)
+        runner = Runner(requests, out=out, home=home, notify=note, executor=pool)
         if dry_run:
             _dry_run(runner, runner.settings[0], as_json=as_json)
             return
-        found = [[run for run in runner.run(setting, reuse=False) if run] for setting in runner.settings]
+        runs_by_setting = [[run for run in runner.run(setting, reuse=False) if run] for setting in runner.settings]
     if as_json:
-        contents = [run.metrics.as_json() for runs in found for run in runs] + unmade_rows(runner)
+        contents = [run.metrics.as_json() for runs in runs_by_setting for run in runs] + unmade_rows(runner)
         print_json(contents[0] if len(contents) == 1 else contents)
     else:
-        _print(runner, found, out, details=details)
+        _print(runner, runs_by_setting, out, details=details)
     runner.check()
 
 
-def _print(runner: Runner, found: Sequence[Sequence[RunView]], out: Path, *, details: bool) -> None:
+def _print(runner: Runner, runs_by_setting: Sequence[Sequence[RunView]], out: Path, *, details: bool) -> None:
     """The runs of each setting, under its protocol where there are several."""
-    for number, (setting, runs) in enumerate(zip(runner.settings, found, strict=True)):
-        if len(found) > 1:
+    for number, (setting, runs) in enumerate(zip(runner.settings, runs_by_setting, strict=True)):
+        if len(runs_by_setting) > 1:
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
-        left_out, failed = runner.skipped_of(setting), len(runner.failed_of(setting))
+        skipped, failed = runner.skipped_of(setting), len(runner.failed_of(setting))
         if details:
             print_scores(runs)
-            print_lines(left_out_notes(left_out))
+            print_lines(left_out_notes(skipped))
         else:
-            print_answer(runs, out, failed=failed, left_out=left_out, remembered=False)
+            print_answer(runs, out, failed=failed, skipped=skipped, remembered=False)
 
 
-def _protocols(asked: Mapping[str, Any]) -> tuple[str, ...]:
+def _protocols(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """The protocol that was asked for; without one all that suit a shipped pack, the deciding one first."""
-    chosen = click.get_current_context().get_parameter_source("protocol") is not ParameterSource.DEFAULT
-    shipped = edition_of(asked["pack"]) or shipped_pack(asked["source"])
-    return (asked["protocol"],) if chosen or not shipped else PROTOCOLS
+    is_given = click.get_current_context().get_parameter_source("protocol") is not ParameterSource.DEFAULT
+    shipped = edition_of(fields["pack"]) or shipped_pack(fields["source"])
+    return (fields["protocol"],) if is_given or not shipped else PROTOCOLS
 
 
 def _dry_run(runner: Runner, setting: RunRequest, *, as_json: bool) -> None:
@@ -107,15 +109,15 @@ def _dry_run(runner: Runner, setting: RunRequest, *, as_json: bool) -> None:
     rows: list[dict[str, str | int]] = []
     if needs["ranked"]:
         # They are the same for every chunker.
-        asked = texts_of(plans[:1], **needs)["query"]
-        rows.append({"chunker": "all", "texts": "queries", **_would_embed(asked, "query", embedder)})
+        queries = texts_of(plans[:1], **needs)["query"]
+        rows.append({"chunker": "all", "texts": "queries", **_would_embed(queries, "query", embedder)})
     for planned in plans:
         cut = texts_of([planned], **needs)["document"]
         rows.append({"chunker": planned.chunker, "texts": "chunks", **_would_embed(cut, "document", embedder)})
     total = _cost(embedder.pending(texts_of(plans, **needs)), embedder)
     if as_json:
-        found = {"dataset": runner.benchmark.label, "texts": rows, "total": total}
-        print_json(found)
+        record = {"dataset": runner.benchmark.label, "texts": rows, "total": total}
+        print_json(record)
         return
     _, _, *counts = rows[0]
     columns = [
@@ -143,7 +145,7 @@ def _would_embed(texts: Sequence[str], role: Role, embedder: Embedder) -> dict[s
 def _cost(pending: Mapping[Role, Sequence[str]], embedder: Embedder) -> dict[str, int]:
     """What is to be embedded, its tokens, and those of them that the model reads; no tokens if it reports none."""
     limit = embedder.max_tokens
-    counts = [n for role, each in pending.items() for n in embedder.count_tokens(each, role) or ()]
+    counts = [n for role, parts in pending.items() for n in embedder.count_tokens(parts, role) or ()]
     return {
         "to_embed": sum(map(len, pending.values())),
         "tokens": sum(counts),

@@ -35,13 +35,13 @@ def explain_command(*, name: str, as_json: bool) -> None:
 
     A name that is in two lists is explained as both, and a heading of several words by its words.
     """
-    found = list(explanations(name)) or _by_words(name)
-    if not found:
+    texts = list(explanations(name)) or _by_words(name)
+    if not texts:
         raise UsageError(_unknown(name))
     if as_json:
-        print_json({"name": name, "explanations": found})
+        print_json({"name": name, "explanations": texts})
     else:
-        print_lines(found)
+        print_lines(texts)
 
 
 def _unknown(name: str) -> str:
@@ -73,17 +73,17 @@ def _by_words(heading: str) -> list[str]:
 
     What follows `minus` is the name of a run.
     """
-    words, found = [word.strip(",()") for word in heading.split()], list[str]()
-    while len(words) + len(found) > 1 and words:
+    words, texts = [word.strip(",()") for word in heading.split()], list[str]()
+    while len(words) + len(texts) > 1 and words:
         for end in range(len(words), 0, -1):
             if part := list(explanations(" ".join(words[:end]))):
-                found += part
+                texts += part
                 words = [] if words[0] == "minus" else words[end:]
                 break
         else:
             if not is_whole(words.pop(0)):
                 return []
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(texts))
 
 
 def all_names() -> list[str]:
@@ -118,7 +118,7 @@ def _parts(kind: str, name: str) -> Iterator[str]:
     yield _with_options(kind, row)
     inner = target.partition(",")[0]
     if row.inner and inner:
-        model = next(each for each in rows(row.inner) if each.target)
+        model = next(row_of_any for row_of_any in rows(row.inner) if row_of_any.target)
         yield _with_options(row.inner, known(row.inner, inner) or model)
 
 
@@ -174,9 +174,9 @@ def _expansions(name: str) -> Iterator[str]:
 
 
 def _languages(name: str) -> Iterator[str]:
-    if found := LANGUAGES.get(name):
-        grammar = "installed" if found.installed else install_command()
-        yield f"language {name}: files that end in {' '.join(found.endings)}; grammar: {grammar}"
+    if language := LANGUAGES.get(name):
+        grammar = "installed" if language.installed else install_command()
+        yield f"language {name}: files that end in {' '.join(language.endings)}; grammar: {grammar}"
 
 
 def _levels(name: str) -> Iterator[str]:
@@ -278,10 +278,10 @@ def pack_lines(content: PackFile) -> str:
     """What a shipped pack is, and its packages by domain."""
     from repoeval_bench.dataset.shipped import summary_of
 
-    found = summary_of(content)
+    summary = summary_of(content)
     lines = [
-        f"pack {found.name}: {found.tasks} function tasks in {found.repositories} packages, fetched through the "
-        f"{found.registry}; see docs/packs.md",
-        *(f"  {domain}: {', '.join(packages)}" for domain, packages in found.domains.items()),
+        f"pack {summary.name}: {summary.tasks} function tasks in {summary.repositories} packages, fetched through the "
+        f"{summary.registry}; see docs/packs.md",
+        *(f"  {domain}: {', '.join(packages)}" for domain, packages in summary.domains.items()),
     ]
     return "\n".join(lines)

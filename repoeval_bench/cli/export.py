@@ -14,7 +14,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.cli.compare import baseline_of
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import refuse_unread, runs_folder, say
+from repoeval_bench.cli.options import note, refuse_unread, runs_folder
 from repoeval_bench.cli.output import (
     OUTPUT,
     OUTPUT_FOLDER,
@@ -96,7 +96,7 @@ def export_command(
     if output is None:
         echo(next(iter(files.values())), nl=False)
         for left in list(files)[1:]:
-            say(f"{left.suffixes[0][1:]} not printed: -o FILE writes it beside FILE")
+            note(f"{left.suffixes[0][1:]} not printed: -o FILE writes it beside FILE")
         return
     for path, content in files.items():
         write_and_say(path, content, "another file with -o")
@@ -151,4 +151,4 @@ def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path, sensiti
 
     settings = read_grid(sensitivity) if sensitivity else []
     for path in write(figures_of(stored, base, settings), folder):
-        say(f"wrote {path}")
+        note(f"wrote {path}")

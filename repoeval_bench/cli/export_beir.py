@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
-from repoeval_bench.cli.options import home_option, json_option, request_options, runs_folder, say
+from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.beir import Title, export_beir
@@ -50,15 +50,15 @@ def export_beir_command(
     not stored with a run: they are cut again from the data, of which the runs' tasks are taken.
     """
     stored = find_runs(runs, out)
-    benchmark = data_of(stored[0], **places, notify=say)
+    benchmark = data_of(stored[0], **places, notify=note)
     done = export_beir(stored, benchmark, output, pooled=pooled, title=title)
-    say(f"wrote {count(len(done.sets), 'data set')} into {output}")
-    say(f"{count(done.documents, 'document')}; {done.scored:,} of {count(done.queries, 'query')} with a relevant one")
+    note(f"wrote {count(len(done.sets), 'data set')} into {output}")
+    note(f"{count(done.documents, 'document')}; {done.scored:,} of {count(done.queries, 'query')} with a relevant one")
     if done.restricted:
         restricted = count(done.restricted, "query")
-        say(f"note: {restricted} may not see every document: MTEB reads top_ranked.jsonl, BEIR does not")
+        note(f"note: {restricted} may not see every document: MTEB reads top_ranked.jsonl, BEIR does not")
     if done.left_out:
-        left_out = count(len(done.left_out), "repository")
-        say(f"left out: {left_out} without a relevant document: {', '.join(done.left_out)}")
+        skipped = count(len(done.left_out), "repository")
+        note(f"left out: {skipped} without a relevant document: {', '.join(done.left_out)}")
     if as_json:
         print_json({"written": str(output), "runs": [run.run_id for run in stored], **asdict(done)})

@@ -12,7 +12,7 @@ from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, runs_folder, say
+from repoeval_bench.cli.options import json_option, note, runs_folder
 from repoeval_bench.cli.output import INPUT, OUTPUT_XML, append_summary, summary_option
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table, gate_title
@@ -51,7 +51,7 @@ def gate_command(
     results = gate_each(stored, limits, base, problems, drops=base is not None or not name) if stored and limits else []
     problems.check()
     if base is not None and base.folder == stored.folder:
-        say(f"note: {stored.run_id} is its own baseline, so it drops by nothing")
+        note(f"note: {stored.run_id} is its own baseline, so it drops by nothing")
     if junit:
         write_named(junit, gate_junit(results, stored.run_id))
     if summary:
@@ -62,6 +62,6 @@ def gate_command(
         print_table(gate_table(results, stored.run_id))
         for result in results:
             if not result.passed:
-                say(f"failed: {gate_title(result)} {result.rule}: {result.reason}")
+                note(f"failed: {gate_title(result)} {result.rule}: {result.reason}")
         echo(gate_summary(results))
     return 0 if all(result.passed for result in results) else 1

@@ -29,8 +29,10 @@ class ReaderGone(Exception):  # noqa: N818 - nothing went wrong
 class Interrupted(Exception):  # noqa: N818 - the person wants it
     """A command was interrupted by Ctrl-C."""
 
-    def __init__(self, *, kept: bool) -> None:
-        super().__init__("interrupted" + ("; what was finished is kept, so run the same command again" if kept else ""))
+    def __init__(self, *, resumes: bool) -> None:
+        super().__init__(
+            "interrupted" + ("; what was finished is kept, so run the same command again" if resumes else "")
+        )
 
 
 @contextmanager
@@ -46,7 +48,7 @@ class CommandGroup(click.Group):
     """A group whose commands are imported on request.
 
     table: name -> (`module:Name` of the command, what it is for), in the order of use. examples: lines that begin with
-    the name of a command, shown below its help. kept: the commands that find what they computed when they are called
+    the name of a command, shown below its help. resuming: the commands that find what they computed when called
     again. further: names of the table that `--help` lists apart.
     """
 
@@ -55,13 +57,13 @@ class CommandGroup(click.Group):
         *,
         table: Mapping[str, tuple[str, str]],
         examples: str = "",
-        kept: frozenset[str] = frozenset(),
+        resuming: frozenset[str] = frozenset(),
         further: frozenset[str] = frozenset(),
         plug_ins: str = "",
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self.table, self.examples, self._kept, self._further = table, examples, kept, further
+        self.table, self.examples, self._resuming, self._further = table, examples, resuming, further
         self._plug_ins = plug_ins
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
@@ -75,7 +77,7 @@ class CommandGroup(click.Group):
             try:
                 return super().invoke(ctx)
             except (KeyboardInterrupt, click.Abort) as error:
-                raise Interrupted(kept=ctx.invoked_subcommand in self._kept) from error
+                raise Interrupted(resumes=ctx.invoked_subcommand in self._resuming) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Names in the order of use, those of plug-ins last."""
@@ -112,8 +114,8 @@ class CommandGroup(click.Group):
         """
         for before, word in zip(["", *args], args, strict=False):
             if not word or (word.startswith("--") and word.endswith("=")):
-                place = f"after {before}" if not word else f"of {word}"
-                raise click.UsageError(f"the value {place} is empty, as an unset variable leaves it; give one", ctx)
+                position = f"after {before}" if not word else f"of {word}"
+                raise click.UsageError(f"the value {position} is empty, as an unset variable leaves it; give one", ctx)
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(nearest("command", args[0], self.list_commands(ctx)), ctx)
         name, command, rest = super().resolve_command(ctx, args)

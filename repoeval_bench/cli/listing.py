@@ -39,7 +39,7 @@ def meaning(row: Row) -> str:
 def _parts(kind: str) -> Callable[[], Table]:
     def table() -> Table:
         lines = [
-            (row.label, ", ".join(named_option(*each) for each in row.parameters().items()), meaning(row))
+            (row.label, ", ".join(named_option(*option) for option in row.parameters().items()), meaning(row))
             for row in available(kind)
         ]
         return _table(kind, "options and defaults", "what it does", lines=lines)
@@ -85,8 +85,8 @@ def _expansions() -> Table:
 
 def _languages() -> Table:
     lines = [
-        (each.name, " ".join(each.endings), "installed" if each.installed else install_command())
-        for each in LANGUAGES.values()
+        (language.name, " ".join(language.endings), "installed" if language.installed else install_command())
+        for language in LANGUAGES.values()
     ]
     return _table("language", "names end in", "grammar", lines=lines)
 
@@ -103,7 +103,7 @@ def _datasets() -> Table:
 def _packs() -> Table:
     from repoeval_bench.dataset.shipped import summaries
 
-    lines = [(each.name, str(each.repositories), str(each.tasks), ", ".join(each.languages)) for each in summaries()]
+    lines = [(pack.name, str(pack.repositories), str(pack.tasks), ", ".join(pack.languages)) for pack in summaries()]
     return _table("pack", "repositories", "function tasks", "languages", lines=lines)
 
 

@@ -60,15 +60,15 @@ class _Place(click.Path):
         return super().convert(value, param, ctx)
 
 
-def _folder_at(place: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
+def _folder_at(location: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
     """A folder itself, or the cache of the store at a URL; with `reads` all that the store has is there."""
-    if isinstance(place, Path):
-        return place
+    if isinstance(location, Path):
+        return location
     from repoeval_bench.runs.results import results_at  # few commands are given a store
 
-    results = results_at(place, home)
+    results = results_at(location, home)
     if reads:
-        results.read(say)
+        results.read(note)
     return results.out
 
 
@@ -80,9 +80,9 @@ def _out(meaning: str, *, reads: bool = False) -> Callable[[Callable[..., Any]],
         def placed(**options: Any) -> Any:
             return command(**options | {"out": _folder_at(options["out"], options.get("home"), reads=reads)})
 
-        place = _Place(path_type=Path, file_okay=not reads)
+        location = _Place(path_type=Path, file_okay=not reads)
         return click.option(
-            "--out", type=place, metavar="DIRECTORY|URL", default=RESULTS, show_default=True, help=meaning
+            "--out", type=location, metavar="DIRECTORY|URL", default=RESULTS, show_default=True, help=meaning
         )(placed)
 
     return decorate
@@ -235,9 +235,9 @@ allow_option = click.option(
 )
 
 
-def requests_of(chunkers: Sequence[str], asked: Mapping[str, Any]) -> list[RunRequest]:
+def requests_of(chunkers: Sequence[str], fields: Mapping[str, Any]) -> list[RunRequest]:
     """A request for each chunker, or one without any."""
-    return [RunRequest.of({**asked, "chunker": chunker}, typed=True) for chunker in chunkers or (None,)]
+    return [RunRequest.of({**fields, "chunker": chunker}, typed=True) for chunker in chunkers or (None,)]
 
 
 def _option(
@@ -245,21 +245,21 @@ def _option(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default
-    made: dict[str, Any] = {"help": option.meaning, "metavar": option.metavar, "shell_complete": names_for(name)}
+    settings: dict[str, Any] = {"help": option.meaning, "metavar": option.metavar, "shell_complete": names_for(name)}
     if option.variable:
-        made |= {"envvar": option.variable, "show_envvar": True}
+        settings |= {"envvar": option.variable, "show_envvar": True}
     if option.words:
-        made |= {"multiple": True, "callback": partial(_words, kind=get_args(kinds[0])[0])}
+        settings |= {"multiple": True, "callback": partial(_words, kind=get_args(kinds[0])[0])}
     elif several is not None or isinstance(default, tuple):
-        made |= {"multiple": True, "default": several or default or ()}
+        settings |= {"multiple": True, "default": several or default or ()}
     elif kinds == [bool]:
-        made |= {"is_flag": True, "default": default}
+        settings |= {"is_flag": True, "default": default}
     else:
-        low = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
-        made |= {"type": click.IntRange(min=low) if low is not None else kinds[0], "default": default}
-    made["show_default"] = bool(made.get("default"))
+        low = next((bound.ge for bound in field.metadata if hasattr(bound, "ge")), None)
+        settings |= {"type": click.IntRange(min=low) if low is not None else kinds[0], "default": default}
+    settings["show_default"] = bool(settings.get("default"))
     spelled = option.spelled or f"--{name.replace('_', '-')}"
-    return click.option(*filter(None, (spelled, option.also)), name, **made)
+    return click.option(*filter(None, (spelled, option.also)), name, **settings)
 
 
 def _words(
@@ -283,7 +283,7 @@ def refuse_repeated(command: click.Command, words: Sequence[str], context: click
         _, rest, order = command.make_parser(inner).parse_args(list(words))
     except click.UsageError:
         return
-    times = Counter(each for each in order if isinstance(each, click.Option))
+    times = Counter(parameter for parameter in order if isinstance(parameter, click.Option))
     for option, n in times.items():
         # A flag that is set twice is set; one that can be unset too has two values.
         if n > 1 and not (option.multiple or option.count or (option.is_flag and not option.secondary_opts)):
@@ -300,9 +300,9 @@ def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> No
     """
     context = click.get_current_context()
     typed = [
-        max(each.opts, key=len)
-        for each in context.command.params
-        if each.name in names and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     ]
     typed += [
         option.spelling(name)
@@ -323,7 +323,7 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
     One that may be given more than once has its values separated by blanks. An empty variable is like none. Of a group
     it is command -> its parameters.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if isinstance(command, click.Group):
         return {name: option_variables(each, environment) for name, each in command.commands.items()}
     for parameter in command.params:
@@ -331,8 +331,8 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
             continue
         names = [_variable(each) for each in parameter.opts if each.startswith("--")]
         if value := next(filter(None, map(environment.get, names)), None):
-            found[parameter.name] = value.split() if parameter.multiple else value
-    return found | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}
+            values[parameter.name] = value.split() if parameter.multiple else value
+    return values | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}
 
 
 def as_variables(command: click.Command, text: str) -> str:
@@ -342,7 +342,7 @@ def as_variables(command: click.Command, text: str) -> str:
     for parameter in command.params:
         if parameter.name in _NOT_VARIABLES or not isinstance(parameter, click.Option):
             continue
-        for long in (each for each in parameter.opts if each.startswith("--")):
+        for long in (spelled for spelled in parameter.opts if spelled.startswith("--")):
             name = _variable(long)
             # What follows is a value where it is a number or a word in capitals, as in `--limit N`.
             text = re.sub(rf"(?<![\w-]){long}(?:=| (?=[A-Z]+\b|\d))", f"{name}=", text)
@@ -367,6 +367,6 @@ def depth_option(meaning: str) -> Callable[..., Any]:
     )
 
 
-def say(line: str) -> None:
+def note(line: str) -> None:
     """A notice for the person at the terminal: on standard error, so that output stays clean."""
     echo(line, err=True)

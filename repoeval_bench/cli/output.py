@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.options import say
+from repoeval_bench.cli.options import note
 from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import check_writable, write_named
@@ -105,15 +105,15 @@ def measures_option(meaning: str) -> Callable[..., Any]:
     return click.option("--measure", "-m", "measures", multiple=True, metavar="NAME", help=meaning)
 
 
-def plain(record: DataclassInstance, *left_out: str) -> dict[str, Any]:
+def plain(record: DataclassInstance, *omitted: str) -> dict[str, Any]:
     """A record as plain values, without the fields that are left out."""
-    return {name: value for name, value in asdict(record).items() if name not in left_out}
+    return {name: value for name, value in asdict(record).items() if name not in omitted}
 
 
 def write_and_say(path: Path, content: str, instead: str = "another file") -> None:
     """Write a file that the user named, and say so; `instead` is the way out where it cannot be written."""
     write_named(path, content, instead)
-    say(f"wrote {path}")
+    note(f"wrote {path}")
 
 
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:

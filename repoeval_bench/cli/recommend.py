@@ -17,9 +17,9 @@ from repoeval_bench.cli.options import (
     execution_options,
     home_option,
     json_option,
+    note,
     out_option,
     request_options,
-    say,
 )
 from repoeval_bench.cli.output import OUTPUT_HTML, page_of, write_and_say
 from repoeval_bench.core.errors import DatasetError, ResultError
@@ -71,7 +71,7 @@ def recommend_command(
     execution: ExecutionRequest,
     details: bool,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
 
@@ -79,10 +79,10 @@ def recommend_command(
     its size, what the choice may cost, and lines to paste for chonkie, LangChain and LlamaIndex. Few files are weighed
     with what other repositories show. An interrupted command goes on where it stopped.
     """
-    request = _with_what_is_here(RecommendRequest.of({"source": source, **asked}, typed=True))
+    request = _with_what_is_here(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)
     check_writable(out)
-    source = benchmark_of(request.source, out / PACKS, request.tasks, notify=say)
+    source = benchmark_of(request.source, out / PACKS, request.tasks, notify=note)
     pack = Pack.at(source)
     if pack and not pack.content.levels[DEFAULT.level].tasks:
         raise DatasetError(
@@ -91,25 +91,29 @@ def recommend_command(
     # A worker may be in another folder.
     elsewhere_too = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": elsewhere_too}
-    benchmark = load_benchmark(**data, home=home, notify=say)
+    benchmark = load_benchmark(**data, home=home, notify=note)
     files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
     if files and all(map(is_test, files)):
-        say(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
+        note(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
-    places: dict[str, Any] = {"out": out, "home": home, "notify": say}
+    places: dict[str, Any] = {"out": out, "home": home, "notify": note}
     with job_log(execution, **places, write_page=page_of(execution)) as log:
         with ProcessPool() as pool:
-            found = recommend(benchmark, **fields, **places, executor=pool, log=log, data=DataRequest(**data))
-        if found.runs:
+            recommendation = recommend(benchmark, **fields, **places, executor=pool, log=log, data=DataRequest(**data))
+        if recommendation.runs:
             shown = request.model_copy(update={"source": source})
-            _show(found, shown, report, out, details=details, as_json=as_json)
+            _show(recommendation, shown, report, out, details=details, as_json=as_json)
     if log is not None:
         log.check()
-    say(f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs")
+    note(
+        f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
+    )
     # Where jobs failed, that has been told by now.
-    if found.n_failed:
-        raise ResultError("\n  ".join([f"{count(found.n_failed, 'run')} failed; skipped:", *found.skipped]))
-    if not found.runs:
+    if recommendation.n_failed:
+        raise ResultError(
+            "\n  ".join([f"{count(recommendation.n_failed, 'run')} failed; skipped:", *recommendation.skipped])
+        )
+    if not recommendation.runs:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
 
 
@@ -117,10 +121,10 @@ def _with_what_is_here(request: RecommendRequest) -> RecommendRequest:
     """The request, of its usual chunkers and retrievers only those that are installed; what was typed is as it is."""
     source_of = click.get_current_context().get_parameter_source
     usual = [kind for kind in ("chunker", "retriever") if source_of(f"{kind}s") is ParameterSource.DEFAULT]
-    here = {f"{kind}s": installed(kind, getattr(request, f"{kind}s"), say) for kind in usual}
+    here = {f"{kind}s": installed(kind, getattr(request, f"{kind}s"), note) for kind in usual}
     by_vectors = [name for name in here.get("retrievers", ()) if needs_vectors(name)]
     usual_model = source_of("embedder") is ParameterSource.DEFAULT
-    if by_vectors and usual_model and not installed("embedder", [request.embedder], say):
+    if by_vectors and usual_model and not installed("embedder", [request.embedder], note):
         here["retrievers"] = tuple(name for name in here["retrievers"] if name not in by_vectors)
     return request.model_copy(update=here)
 
@@ -140,35 +144,45 @@ def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path 
 
 
 def _show(
-    found: Recommendation, request: RecommendRequest, report: Path | None, out: Path, *, details: bool, as_json: bool
+    recommendation: Recommendation,
+    request: RecommendRequest,
+    report: Path | None,
+    out: Path,
+    *,
+    details: bool,
+    as_json: bool,
 ) -> None:
-    decides = [*found.evidence[0].runs.values()] if found.evidence else []
+    decides = [*recommendation.evidence[0].runs.values()] if recommendation.evidence else []
     if decides:
-        remember(decides, out, say)
-    use, *evidence = answer_lines(found)
+        remember(decides, out, note)
+    use, *evidence = answer_lines(recommendation)
     if report and decides:
         from repoeval_bench.report.html.report import report_page
 
-        write_and_say(report, report_page(decides, str(report), answer=found), "another file with --report")
+        write_and_say(report, report_page(decides, str(report), answer=recommendation), "another file with --report")
     if as_json:
-        print_json({"source": request.source} | recommendation_record(found))
+        print_json({"source": request.source} | recommendation_record(recommendation))
         return
     print_paragraph(use)
     if evidence:
         echo()
     for paragraph in evidence:
         print_paragraph(paragraph)
-    if setups := setup_lines(found):
+    if setups := setup_lines(recommendation):
         echo()
         print_lines(setups)
     echo()
-    echo(found.data)
-    print_table(recommendation_table(found, details=details))
-    if not found.decision:
+    echo(recommendation.data)
+    print_table(recommendation_table(recommendation, details=details))
+    if not recommendation.decision:
         return
     closer, tested = (shell_line([command], out=out) for command in ("report", "compare"))
-    first = found.evidence[0]
-    best = next(each for each in request.requests([first.protocol]) if each.retriever == first.retriever)
-    spec = found.candidates[found.decision.choice.name].spec
+    first = recommendation.evidence[0]
+    best = next(
+        request_of_run
+        for request_of_run in request.requests([first.protocol])
+        if request_of_run.retriever == first.retriever
+    )
+    spec = recommendation.candidates[recommendation.decision.choice.name].spec
     alone = eval_line(best.model_copy(update={"chunker": spec}), out=out, short=True)
     print_lines([f"page: {closer}", f"test two runs: {tested} RUN RUN", f"try another chunker: {alone}"])

@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
-from repoeval_bench.cli.options import home_option, json_option, refuse_unread, runs_folder, say
+from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, runs_folder
 from repoeval_bench.cli.output import OUTPUT_HTML, read_grid, sensitivity_option, write_and_say
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.naming import find_runs, recall
@@ -71,7 +71,7 @@ def report_command(
     settings = read_grid(sensitivity) if sensitivity else []
     if bm25:
         _make_bm25(stored, source, home)
-    say(f"making a page about {count(len(stored), 'run')}")
+    note(f"making a page about {count(len(stored), 'run')}")
     page = report_page(stored, str(output), settings, str(sensitivity) if sensitivity else None)
     write_and_say(output, page, "another file with -o")
     if as_json:
@@ -87,17 +87,17 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
             continue
         metrics, dataset, config = run.metrics, run.metrics.dataset, run.manifest.config
         if metrics.imported:
-            say(f"{run.run_id} was imported: its chunks are not stored, so BM25 cannot rank them")
+            note(f"{run.run_id} was imported: its chunks are not stored, so BM25 cannot rank them")
             continue
         if config and config.protocol.tasks == "questions":
-            say(f"{run.run_id} asks questions of a file, which it does not keep: BM25 cannot rank for them")
+            note(f"{run.run_id} asks questions of a file, which it does not keep: BM25 cannot rank for them")
             continue
-        benchmark = data_of(run, source, home=home, notify=say)
+        benchmark = data_of(run, source, home=home, notify=note)
         if benchmark.fingerprint != dataset.fingerprint:
-            say(f"{run.run_id} was made from other data than --source {source} has, so BM25 is not shown beside it")
+            note(f"{run.run_id} was made from other data than --source {source} has, so BM25 is not shown beside it")
             continue
         chunker = None if config and config.protocol.documents == "windows" else metrics.chunker
-        made = evaluate(
+        by_bm25 = evaluate(
             benchmark,
             chunker,
             protocol=metrics.protocol,
@@ -107,4 +107,4 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
             out=run.folder.parent,
             home=home,
         )
-        say(f"{metrics.chunker} by BM25 -> {shown_place(made.folder)}")
+        note(f"{metrics.chunker} by BM25 -> {shown_place(by_bm25.folder)}")

@@ -18,9 +18,9 @@ from repoeval_bench.cli.options import (
     execution_options,
     home_option,
     json_option,
+    note,
     out_option,
     refuse_unread,
-    say,
 )
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
@@ -78,30 +78,30 @@ def run_command(  # longer than 60 lines: each option has its line
     if dry_run:
         refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
     path = Path(file) if Path(file).is_file() else shipped(file) or Path(file)
-    asked = read_benchmark(path, {"source": source} if source else {}, home)
+    benchmarking = read_benchmark(path, {"source": source} if source else {}, home)
     write_page = page_of(execution)
     if dry_run:
         if commands:
-            _list_commands(asked.requests, out, home, as_json=as_json)
+            _list_commands(benchmarking.requests, out, home, as_json=as_json)
         else:
-            _list(asked.requests, as_json=as_json)
+            _list(benchmarking.requests, as_json=as_json)
         return
     results: list[dict[str, Any]] = []
-    where: dict[str, Any] = {"out": out, "home": home, "notify": say, "write_page": write_page}
-    with runner_on(execution, asked.requests, **where) as runner:
+    where: dict[str, Any] = {"out": out, "home": home, "notify": note, "write_page": write_page}
+    with runner_on(execution, benchmarking.requests, **where) as runner:
         for setting in runner.settings:
-            found = runner.run(setting, reuse=True)
-            runs = [run for run in found if run]
+            results_or_none = runner.run(setting, reuse=True)
+            runs = [run for run in results_or_none if run]
             first = setting == runner.settings[0]
-            if first and asked.compares:
+            if first and benchmarking.compares:
                 # The first combination in the file is its subject, so `report` shows it.
-                remember(runs, out, say)
-            comparisons = _comparisons(asked, setting, found) if asked.compares else []
+                remember(runs, out, note)
+            comparisons = _comparisons(benchmarking, setting, results_or_none) if benchmarking.compares else []
             unknowing, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:
-                record = _record(setting, runs, comparisons, with_baseline=asked.baseline is not None)
+                record = _record(setting, runs, comparisons, with_baseline=benchmarking.baseline is not None)
                 results.append(record | {"left_out": unknowing | failed})
-            elif asked.compares:
+            elif benchmarking.compares:
                 _print(
                     setting,
                     runs,
@@ -109,28 +109,30 @@ def run_command(  # longer than 60 lines: each option has its line
                     out,
                     details=details,
                     failed=len(failed),
-                    left_out=unknowing,
+                    skipped=unknowing,
                     remembered=first,
-                    with_baseline=asked.baseline is not None,
+                    with_baseline=benchmarking.baseline is not None,
                 )
         if as_json:
             print_json(results)
-        elif not asked.compares:
-            unmade = sum(len(runner.skipped_of(each) | runner.failed_of(each)) for each in runner.settings)
+        elif not benchmarking.compares:
+            unmade = sum(len(runner.skipped_of(config) | runner.failed_of(config)) for config in runner.settings)
             told_unmade = f" ({unmade} left out)" if unmade else ""
-            print_lines([f"{count(len(asked.requests), 'run')}{told_unmade}, in {shown_results(out)}"])
+            print_lines([f"{count(len(benchmarking.requests), 'run')}{told_unmade}, in {shown_results(out)}"])
 
 
-def _comparisons(asked: Benchmarking, setting: RunRequest, found: Sequence[RunView | None]) -> list[Comparison]:
+def _comparisons(
+    benchmarking: Benchmarking, setting: RunRequest, runs_or_none: Sequence[RunView | None]
+) -> list[Comparison]:
     """What the runs of a setting differ by; nothing where the baseline could not be made."""
-    runs = [run for run in found if run]
-    baseline = None if asked.baseline is None else found[asked.baseline]
+    runs = [run for run in runs_or_none if run]
+    baseline = None if benchmarking.baseline is None else runs_or_none[benchmarking.baseline]
     if len(runs) < 2:
         return []
-    if baseline is None and asked.baseline is not None:
-        say("note: the baseline has no run here, so nothing is compared with it")
+    if baseline is None and benchmarking.baseline is not None:
+        note("note: the baseline has no run here, so nothing is compared with it")
         return []
-    return compare(runs, baseline, measures=setting.measures, equivalence=asked.equivalence)
+    return compare(runs, baseline, measures=setting.measures, equivalence=benchmarking.equivalence)
 
 
 def _named(setting: RunRequest) -> dict[str, str]:
@@ -159,7 +161,7 @@ def _print(
     *,
     details: bool,
     failed: int,
-    left_out: Iterable[str],
+    skipped: Iterable[str],
     remembered: bool,
     with_baseline: bool,
 ) -> None:
@@ -167,13 +169,13 @@ def _print(
         return
     echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in _named(setting).items()))
     if not details:
-        print_answer(runs, out, comparisons, failed=failed, left_out=left_out, remembered=remembered)
+        print_answer(runs, out, comparisons, failed=failed, skipped=skipped, remembered=remembered)
     else:
         if comparisons:
             print_comparison(runs, comparisons, None if with_baseline else choose(runs, comparisons))
         else:
             print_scores(runs)
-        print_lines(left_out_notes(left_out))
+        print_lines(left_out_notes(skipped))
     echo()
 
 

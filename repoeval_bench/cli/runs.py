@@ -13,7 +13,7 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.cli.cache import show_size
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, refuse_unread, runs_folder, say
+from repoeval_bench.cli.options import json_option, note, refuse_unread, runs_folder
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count, few
@@ -53,7 +53,7 @@ def runs_command(*, out: Path, prune: tuple[str, ...], dry_run: bool, yes: bool,
     unfinished = unfinished_runs(out, runs)
     if not runs and not unfinished:
         raise UsageError(f"{out} has no runs; make one with repoeval-bench eval")
-    rows = [{"run": f"@{place}", **_row(run, unfinished)} for place, run in enumerate(runs, start=1)]
+    rows = [{"run": f"@{number}", **_row(run, unfinished)} for number, run in enumerate(runs, start=1)]
     named = {run.run_id for run in runs}
     rows += [{"run": "", **_lost(name, "", why)} for name, why in unfinished.items() if name not in named]
     if as_json:
@@ -89,7 +89,7 @@ def _confirm(names: Sequence[str], what: str) -> None:
     """Go on where a person says yes; a UsageError where there is nobody to ask."""
     if not sys.stdin.isatty():
         raise UsageError("--prune asks before it removes, and nobody is there to answer; give --yes, or --dry-run")
-    say(f"{few(names, 10)}")
+    note(f"{few(names, 10)}")
     if not click.confirm(f"remove {what}?", err=True):
         raise UsageError("nothing was removed")
 

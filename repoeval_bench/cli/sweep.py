@@ -12,7 +12,7 @@ from repoeval_bench.analysis.recall_curves import K_MEASURES, sweep_row
 from repoeval_bench.cli.answer import unmade_rows
 from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import execution_options, requests_of, run_options, say
+from repoeval_bench.cli.options import execution_options, note, requests_of, run_options
 from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.numbers import is_whole
@@ -63,7 +63,7 @@ def sweep_command(
     as_json: bool,
     size: tuple[str, ...],
     sizes: tuple[str, ...],
-    **asked: Any,
+    **fields: Any,
 ) -> None:
     """Evaluate each --chunker at each of --sizes, and print every measure beside the mean size of its chunks.
 
@@ -78,18 +78,18 @@ def sweep_command(
     nominal: tuple[int, ...] = ()
     with problems.about("sizes"):
         nominal = _sizes(size, sizes)
-    if not size and not asked["measures"]:
-        asked["measures"] = K_MEASURES
-    requests = at_sizes(requests_of(chunker, asked), nominal, problems)
+    if not size and not fields["measures"]:
+        fields["measures"] = K_MEASURES
+    requests = at_sizes(requests_of(chunker, fields), nominal, problems)
     with runner_on(
-        execution, requests, out=out, home=home, notify=say, problems=problems, write_page=page_of(execution)
+        execution, requests, out=out, home=home, notify=note, problems=problems, write_page=page_of(execution)
     ) as runner:
         (setting,) = runner.settings
         runs = [run for run in runner.run(setting, reuse=True) if run]
         _print(runs, runner.skipped_of(setting), unmade_rows(runner), as_json=as_json)
 
 
-def _print(runs: Sequence[RunView], left_out: Iterable[str], unmade: list[dict[str, str]], *, as_json: bool) -> None:
+def _print(runs: Sequence[RunView], skipped: Iterable[str], unmade: list[dict[str, str]], *, as_json: bool) -> None:
     rows = [sweep_row(run) for run in runs]
     if as_json:
         print_json([*rows, *unmade])
@@ -99,7 +99,7 @@ def _print(runs: Sequence[RunView], left_out: Iterable[str], unmade: list[dict[s
     metrics = runs[0].metrics
     echo(metrics.dataset.label)
     echo(f"protocol {metrics.protocol} · embedder {metrics.embedder} · retriever {metrics.ranked_by}")
-    print_tables(with_notes([_table(rows)], left_out_notes(left_out)))
+    print_tables(with_notes([_table(rows)], left_out_notes(skipped)))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:

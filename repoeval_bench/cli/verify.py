@@ -16,9 +16,9 @@ from repoeval_bench.cli.options import (
     details_option,
     home_option,
     json_option,
+    note,
     request_options,
     runs_folder,
-    say,
 )
 from repoeval_bench.report.verification import verification_lines, verification_table
 from repoeval_bench.runs.naming import find_run
@@ -33,19 +33,19 @@ from repoeval_bench.runs.request import DataRequest
 @runs_folder
 @json_option
 @details_option
-def verify_command(*, run: str, out: Path, as_json: bool, details: bool, **asked: Any) -> int:
+def verify_command(*, run: str, out: Path, as_json: bool, details: bool, **data: Any) -> int:
     """Compute chunks, qrels, ranking, measures, means and intervals of RUN again, from the data and the stored request.
 
     Exit 0 where all are what the folder says, 1 where a value differs or a file is broken, 2 where it cannot be tried.
     Nothing in the folder is believed but the texts that a model wrote, and the ranking where its model is not here. No
     code or server that the folder names is used without --allow.
     """
-    found = verify(find_run(run, out), **asked, notify=say)
+    verification = verify(find_run(run, out), **data, notify=note)
     if as_json:
-        print_json({"holds": found.holds, **asdict(found)})
+        print_json({"holds": verification.holds, **asdict(verification)})
     else:
-        for line in verification_lines(found):
+        for line in verification_lines(verification):
             print_paragraph(line)
-        if not found.holds:
-            print_table(verification_table(found, every=details))
-    return 0 if found.holds else 1
+        if not verification.holds:
+            print_table(verification_table(verification, every=details))
+    return 0 if verification.holds else 1

@@ -118,14 +118,14 @@ class ApiServer:
             reraise=True,
         )
         try:
-            found: _Content = retrying(self._attempt, body, model, most)
+            content: _Content = retrying(self._attempt, body, model, most)
         except _RetryableError as error:
             if retrying.statistics["attempt_number"] < ATTEMPTS:
                 reason = f"{self.url} asks to wait {error.wait:.0f} seconds ({error}); {self._api.kept} then"
             else:
                 reason = f"{self.url} failed {ATTEMPTS} times, at last with: {error}; {self._api.kept} later"
         else:
-            return found
+            return content
         raise self._api.error(reason)
 
     def refusal(self, reason: str) -> BenchError:
@@ -233,8 +233,8 @@ def _wait(state: RetryCallState) -> float:
 
 def counted(usage: Any, names: Iterable[str]) -> dict[str, int]:
     """Name -> tokens, of those that an answer's `usage` really counts."""
-    held = usage if isinstance(usage, dict) else {}
-    return {name: min(EXACT, held[name]) for name in names if type(held.get(name)) is int and held[name] >= 0}
+    counts = usage if isinstance(usage, dict) else {}
+    return {name: min(EXACT, counts[name]) for name in names if type(counts.get(name)) is int and counts[name] >= 0}
 
 
 def check_no_key(owner: str, options: Iterable[str]) -> None:

@@ -104,8 +104,8 @@ class Benchmark:
 
     def _repr_html_(self) -> str:
         rows = [
-            (repo, str(sum(task.repo == repo for task in self.tasks)), str(len(held)))
-            for repo, held in self.files.items()
+            (repo, str(sum(task.repo == repo for task in self.tasks)), str(len(files)))
+            for repo, files in self.files.items()
         ]
         return html_table(self.label, ("repository", "tasks", "files"), rows)
 

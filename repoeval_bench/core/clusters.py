@@ -38,15 +38,15 @@ def clusters_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
             file = parents[file]
         return file
 
-    for held in files.values():
-        first, *others = map(root, held)
+    for paths in files.values():
+        first, *others = map(root, paths)
         for other in others:
             parents[root(other)] = root(first)
     members: dict[str, list[str]] = {}
     for file in parents:
         members.setdefault(root(file), []).append(file)
-    names = {top: _name(held) for top, held in members.items()}
-    return {query_id: names[root(next(iter(held)))] for query_id, held in files.items()}
+    names = {top: _name(paths) for top, paths in members.items()}
+    return {query_id: names[root(next(iter(paths)))] for query_id, paths in files.items()}
 
 
 def _name(files: Collection[str]) -> str:

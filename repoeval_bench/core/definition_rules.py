@@ -93,8 +93,8 @@ def _python_decorated(parsed: Parsed, node: Node) -> Iterator[Found]:
     if inner is None:
         return
     overload = any(parsed.text(child).endswith("overload") for child in node.children if child.type == "decorator")
-    for found in _PYTHON_PLAIN[inner.type](parsed, inner):
-        yield replace(found, declared=True) if overload else found
+    for definition in _PYTHON_PLAIN[inner.type](parsed, inner):
+        yield replace(definition, declared=True) if overload else definition
 
 
 def _python_targets(node: Node) -> Iterator[Node]:
@@ -106,13 +106,13 @@ def _python_targets(node: Node) -> Iterator[Node]:
 
 
 def _python_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
-    each = node.children[0] if node.children else None
-    while each is not None and each.type == "assignment":
-        left, right = each.child_by_field_name("left"), each.child_by_field_name("right")
+    assignment = node.children[0] if node.children else None
+    while assignment is not None and assignment.type == "assignment":
+        left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
         for at in _python_targets(left) if left else ():
             name = parsed.text(at)
             yield Found(kind="variable", form="variable", name=name, node=node, at=at, declared=right is None)
-        each = right
+        assignment = right
 
 
 def _python_type(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -179,15 +179,15 @@ def is_required(value: Node | None) -> bool:
 
 
 def _js_declared(parsed: Parsed, node: Node) -> Iterator[Found]:
-    for each in node.named_children:
-        name, value = each.child_by_field_name("name"), each.child_by_field_name("value")
-        if each.type != "variable_declarator" or name is None or is_required(value):
+    for declarator in node.named_children:
+        name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
+        if declarator.type != "variable_declarator" or name is None or is_required(value):
             continue
         if name.type == "identifier":
-            yield from _valued(each, parsed.text(name), name, value)
+            yield from _valued(declarator, parsed.text(name), name, value)
         else:
             for at in _js_names(name):
-                yield Found(kind="variable", form="variable", name=parsed.text(at), node=each, at=at)
+                yield Found(kind="variable", form="variable", name=parsed.text(at), node=declarator, at=at)
 
 
 def _js_given(parsed: Parsed, value: Node) -> Iterator[Found]:
@@ -209,16 +209,16 @@ def _js_exported(parsed: Parsed, node: Node) -> Iterator[Found]:
 def _js_ambient(parsed: Parsed, node: Node) -> Iterator[Found]:
     inner = node.named_children[-1] if node.named_children else None
     if inner is not None and inner.type in JAVASCRIPT.anywhere:
-        for found in JAVASCRIPT.anywhere[inner.type](parsed, inner):
-            yield replace(found, declared=True) if found.kind == "variable" else found
+        for definition in JAVASCRIPT.anywhere[inner.type](parsed, inner):
+            yield replace(definition, declared=True) if definition.kind == "variable" else definition
 
 
 def _js_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
     """`exports.f = function …` and `A.prototype.m = …`; an assigned value of another kind is not a definition."""
-    each = node.children[0] if node.children else None
-    if each is None or each.type != "assignment_expression":
+    assignment = node.children[0] if node.children else None
+    if assignment is None or assignment.type != "assignment_expression":
         return
-    left, right = each.child_by_field_name("left"), each.child_by_field_name("right")
+    left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
     if left is None or right is None or left.type != "member_expression":
         return
     if right.type in _FUNCTION_VALUES or right.type == "class":
@@ -226,8 +226,8 @@ def _js_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
         if [*scope, name] == ["module", "exports"]:
             return (yield from _js_given(parsed, right))
         owners = tuple(part for part in scope if part not in ("exports", "module", "prototype", "this", "window"))
-        for found in _valued(each, name, left.child_by_field_name("property") or left, right):
-            yield replace(found, scope=owners)
+        for definition in _valued(assignment, name, left.child_by_field_name("property") or left, right):
+            yield replace(definition, scope=owners)
 
 
 def _js_pair(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -280,10 +280,10 @@ def declarators(form: str) -> Reader:
 
     def read(parsed: Parsed, node: Node) -> Iterator[Found]:
         for child in node.named_children:
-            for each in child.named_children if child.type == "variable_declaration" else (child,):
-                name = each.child_by_field_name("name")
-                if each.type == "variable_declarator" and name is not None:
-                    yield Found(kind="variable", form=form, name=parsed.text(name), node=each, at=name)
+            for declarator in child.named_children if child.type == "variable_declaration" else (child,):
+                name = declarator.child_by_field_name("name")
+                if declarator.type == "variable_declarator" and name is not None:
+                    yield Found(kind="variable", form=form, name=parsed.text(name), node=declarator, at=name)
 
     return read
 
@@ -308,21 +308,21 @@ JAVA = Rules(
 
 def _go_method(parsed: Parsed, node: Node) -> Iterator[Found]:
     receiver = node.child_by_field_name("receiver")
-    types = [each.child_by_field_name("type") for each in receiver.named_children] if receiver else []
-    scope = tuple(_base(parsed, each) for each in types[:1] if each is not None)
-    for found in named("method", "method")(parsed, node):
-        yield replace(found, scope=scope)
+    types = [parameter.child_by_field_name("type") for parameter in receiver.named_children] if receiver else []
+    scope = tuple(_base(parsed, parameter) for parameter in types[:1] if parameter is not None)
+    for definition in named("method", "method")(parsed, node):
+        yield replace(definition, scope=scope)
 
 
 def _go_type(parsed: Parsed, node: Node) -> Iterator[Found]:
     of = node.child_by_field_name("type")
-    for found in named("class", "type")(parsed, node):
+    for definition in named("class", "type")(parsed, node):
         if of is not None and of.type == "struct_type":
-            yield replace(found, form="struct", body=of.named_children[-1])
+            yield replace(definition, form="struct", body=of.named_children[-1])
         elif of is not None and of.type == "interface_type":
-            yield replace(found, form="interface", body=of)
+            yield replace(definition, form="interface", body=of)
         else:
-            yield found
+            yield definition
 
 
 def _go_names(form: str) -> Reader:
@@ -381,8 +381,8 @@ def _rust_impl(parsed: Parsed, node: Node) -> Iterator[Found]:
 
 
 def _rust_macro(parsed: Parsed, node: Node) -> Iterator[Found]:
-    for found in named("function", "macro")(parsed, node):
-        yield replace(found, declared=False)
+    for definition in named("function", "macro")(parsed, node):
+        yield replace(definition, declared=False)
 
 
 RUST = Rules(

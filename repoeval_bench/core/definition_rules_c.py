@@ -44,9 +44,11 @@ def _declared(node: Node) -> tuple[Node, str] | None:
             shape = node.type
         inner = node.child_by_field_name("declarator")
         if inner is None:
-            inner = next((each for each in node.named_children if each.type in _NAMES or each.type in _SHAPES), None)
+            inner = next(
+                (child for child in node.named_children if child.type in _NAMES or child.type in _SHAPES), None
+            )
         if inner is None:
-            inner = next((each for each in node.named_children if each.type.endswith("declarator")), None)
+            inner = next((child for child in node.named_children if child.type.endswith("declarator")), None)
         if inner is None:
             return None
         node = inner
@@ -72,33 +74,35 @@ def _qualified(parsed: Parsed, node: Node) -> tuple[tuple[str, ...], str]:
 
 def _function(parsed: Parsed, node: Node) -> Iterator[Found]:
     declarator = node.child_by_field_name("declarator")
-    found = _declared(declarator) if declarator is not None else None
-    if found is None:
+    declared = _declared(declarator) if declarator is not None else None
+    if declared is None:
         return
-    scope, name = _qualified(parsed, found[0])
+    scope, name = _qualified(parsed, declared[0])
     if name in _STATEMENTS:
         return
     body = node.child_by_field_name("body")
     attempt = body or next((child for child in node.children if child.type == "try_statement"), None)
     if attempt is not None and attempt.type == "try_statement":  # int f() try { … } catch { … }
         body = attempt.child_by_field_name("body")
-    if found[1] != "function_declarator":
+    if declared[1] != "function_declarator":
         # `class EXPORT A { … }` is read as a function without parameters; anything else of that kind is an error. In
         # `class EXPORT A : ns::B { … }` the base is the function, and the name an error before it.
         of = node.child_by_field_name("type")
         if of is not None and of.type in _TAGGED:
-            errors = (each for each in node.children if each.type == "ERROR" and each.end_byte <= found[0].start_byte)
-            inside = (inner for each in errors for inner in each.named_children if inner.type == "identifier")
+            errors = (
+                error for error in node.children if error.type == "ERROR" and error.end_byte <= declared[0].start_byte
+            )
+            inside = (inner for error in errors for inner in error.named_children if inner.type == "identifier")
             at = next(inside, None)
             name = parsed.text(at) if at else name
-            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=node, at=at or found[0], body=body)
+            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=node, at=at or declared[0], body=body)
         return
     yield Found(
         kind="method" if scope else "function",
         form="function",
         name=name,
         node=node,
-        at=found[0],
+        at=declared[0],
         body=body,
         scope=scope,
     )
@@ -125,18 +129,24 @@ def _declaration(parsed: Parsed, node: Node) -> Iterator[Found]:
     extern = any(child.type == "storage_class_specifier" and parsed.text(child) == "extern" for child in node.children)
     several = node.children_by_field_name("declarator")
     for declarator in several:
-        found = _declared(declarator)
-        if found is None:
+        name_and_shape = _declared(declarator)
+        if name_and_shape is None:
             continue
         holder = declarator if tagged or len(several) > 1 else node
-        scope, name = _qualified(parsed, found[0])
-        if found[1] == "function_declarator":
+        scope, name = _qualified(parsed, name_and_shape[0])
+        if name_and_shape[1] == "function_declarator":
             kind = "method" if scope else "function"
-            yield Found(kind=kind, form="function", name=name, node=holder, at=found[0], scope=scope)  # type: ignore[arg-type]
+            yield Found(kind=kind, form="function", name=name, node=holder, at=name_and_shape[0], scope=scope)  # type: ignore[arg-type]
         else:
             declared = extern and declarator.type != "init_declarator"
             yield Found(
-                kind="variable", form="variable", name=name, node=holder, at=found[0], scope=scope, declared=declared
+                kind="variable",
+                form="variable",
+                name=name,
+                node=holder,
+                at=name_and_shape[0],
+                scope=scope,
+                declared=declared,
             )
 
 
@@ -147,23 +157,23 @@ def _typedef(parsed: Parsed, node: Node) -> Iterator[Found]:
     if of is not None and body is not None:
         yield from _tagged(parsed, of)
     for declarator in node.children_by_field_name("declarator"):
-        found = _declared(declarator)
-        if found is None:
+        declared = _declared(declarator)
+        if declared is None:
             continue
-        name = parsed.text(found[0])
+        name = parsed.text(declared[0])
         if of is not None and body is not None and of.child_by_field_name("name") is None:
-            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=of, at=found[0], body=body)
+            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=of, at=declared[0], body=body)
             body = None
         else:
-            yield Found(kind="class", form="type", name=name, node=declarator, at=found[0])
+            yield Found(kind="class", form="type", name=name, node=declarator, at=declared[0])
 
 
 def _macro(parsed: Parsed, node: Node) -> Iterator[Found]:
     """`#define N 3` and `#define F(x) …`; without a value it is a switch or an include guard, not a definition."""
     if node.child_by_field_name("value") is not None:
         called = node.type == "preproc_function_def"
-        for found in named("function" if called else "variable", "macro")(parsed, node):
-            yield replace(found, declared=False)
+        for definition in named("function" if called else "variable", "macro")(parsed, node):
+            yield replace(definition, declared=False)
 
 
 def _template(parsed: Parsed, node: Node) -> Iterator[Found]:
@@ -207,7 +217,8 @@ def _property(parsed: Parsed, node: Node) -> Iterator[Found]:
     if value is not None and value.type == "arrow_expression_clause":
         accessors = value
     coded = accessors is not None and (
-        accessors is value or any(each.child_by_field_name("body") is not None for each in accessors.named_children)
+        accessors is value
+        or any(accessor.child_by_field_name("body") is not None for accessor in accessors.named_children)
     )
     form = node.type.removesuffix("_declaration")
     yield Found(
@@ -229,8 +240,8 @@ def _operator(parsed: Parsed, node: Node) -> Iterator[Found]:
 
 
 def _destructor(parsed: Parsed, node: Node) -> Iterator[Found]:
-    for found in named("method", "destructor")(parsed, node):
-        yield replace(found, name=f"~{found.name}")
+    for definition in named("method", "destructor")(parsed, node):
+        yield replace(definition, name=f"~{definition.name}")
 
 
 CSHARP = Rules(

@@ -90,10 +90,10 @@ def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
 
     GrammarError where the grammar is not installed. A file with a syntax error gives what can be read.
     """
-    found: list[Definition] = []
+    collected: list[Definition] = []
     for parsed in segments(file, language):
-        _Walk(parsed, found).run()
-    return tuple(found)
+        _Walk(parsed, collected).run()
+    return tuple(collected)
 
 
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
@@ -144,9 +144,9 @@ class _Place:
 class _Walk:
     """One pass over a tree, by a stack and not by recursion: nesting can be deeper than Python's."""
 
-    def __init__(self, parsed: Parsed, found: list[Definition]) -> None:
+    def __init__(self, parsed: Parsed, collected: list[Definition]) -> None:
         self.parsed = parsed
-        self.found = found
+        self.found = collected
         self.nodes: list[Node] = []
         self.rules = _RULES[parsed.language.name]
         self.namespaces: set[str] = set()
@@ -154,30 +154,34 @@ class _Walk:
     def run(self) -> None:
         stack = [*reversed(self._children(self.parsed.root, None, level=True))]
         while stack:
-            place = stack.pop()
+            visited = stack.pop()
             inner: list[_Place] = []
-            for node, parent, level in self._visit(place):
+            for node, parent, level in self._visit(visited):
                 inner += self._children(node, parent, level=level)
             stack.extend(reversed(inner))
 
-    def _visit(self, place: _Place) -> list[tuple[Node, int | None, bool]]:
+    def _visit(self, visited: _Place) -> list[tuple[Node, int | None, bool]]:
         """Add what a node defines; what to look into next: nodes, the definition around them, and their level."""
-        kind = place.node.type
-        reader = self.rules.anywhere.get(kind) or (self.rules.members.get(kind) if place.level else None)
-        found = [*reader(self.parsed, place.node)] if reader else []
-        scripted = self.rules is rules.JAVASCRIPT and place.level and place.parent is None
-        found = [each for each in found if _is_name(each, scripted=scripted)]
-        found = [each for each in found if place.level or each.kind != "variable"]
-        if not found:
+        kind = visited.node.type
+        reader = self.rules.anywhere.get(kind) or (self.rules.members.get(kind) if visited.level else None)
+        candidates = [*reader(self.parsed, visited.node)] if reader else []
+        scripted = self.rules is rules.JAVASCRIPT and visited.level and visited.parent is None
+        candidates = [candidate for candidate in candidates if _is_name(candidate, scripted=scripted)]
+        candidates = [candidate for candidate in candidates if visited.level or candidate.kind != "variable"]
+        if not candidates:
             if kind in self.rules.namespaces:
-                return [(self._namespace(place.node), place.parent, place.level)]
-            return [(place.node, place.parent, place.level and kind in self.rules.transparent)]
+                return [(self._namespace(visited.node), visited.parent, visited.level)]
+            return [(visited.node, visited.parent, visited.level and kind in self.rules.transparent)]
         inner: dict[int, tuple[Node, int | None, bool]] = {}
-        for each in found:
-            shared = each.node.id in inner
-            inner[each.node.id] = (each.node, place.parent if shared else len(self.found), each.kind == "class")
-            self.found.append(self._definition(each, place))
-            self.nodes.append(place.node)
+        for candidate in candidates:
+            shared = candidate.node.id in inner
+            inner[candidate.node.id] = (
+                candidate.node,
+                visited.parent if shared else len(self.found),
+                candidate.kind == "class",
+            )
+            self.found.append(self._definition(candidate, visited))
+            self.nodes.append(visited.node)
         return [*inner.values()]
 
     def _namespace(self, node: Node) -> Node:
@@ -208,44 +212,44 @@ class _Walk:
             above, before = None, last
         return places
 
-    def _definition(self, found: Found, place: _Place) -> Definition:
+    def _definition(self, candidate: Found, visited: _Place) -> Definition:
         parsed = self.parsed
-        kind = found.kind
-        around = self.found[place.parent] if place.parent is not None else None
-        scope = [name for name in found.scope if name not in self.namespaces]
+        kind = candidate.kind
+        around = self.found[visited.parent] if visited.parent is not None else None
+        scope = [name for name in candidate.scope if name not in self.namespaces]
         if kind == "function" and (scope or (around is not None and around.kind == "class")):
             kind = "method"
-        elif kind == "method" and found.scope and not scope and around is None:
+        elif kind == "method" and candidate.scope and not scope and around is None:
             kind = "function"
-        attributes, doc = self._above(place)
-        start = min([place.first, *attributes, *([doc.lines.start] if doc else [])])
-        header, body = self._parts(found, place.node)
-        declared = found.declared
+        attributes, doc = self._above(visited)
+        start = min([visited.first, *attributes, *([doc.lines.start] if doc else [])])
+        header, body = self._parts(candidate, visited.node)
+        declared = candidate.declared
         if declared is None:
-            declared = kind in ("function", "method") and found.body is None
+            declared = kind in ("function", "method") and candidate.body is None
         return Definition(
             kind=kind,
-            form="method" if (kind, found.form) == ("method", "function") else found.form,
-            name=found.name,
-            qualified=".".join([*([around.qualified] if around else []), *scope, found.name]),
-            signature=found.name if kind == "variable" else parsed.signature(found.node, found.body),
-            lines=LineSpan(start, place.last + 1),
-            above=min(place.above.top, start),
+            form="method" if (kind, candidate.form) == ("method", "function") else candidate.form,
+            name=candidate.name,
+            qualified=".".join([*([around.qualified] if around else []), *scope, candidate.name]),
+            signature=candidate.name if kind == "variable" else parsed.signature(candidate.node, candidate.body),
+            lines=LineSpan(start, visited.last + 1),
+            above=min(visited.above.top, start),
             header=LineSpan(min([header.start, *attributes]), header.end),
-            named=parsed.lines(found.at).start,
+            named=parsed.lines(candidate.at).start,
             body=body,
-            doc=self._docstring(found) if parsed.language.name == "python" else doc,
-            parent=place.parent,
+            doc=self._docstring(candidate) if parsed.language.name == "python" else doc,
+            parent=visited.parent,
             declaration=declared,
-            broken=place.node.has_error,
+            broken=visited.node.has_error,
         )
 
-    def _above(self, place: _Place) -> tuple[list[int], Doc | None]:
+    def _above(self, visited: _Place) -> tuple[list[int], Doc | None]:
         """The first lines of decorators on lines of their own above a node, and its doc comment."""
         attributes: list[int] = []
         comments: list[Node] = []
         marks = self.parsed.language.doc_comments
-        for first, node, role in reversed(place.above.run):
+        for first, node, role in reversed(visited.above.run):
             if role == DECORATOR:
                 attributes.append(first)
                 continue
@@ -265,36 +269,36 @@ class _Walk:
         text = "\n".join(self.parsed.text(comment).rstrip("\n") for comment in comments)
         return attributes, Doc(lines, _comment_text(text, self.parsed.language.name))
 
-    def _docstring(self, found: Found) -> Doc | None:
+    def _docstring(self, candidate: Found) -> Doc | None:
         """Python's: a string that is the first statement of a body, and neither formatted nor bytes."""
-        plain = [child for child in found.body.children if child.type != "comment"] if found.body else []
+        plain = [child for child in candidate.body.children if child.type != "comment"] if candidate.body else []
         first = plain[0].children[0] if plain and plain[0].children else None
         if plain and plain[0].type == "string":
             first = plain[0]
         if first is None or first.type != "string" or not first.children:
             return None
-        mark = self.parsed.text(first.children[0])
-        if set(mark.lower()) & {"f", "b"}:
+        opening = self.parsed.text(first.children[0])
+        if set(opening.lower()) & {"f", "b"}:
             return None
-        text = self.parsed.text(first)[len(mark) : -len(mark.lstrip("rRuU"))]
+        text = self.parsed.text(first)[len(opening) : -len(opening.lstrip("rRuU"))]
         return Doc(self.parsed.lines(first), inspect.cleandoc(text))
 
-    def _parts(self, found: Found, whole: Node) -> tuple[LineSpan, LineSpan | None]:
+    def _parts(self, candidate: Found, whole: Node) -> tuple[LineSpan, LineSpan | None]:
         """Header and body."""
-        parsed, body = self.parsed, found.body
+        parsed, body = self.parsed, candidate.body
         if body is None:
             return parsed.lines(whole), None
         tokens = body.children
         start, end, inside = body.start_byte, body.end_byte, tokens
         header_end = start
-        opener = next((index for index, each in enumerate(tokens[:2]) if each.type in ("{", "(")), None)
+        opener = next((index for index, token in enumerate(tokens[:2]) if token.type in ("{", "(")), None)
         if opener is not None and tokens[-1].type in ("}", ")"):
             header_end, start, end = tokens[opener].start_byte, tokens[opener].end_byte, tokens[-1].start_byte
             inside = tokens[opener + 1 :]
         elif tokens and tokens[0].type == "=>":
             start = tokens[0].end_byte
         elif parsed.language.name == "python":
-            before = [child for child in found.node.children if child.end_byte <= body.start_byte]
+            before = [child for child in candidate.node.children if child.end_byte <= body.start_byte]
             colon = max((index for index, child in enumerate(before) if child.type == ":"), default=-1)
             if colon >= 0:
                 header_end = start = before[colon].end_byte
@@ -311,11 +315,11 @@ class _Walk:
         return header, parsed.lines_between(start, end)
 
 
-def _is_name(found: Found, *, scripted: bool) -> bool:
+def _is_name(candidate: Found, *, scripted: bool) -> bool:
     """Not what a repaired syntax error leaves (nothing, a text over lines), and "_" for a script's functions only."""
-    if found.name == "_" and not (scripted and found.kind == "function"):
+    if candidate.name == "_" and not (scripted and candidate.kind == "function"):
         return False
-    return bool(found.name) and not any("\n" in name for name in (found.name, *found.scope))
+    return bool(candidate.name) and not any("\n" in name for name in (candidate.name, *candidate.scope))
 
 
 _OF_WHAT_IS_BEFORE = ("///<", "//!<", "/**<", "/*!<")
@@ -337,7 +341,7 @@ def _comment_text(text: str, language: str) -> str:
     if language == "java":
         # What is code is text, with whatever is in angle brackets in it; the rest is HTML.
         parts = _JAVA_CODE.split(plain)
-        plain = "".join(part if at % 2 else _without_html(part) for at, part in enumerate(parts))
+        plain = "".join(part if index % 2 else _without_html(part) for index, part in enumerate(parts))
     if language == "csharp":
         plain = re.sub(r'<\w+ (?:name|cref|langword)="([^"]*)" ?/>', r"\1", plain)
         plain = _TAG.sub("", plain)

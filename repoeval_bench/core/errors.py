@@ -178,7 +178,7 @@ def ending_with(last: Callable[[], None]) -> Iterator[None]:
     last()
 
 
-def anew(error: ChunkError) -> ChunkError:
+def without_traceback(error: ChunkError) -> ChunkError:
     """The same error without its traceback, whose frames hold what the caller holds: data, and caches that are open.
 
     Raised again, an error that a local names would keep that frame in a cycle.
@@ -188,18 +188,18 @@ def anew(error: ChunkError) -> ChunkError:
 
 def of_each(make: Callable[[Given], Made], values: Iterable[Given]) -> list[Made]:
     """What is made of each value; one UsageError tells every mistake in them."""
-    made: list[Made] = []
+    results: list[Made] = []
     wrong: list[UsageError] = []
     for value in values:
         try:
-            made.append(make(value))
+            results.append(make(value))
         except UsageError as error:
             wrong.append(error)
     if len(wrong) == 1:
         raise wrong[0]
     if wrong:
         raise UsageError(all_mistakes(map(str, wrong)))
-    return made
+    return results
 
 
 def all_mistakes(sentences: Iterable[str], where: object = "") -> str:
@@ -215,5 +215,5 @@ def all_mistakes(sentences: Iterable[str], where: object = "") -> str:
     distinct = list(dict.fromkeys(sentences))
     if len(distinct) == 1:
         return distinct[0]
-    lines = (each.replace("\n", "\n  ") for each in distinct)
+    lines = (sentence.replace("\n", "\n  ") for sentence in distinct)
     return "\n  ".join([f"{len(distinct)} mistakes{f' in {where}' if where else ''}:", *lines])

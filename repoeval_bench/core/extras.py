@@ -78,8 +78,8 @@ def _requirement(extras: str) -> str:
         return _quoted(PROJECT, extras)
     if url.startswith("file:") and "vcs_info" not in origin:
         return _quoted(_shown(Path(unquote(urlsplit(url).path))), extras)
-    if found := origin.get("vcs_info"):
-        url = f"{found['vcs']}+{url}@{found['commit_id']}"
+    if origin_of_vcs := origin.get("vcs_info"):
+        url = f"{origin_of_vcs['vcs']}+{url}@{origin_of_vcs['commit_id']}"
     return shlex.quote(f"{_with(PROJECT, extras)} @ {url}")
 
 
@@ -120,17 +120,17 @@ def _is_for_once() -> bool:
     return bool(re.match(r"(archive|builds|environments)-v\d+$", Path(sys.prefix).parent.name))
 
 
-def _quoted(place: str, extras: str) -> str:
-    return shlex.quote(_with(place, extras))
+def _quoted(location: str, extras: str) -> str:
+    return shlex.quote(_with(location, extras))
 
 
-def _with(place: str, extras: str) -> str:
-    return f"{place}[{extras}]" if extras else place
+def _with(location: str, extras: str) -> str:
+    return f"{location}[{extras}]" if extras else location
 
 
-def _shown(place: Path) -> str:
+def _shown(path: Path) -> str:
     """A path as it can be typed here: `.` where it is the current folder."""
-    return "." if place == Path.cwd() else str(place)
+    return "." if path == Path.cwd() else str(path)
 
 
 def _is_here(package: str) -> bool:

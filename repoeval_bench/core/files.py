@@ -49,10 +49,10 @@ def _temporary(path: Path, make: Callable[[str, str, Path], str]) -> Iterator[Pa
     """A new file or folder beside `path` that no other process removes while this one lives and is in the block."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path.parent)
-    with ExitStack() as held:
+    with ExitStack() as locks:
         while True:
             temporary = Path(make(_ENDING, f".{path.name}.", path.parent))
-            if _holds(temporary, held):
+            if _holds(temporary, locks):
                 break
         yield temporary
 
@@ -63,7 +63,7 @@ def _new_file(suffix: str, prefix: str, folder: Path) -> str:
     return name
 
 
-def _holds(path: Path, held: ExitStack) -> bool:
+def _holds(path: Path, locks: ExitStack) -> bool:
     """Lock a temporary file or folder; False where another process removed it before that."""
     if sys.platform == "win32":  # folders cannot be opened, and nothing is swept
         return True
@@ -71,7 +71,7 @@ def _holds(path: Path, held: ExitStack) -> bool:
 
     try:
         handle = os.open(path, os.O_RDONLY)
-        held.callback(os.close, handle)
+        locks.callback(os.close, handle)
         with suppress(OSError):  # a file system without locks: nothing is swept there either
             fcntl.flock(handle, fcntl.LOCK_EX)
         return os.path.samestat(os.fstat(handle), path.stat())
@@ -138,7 +138,7 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
     if _is_device(path) and not folder:
         return
     places = (path if folder else path.parent).absolute()
-    here = next(each for each in (places, *places.parents) if each.exists())
+    here = next(folder_above for folder_above in (places, *places.parents) if folder_above.exists())
     with os_errors_as(UsageError, f"{path} cannot be written", f"choose {instead}"):
         if not here.is_dir():
             raise NotADirectoryError(0, f"{here} is a file")
@@ -200,11 +200,11 @@ def _umask() -> int:
 
 def bytes_in(folder: Path) -> int:
     """How many bytes the files below a folder have; of what vanishes meanwhile, none."""
-    found = 0
+    n_bytes = 0
     for path in folder.rglob("*"):
         with suppress(OSError):
-            found += path.lstat().st_size if path.is_file() else 0
-    return found
+            n_bytes += path.lstat().st_size if path.is_file() else 0
+    return n_bytes
 
 
 def sha256_file(path: Path) -> str:

@@ -87,12 +87,12 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
     threading.Thread(target=report, name="work", daemon=True).start()
     try:
-        found, error = done.get(timeout=seconds)
+        result, error = done.get(timeout=seconds)
     except Empty:
         raise TimeoutError(f"nothing within {seconds:g} seconds") from None
     if error is not None:
         raise error
-    return cast("T", found)
+    return cast("T", result)
 
 
 class _Transfer:

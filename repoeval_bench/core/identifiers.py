@@ -129,9 +129,9 @@ def identifiers_in(parsed: Parsed, lines: LineSpan) -> frozenset[str]:
     """
     name = parsed.language.name
     query = "[" + " ".join(f"({kind})" for kind in IDENTIFIER_KINDS[name]) + "] @name"
-    found = {
+    names = {
         parsed.text(node).removeprefix("r#").lstrip("#@")
         for captured in parsed.matches(query, lines)
         for node in captured["name"]
     }
-    return frozenset(found - builtin_names(name) - {"", "_"})
+    return frozenset(names - builtin_names(name) - {"", "_"})

@@ -118,19 +118,19 @@ def _check_distinct(text: bytes | str) -> None:
 def _count_keys(value: Any) -> int:
     """Return the number of keys in a value and in all that it holds."""
     n, inner = (len(value), value.values()) if type(value) is dict else (0, value if type(value) is list else ())
-    for each in inner:
-        if type(each) is dict or type(each) is list:  # asked here: most values are neither, and a call costs more
-            n += _count_keys(each)
+    for element in inner:
+        if type(element) is dict or type(element) is list:  # asked here: most values are neither, and a call costs more
+            n += _count_keys(element)
     return n
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise JsonFaultError(f"{twice!r} appears twice; keep one")
-    return found
+    return values
 
 
 def _exact(text: str) -> int:

@@ -158,12 +158,12 @@ def occurrences(parsed: Parsed) -> Occurrences:
     spans: dict[str, list[LineSpan]] = {"aside": [], "import": [], "text": []}
     language = parsed.language.name
     kinds = " ".join(f"({kind})" for kind in _CALLS[language])
-    for found in parsed.matches(f"{_QUERIES[language]}\n[{kinds}] @call"):
-        if "call" in found:
-            calls += _call(parsed, found["call"][0])
+    for captures in parsed.matches(f"{_QUERIES[language]}\n[{kinds}] @call"):
+        if "call" in captures:
+            calls += _call(parsed, captures["call"][0])
             continue
-        name = next(each for each in spans if each in found)
-        lines = parsed.span(found[name][0])
+        name = next(kind_of_name for kind_of_name in spans if kind_of_name in captures)
+        lines = parsed.span(captures[name][0])
         if name != "text" or len(lines) > 1:
             spans[name].append(lines)
     calls.sort(key=itemgetter(0))
@@ -180,7 +180,7 @@ def _call(parsed: Parsed, node: Node) -> Iterator[tuple[int, Call]]:
     of = callee.child_by_field_name(receiver_field) if receiver_field else None
     # In C++ `template` may be in the field of the name, before it.
     names = callee.children_by_field_name(name_field) if name_field else [callee]
-    name = next((each for each in names if not name_field or each.type == kind), None)
+    name = next((child for child in names if not name_field or child.type == kind), None)
     if name is None:
         return
     receiver = "other"

@@ -183,10 +183,10 @@ def _read(owner: str, key: str, text: str, option: Option) -> Any:
     try:
         return option.read(text)
     except ValueError:
-        wanted = f"{key} is {option.read.wanted}"
+        expected = f"{key} is {option.read.wanted}"
         if isinstance(option.read, OneOf):
-            raise SpecError(f"{owner}: {nearest(key, text, option.read.words, wanted)}") from None
-        raise SpecError(f"{owner}: {key}={text} is not possible; {wanted}") from None
+            raise SpecError(f"{owner}: {nearest(key, text, option.read.words, expected)}") from None
+        raise SpecError(f"{owner}: {key}={text} is not possible; {expected}") from None
 
 
 def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> dict[str, Option]:
@@ -196,7 +196,11 @@ def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> d
     annotation, or by the type of its default.
     """
     keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    stated = {each.name: each.metadata.get("option") for each in fields(factory)} if is_dataclass(factory) else {}
+    stated = (
+        {attribute.name: attribute.metadata.get("option") for attribute in fields(factory)}
+        if is_dataclass(factory)
+        else {}
+    )
     return {
         name: stated.get(name) or _annotated(parameter)
         for name, parameter in _parameters(factory).items()
@@ -209,7 +213,9 @@ def _parameters(factory: Callable[..., object]) -> Mapping[str, inspect.Paramete
         return inspect.signature(factory, eval_str=True).parameters
     except (NameError, AttributeError, TypeError, SyntaxError):  # imported for a type checker alone
         plain = inspect.signature(factory).parameters
-        return {name: each.replace(annotation=_evaluated(each.annotation)) for name, each in plain.items()}
+        return {
+            name: parameter.replace(annotation=_evaluated(parameter.annotation)) for name, parameter in plain.items()
+        }
 
 
 def _evaluated(annotation: object) -> object:

@@ -30,26 +30,26 @@ Gold = tuple[Place, ...]
 def join(places: Iterable[Place]) -> Gold:
     """The same lines, each in one place: ordered by file and start, without empty places."""
     joined: list[Place] = []
-    for place in sorted(places, key=lambda place: (place.file, place.lines)):
-        if not place.lines:
+    for location in sorted(places, key=lambda location: (location.file, location.lines)):
+        if not location.lines:
             continue
         last = joined[-1] if joined else None
-        if last is not None and last.file == place.file and place.lines.start <= last.lines.end:
-            joined[-1] = Place(last.file, LineSpan(last.lines.start, max(last.lines.end, place.lines.end)))
+        if last is not None and last.file == location.file and location.lines.start <= last.lines.end:
+            joined[-1] = Place(last.file, LineSpan(last.lines.start, max(last.lines.end, location.lines.end)))
         else:
-            joined.append(Place(place.file, place.lines))
+            joined.append(Place(location.file, location.lines))
     return tuple(joined)
 
 
 def without(gold: Gold, taken: Place) -> Gold:
     """The gold without the lines of one place."""
     left: list[Place] = []
-    for place in gold:
-        if not place.overlap(taken):
-            left.append(place)
+    for location in gold:
+        if not location.overlap(taken):
+            left.append(location)
             continue
-        parts = (place.lines.start, taken.lines.start), (taken.lines.end, place.lines.end)
-        left += [Place(place.file, LineSpan(start, end)) for start, end in parts if start < end]
+        parts = (location.lines.start, taken.lines.start), (taken.lines.end, location.lines.end)
+        left += [Place(location.file, LineSpan(start, end)) for start, end in parts if start < end]
     return tuple(left)
 
 
@@ -57,5 +57,5 @@ def iou(place: Place, gold: Gold) -> float:
     """Lines that both hold over the lines that either holds; 0.0 where neither holds any."""
     joined = join(gold)
     shared = sum(map(place.overlap, joined))
-    union = len(place.lines) + sum(len(each.lines) for each in joined) - shared
+    union = len(place.lines) + sum(len(location.lines) for location in joined) - shared
     return shared / union if union else 0.0

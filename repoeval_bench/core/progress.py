@@ -24,7 +24,7 @@ def progress(
 
     Silent too in a copy of the process that was started: its bar would overwrite another.
     """
-    silent = True if parent_process() else None
+    disabled = True if parent_process() else None
     return tqdm(
-        items, desc=visible(desc), unit=f" {unit}", total=total, disable=silent, leave=False, miniters=1, **options
+        items, desc=visible(desc), unit=f" {unit}", total=total, disable=disabled, leave=False, miniters=1, **options
     )

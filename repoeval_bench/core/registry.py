@@ -49,7 +49,7 @@ class Kind:
 
     `gives` are the parameters that are not options. `offers` are the attributes that a part from outside must have;
     `data` is the class of a part that is not made but is there. `wrapper` completes a part from outside: it is called
-    with the part and its `Chosen`. A function with the parameter `called_with` is a part itself, and its further
+    with the part and its `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its further
     parameters are options; any other callable makes one, which may be called in turn. `shown` is how what it offers is
     written, for who wrote something else.
     """
@@ -177,14 +177,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ResolvedSpec:
     """A part that was named: its row, its target, and every option that has a value. Plain data."""
 
     kind: str
     row: Row
     target: str
     values: tuple[tuple[str, Any], ...]
-    inner: Chosen | None = None
+    inner: ResolvedSpec | None = None
 
     @property
     def spec(self) -> str:
@@ -209,20 +209,20 @@ class Chosen:
         self.check_installed()
         kind, factory = KINDS[self.kind], self.row.load()
         material = {"spec": self.spec, "inner": self.inner, self.row.target.strip("[]").lower(): self.target} | material
-        asked = {name: material[name] for name in inspect.signature(factory).parameters if name in material}
+        arguments = {name: material[name] for name in inspect.signature(factory).parameters if name in material}
         if not self.row.origin:
-            return factory(**asked, **self.options)
+            return factory(**arguments, **self.options)
         with others_errors_as(lambda reason: SpecError(f"{self.spec} cannot be built: {reason}")):
             if is_part(kind, factory):
-                made = SimpleNamespace(**dict.fromkeys(kind.offers, partial(factory, **self.options)))
+                part = SimpleNamespace(**dict.fromkeys(kind.offers, partial(factory, **self.options)))
             else:
-                made = factory(**asked, **self.options)
-        missing = [name for name in kind.offers if not hasattr(made, name)]
-        if missing and kind.called_with and callable(made):
-            made, missing = SimpleNamespace(**dict.fromkeys(kind.offers, made)), []
+                part = factory(**arguments, **self.options)
+        missing = [name for name in kind.offers if not hasattr(part, name)]
+        if missing and kind.called_with and callable(part):
+            part, missing = SimpleNamespace(**dict.fromkeys(kind.offers, part)), []
         if missing:
             raise SpecError(f"{self.spec} has no {missing[0]}; {_a(kind.name)} has {kind.shown} (docs/plug-ins.md)")
-        return load(kind.wrapper)(made, self)
+        return load(kind.wrapper)(part, self)
 
 
 def rows(kind: str) -> tuple[Row, ...]:
@@ -234,16 +234,16 @@ def rows(kind: str) -> tuple[Row, ...]:
 
 def plug_ins(kind: str) -> list[Row]:
     """The parts of a kind that other packages offer, by name; one that cannot be imported says why."""
-    found = []
+    outside = []
     shipped = shipped_entry_points(KINDS[kind].group)
     for point in _entry_points(kind).values():
         if point.name in shipped and _of_leaf(kind, shipped[point.name]):
             continue
         try:
-            found.append(_plug_in(kind, point))
+            outside.append(_plug_in(kind, point))
         except SpecError as error:
-            found.append(Row(name=point.name, meaning=str(error), origin=package_of(point)))
-    return found
+            outside.append(Row(name=point.name, meaning=str(error), origin=package_of(point)))
+    return outside
 
 
 def known(kind: str, name: str) -> Row | None:
@@ -294,7 +294,7 @@ def is_outside(kind: str, spec: str) -> bool:
     return row is not None and bool(row.origin)
 
 
-def choose(kind: str, spec: str | Spec) -> Chosen:
+def choose(kind: str, spec: str | Spec) -> ResolvedSpec:
     """The part that a spec names, options checked and filled in; nothing is made.
 
     A SpecError says in one sentence what does not exist, is missing or is not possible.
@@ -311,20 +311,20 @@ def choose(kind: str, spec: str | Spec) -> Chosen:
     inner = None
     if inner_row:
         others = tuple((key, value) for key, value in values.items() if key not in own)
-        inner = Chosen(kind=row.inner, row=inner_row, target=parsed.target, values=others)
-    return Chosen(kind=kind, row=row, target=parsed.target, values=of_row, inner=inner)
+        inner = ResolvedSpec(kind=row.inner, row=inner_row, target=parsed.target, values=others)
+    return ResolvedSpec(kind=kind, row=row, target=parsed.target, values=of_row, inner=inner)
 
 
 def _check_target(kind: str, row: Row, target: str) -> None:
     if target and not row.target:
         raise SpecError(f"{kind} {row.name} takes no name; {target!r} is not key=value")
     if row.target and not target and not row.target.startswith("["):
-        wanted = (
-            " or ".join(f"{row.name}:{each.name}" for each in rows(row.inner))
+        example = (
+            " or ".join(f"{row.name}:{inner.name}" for inner in rows(row.inner))
             if row.inner
             else f"{row.name}:{row.target}"
         )
-        raise SpecError(f"{kind} {row.name} names no {row.target.lower()}; write {wanted}")
+        raise SpecError(f"{kind} {row.name} names no {row.target.lower()}; write {example}")
 
 
 def _inner(kind: str, target: str) -> Row:
@@ -383,8 +383,8 @@ def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
     data = KINDS[kind].data
     if data:
         if not isinstance(loaded, load(data)):
-            wanted = data.replace(":", ".")
-            raise SpecError(f"{kind} {where} is a {type(loaded).__name__}; {_a(kind)} is a {wanted}")
+            expected = data.replace(":", ".")
+            raise SpecError(f"{kind} {where} is a {type(loaded).__name__}; {_a(kind)} is a {expected}")
         return Row(name=name, meaning=loaded.meaning, where=where, origin=origin)
     if not callable(loaded):
         raise SpecError(f"{kind} {where} is a {type(loaded).__name__}; name a class, or a function that makes one")

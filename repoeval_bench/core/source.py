@@ -89,17 +89,17 @@ class SourceFile:
 
 def spliced(text: str, lines: LineSpan, new: str) -> str:
     """The text with another one in place of these lines; everything else stays as it is, line ends too."""
-    kept = text.splitlines(keepends=True)
-    return "".join([*kept[: lines.start], new, *kept[lines.end :]])
+    parts = text.splitlines(keepends=True)
+    return "".join([*parts[: lines.start], new, *parts[lines.end :]])
 
 
 def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
     """The file with these lines empty; every other line keeps its number."""
-    kept = file.text.splitlines(keepends=True)
+    parts = file.text.splitlines(keepends=True)
     for line in chain.from_iterable(spans):
         # A bare \n replaces any line end, so the following lines keep their numbers.
-        kept[line] = "\n"
-    return SourceFile(file.repo, file.path, "".join(kept))
+        parts[line] = "\n"
+    return SourceFile(file.repo, file.path, "".join(parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

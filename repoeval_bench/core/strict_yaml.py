@@ -40,32 +40,34 @@ class Document:
     lines: Mapping[Place, int]
     repeated: tuple[Place, ...]
 
-    def line(self, place: Place) -> int:
+    def line(self, location: Place) -> int:
         """The line of a value, or of the nearest part around it that has one; 0 where the file does not have it."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return self.lines.get(place, 0)
+        while location and location not in self.lines:
+            location = location[:-1]
+        return self.lines.get(location, 0)
 
-    def where(self, place: Place) -> str:
+    def where(self, location: Place) -> str:
         """`file:line`, or the file alone where the file does not have that place."""
-        line = self.line(place)
+        line = self.line(location)
         return f"{self.path}:{line}" if line else str(self.path)
 
     def read(self, model: type[_Model]) -> _Model:
         """The content as a record; a UsageError with everything in which it is not what `model` wants."""
-        if found := self.problems(model):
-            raise UsageError(all_mistakes((f"{self.where(place)}: {sentence}" for place, sentence in found), self.path))
+        if problems := self.problems(model):
+            raise UsageError(
+                all_mistakes((f"{self.where(location)}: {sentence}" for location, sentence in problems), self.path)
+            )
         return model.model_validate(self.content)
 
     def problems(self, model: type[BaseModel]) -> list[tuple[Place, str]]:
         """(place, sentence) of everything in which the content is not what `model` wants; none where it is."""
-        found = [(place, f"{place[-1]!r} is given twice; keep one") for place in self.repeated]
+        problems = [(location, f"{location[-1]!r} is given twice; keep one") for location in self.repeated]
         try:
             model.model_validate(self.content)
         except ValidationError as error:
             listed: set[type[BaseModel]] = set()
-            found += [(tuple(each["loc"]), _sentence(dict(each), model, listed)) for each in error.errors()]
-        return found
+            problems += [(tuple(details["loc"]), _sentence(dict(details), model, listed)) for details in error.errors()]
+        return problems
 
 
 MOST = 256 * 1024
@@ -104,20 +106,20 @@ def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> 
         _check_size(yaml.parse(text, Loader=yaml.SafeLoader))
         loader = _loader(text)
         root = loader.get_single_node()
-        found = list(_places(root, (), set())) if root is not None else []
+        locations = list(_places(root, (), set())) if root is not None else []
         content = loader.construct_document(root) if root is not None else None
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f":{mark.line + 1}" if mark else ""
+        position = getattr(error, "problem_mark", None)
+        suffix = f":{position.line + 1}" if position else ""
         reason = str(getattr(error, "problem", None) or error).partition("\n")[0]
         otherwise = "" if kind is UsageError else f"; {way_out}"
-        raise kind(f"{path}{at}: not valid YAML ({reason}){otherwise}") from error
+        raise kind(f"{path}{suffix}: not valid YAML ({reason}){otherwise}") from error
     seen: dict[Place, int] = {}
     repeated = []
-    for place, line, is_key in found:
-        if is_key and place in seen:
-            repeated.append(place)
-        seen[place] = line
+    for location, line, is_key in locations:
+        if is_key and location in seen:
+            repeated.append(location)
+        seen[location] = line
     return Document(path, content, seen, tuple(repeated))
 
 
@@ -157,10 +159,10 @@ def _check_size(events: Iterable[yaml.Event]) -> None:
             _refuse(f"it has more than {VALUES:,} values", event)
 
 
-def _refuse(reason: str, at: yaml.Event | yaml.Node) -> NoReturn:
+def _refuse(reason: str, source: yaml.Event | yaml.Node) -> NoReturn:
     import yaml
 
-    raise yaml.MarkedYAMLError(problem=reason, problem_mark=at.start_mark)
+    raise yaml.MarkedYAMLError(problem=reason, problem_mark=source.start_mark)
 
 
 def _loader(text: str) -> yaml.SafeLoader:
@@ -189,7 +191,7 @@ def _loader(text: str) -> yaml.SafeLoader:
     return loader
 
 
-def _places(node: yaml.Node, place: Place, walked: set[int]) -> Iterator[tuple[Place, int, bool]]:
+def _places(node: yaml.Node, location: Place, walked: set[int]) -> Iterator[tuple[Place, int, bool]]:
     """Every key's and every entry's place and line, and whether it is a key."""
     import yaml
 
@@ -200,22 +202,22 @@ def _places(node: yaml.Node, place: Place, walked: set[int]) -> Iterator[tuple[P
         for key, value in node.value:
             if key.tag.rpartition(":")[2] not in ("str", "merge"):  # `on`, a number, nothing, a list
                 _refuse(f"the key {str(key.value)[:40]!r} is not a text; put it in quotes", key)
-            inner = (*place, str(key.value))
+            inner = (*location, str(key.value))
             yield inner, key.start_mark.line + 1, True
             yield from _places(value, inner, walked)
     elif isinstance(node, yaml.SequenceNode):
         for i, value in enumerate(node.value):
-            yield (*place, i), value.start_mark.line + 1, False
-            yield from _places(value, (*place, i), walked)
+            yield (*location, i), value.start_mark.line + 1, False
+            yield from _places(value, (*location, i), walked)
 
 
 def _sentence(error: dict[str, Any], model: type[BaseModel], listed: set[type[BaseModel]]) -> str:
     """What is wrong; `listed` are the models whose keys were listed for an error before, which is enough."""
     location, kind = error["loc"], error["type"]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
+    shown_location = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     if kind == "extra_forbidden":
         known = _of_entries(model, location[0]) if len(location) > 1 else model
-        within = place.rpartition(".")[0]
+        within = shown_location.rpartition(".")[0]
         otherwise = "choose from the keys named above" if known in listed else ""
         sentence = nearest("key", str(location[-1]), known.model_fields, otherwise)
         if "; choose from" in sentence:
@@ -225,10 +227,12 @@ def _sentence(error: dict[str, Any], model: type[BaseModel], listed: set[type[Ba
     given = error["input"]
     value = repr(given) if isinstance(given, str | int | float) and kind != "value_error" else ""
     shown = f" (it is {value[:_SHOWN]}{'…' if len(value) > _SHOWN else ''})" if value else ""
-    return f"{place}: {message}{shown}" if place else message + shown
+    return f"{shown_location}: {message}{shown}" if shown_location else message + shown
 
 
 def _of_entries(model: type[BaseModel], key: str) -> type[BaseModel]:
     """The model of a key's value, or of the entries of the list that it is."""
     kind = model.model_fields[key].annotation
-    return next(each for each in (kind, *get_args(kind)) if isinstance(each, type) and issubclass(each, BaseModel))
+    return next(
+        member for member in (kind, *get_args(kind)) if isinstance(member, type) and issubclass(member, BaseModel)
+    )

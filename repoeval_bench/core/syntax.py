@@ -340,14 +340,14 @@ class Parsed:
 
     def signature(self, node: Node, body: Node | None) -> str:
         """A definition's text up to its body, on one line, without comments."""
-        at, end = node.start_byte, body.start_byte if body else node.end_byte
+        start, end = node.start_byte, body.start_byte if body else node.end_byte
         pieces = []
         for child in node.children:
             for part in (child, *child.children) if child.start_byte < end else ():
-                if self.role(part) == COMMENT and at <= part.start_byte < end:
-                    pieces.append(self._encoded[at : part.start_byte])
-                    at = part.end_byte
-        pieces.append(self._encoded[at:end])
+                if self.role(part) == COMMENT and start <= part.start_byte < end:
+                    pieces.append(self._encoded[start : part.start_byte])
+                    start = part.end_byte
+        pieces.append(self._encoded[start:end])
         return " ".join(b" ".join(pieces).decode("utf-8", "replace").split()).removesuffix("=>").rstrip(" {:;")
 
     def last_statement(self) -> tuple[int, int] | None:
@@ -355,16 +355,16 @@ class Parsed:
 
         None where the tree has no second one. What follows it may be cut off, so the tree is right before it.
         """
-        found: tuple[int, int] | None = None
+        statement: tuple[int, int] | None = None
         below = 0
         for line, last, child in reversed([*self.children(self.root)]):
             glue = self.role(child) in (COMMENT, DECORATOR)
-            if found and not (glue and last + 1 >= below):
+            if statement and not (glue and last + 1 >= below):
                 break
             # In a tree that is cut off, what is indented can seem to be on the outermost level.
-            if child.start_point.column == 0 and (found or not glue):
-                found, below = (line, child.start_byte + self._begin), line
-        return found if found and found[0] > self.first else None
+            if child.start_point.column == 0 and (statement or not glue):
+                statement, below = (line, child.start_byte + self._begin), line
+        return statement if statement and statement[0] > self.first else None
 
 
 def parse(file: SourceFile, language: Language) -> Parsed:

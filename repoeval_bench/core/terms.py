@@ -57,10 +57,10 @@ def identifiers(text: str) -> list[str]:
     >>> identifiers("parseHTTPHeader(self._max_len)")
     ['parsehttpheader', 'parse', 'http', 'header', 'self', '_max_len', 'max', 'len']
     """
-    found: list[str] = []
+    terms: list[str] = []
     for word in re.findall(word_of_code(text), text):
-        found += _with_parts(word)
-    return found
+        terms += _with_parts(word)
+    return terms
 
 
 def word_of_code(text: str) -> str:
@@ -89,7 +89,7 @@ def _with_parts(word: str) -> tuple[str, ...]:
     """A word as terms; code repeats its words, so most are taken apart once."""
     letters, shape = (word, word) if word.isascii() else _shape(word)
     # Folded, not lower-cased: the lower case of a Greek sigma depends on whether it ends the word.
-    parts = ["".join(letters[found.start() : found.end()]).casefold() for found in _PART.finditer(shape)]
+    parts = ["".join(letters[match.start() : match.end()]).casefold() for match in _PART.finditer(shape)]
     whole = word.casefold()
     return (whole,) if parts in ([], [whole]) else (whole, *parts)
 

@@ -94,11 +94,11 @@ _SHOWN = 60
 
 def mistakes(error: ValidationError, whole: str = "") -> list[str]:
     """`field: expectation, got value` of each mistake; `whole` names what is wrong as a whole, if that has a name."""
-    found = []
-    for each in error.errors(include_url=False)[:_SHOWN]:
-        field = _cut(".".join(map(str, each["loc"]))) or whole
-        found.append((f"{field}: " if field else "") + expectation(dict(each)) + _got(each))
-    return found
+    sentences = []
+    for details in error.errors(include_url=False)[:_SHOWN]:
+        field = _cut(".".join(map(str, details["loc"]))) or whole
+        sentences.append((f"{field}: " if field else "") + expectation(dict(details)) + _got(details))
+    return sentences
 
 
 def _got(error: ErrorDetails) -> str:

@@ -22,7 +22,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b[31mb\tc"))
     a\u001b[31mb	c
     """
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 _BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]+")

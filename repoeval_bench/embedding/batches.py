@@ -49,8 +49,11 @@ def features(model: Any, inputs: list[Any], batch: Batch, *, truncation: bool | 
 
     text = {"padding": "max_length", "max_length": batch.width, "truncation": truncation}
     filled = [*inputs, *inputs[-1:] * (batch.rows - len(inputs))]
-    found = model.preprocess(filled, processing_kwargs={"text": text}, **options)
-    return {key: value.to(model.device) if isinstance(value, torch.Tensor) else value for key, value in found.items()}
+    inputs_of_model = model.preprocess(filled, processing_kwargs={"text": text}, **options)
+    return {
+        key: value.to(model.device) if isinstance(value, torch.Tensor) else value
+        for key, value in inputs_of_model.items()
+    }
 
 
 def side_by_side(

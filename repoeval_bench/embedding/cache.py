@@ -117,12 +117,12 @@ class CachedEmbedder:
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         """The distinct parts whose vectors are not cached yet, those of roles of one prompt under one of them."""
         roles: dict[str, Role] = {}
-        wanted: dict[Role, list[str]] = {}
-        for role, each in texts.items():
+        parts: dict[Role, list[str]] = {}
+        for role, texts_of_role in texts.items():
             # Where two roles have one prompt, a text has one vector in both.
-            shared = wanted.setdefault(roles.setdefault(self._encoder.prompt(role), role), [])
-            shared.extend(_flat(self.parts(list(each), role)))
-        return {role: self._missing(each, role) for role, each in wanted.items()}
+            shared = parts.setdefault(roles.setdefault(self._encoder.prompt(role), role), [])
+            shared.extend(_flat(self.parts(list(texts_of_role), role)))
+        return {role: self._missing(texts_of_role, role) for role, texts_of_role in parts.items()}
 
     def _missing(self, texts: Iterable[str], role: Role) -> list[str]:
         keys = {text: self._key(text, role, "vector") for text in texts}
@@ -137,7 +137,7 @@ class CachedEmbedder:
     def _encode_missing(self, missing: Mapping[Role, Sequence[str]]) -> Embedded:
         """Under one bar, roles of one prompt in one pass."""
         before = self._encoder.usage
-        counts = {role: self.count_tokens(each, role) for role, each in missing.items() if each}
+        counts = {role: self.count_tokens(of_role, role) for role, of_role in missing.items() if of_role}
         n_texts = sum(len(missing[role]) for role in counts)
         if n_texts or not self._noted:
             self._noted = True
@@ -149,12 +149,12 @@ class CachedEmbedder:
         # The bar counts the tokens that are read: texts differ a hundredfold in what they cost.
         limit = self.max_tokens
         tokens = {role: [1] * len(missing[role]) if known is None else known for role, known in counts.items()}
-        read = {role: [n if limit is None else min(n, limit) for n in each] for role, each in tokens.items()}
+        read = {role: [n if limit is None else min(n, limit) for n in of_role] for role, of_role in tokens.items()}
         unit = "texts" if None in counts.values() else "tokens"
         total = sum(map(sum, read.values()))
         with progress(desc=f"embed {count(n_texts, 'text')}", unit=unit, total=total, unit_scale=True) as bar:
-            for role, each in tokens.items():
-                self._encode(missing[role], role, each, read[role], bar)
+            for role, of_role in tokens.items():
+                self._encode(missing[role], role, of_role, read[role], bar)
         return Embedded(n_texts, {name: count - before[name] for name, count in self._encoder.usage.items()})
 
     def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
@@ -224,8 +224,8 @@ class CachedEmbedder:
     ) -> dict[str, int]:
         """Text -> integer, each computed once, ever."""
         keys = {text: self._key(text, role, kind) for text in texts}
-        found = zip(keys, self._cache.read(keys.values()), strict=True)
-        known = {text: int.from_bytes(value, "little") for text, value in found if value is not None}
+        stored = zip(keys, self._cache.read(keys.values()), strict=True)
+        known = {text: int.from_bytes(value, "little") for text, value in stored if value is not None}
         if missing := [text for text in keys if text not in known]:
             known.update(zip(missing, compute(missing), strict=True))
             values = {keys[text]: known[text].to_bytes(8, "little") for text in missing}

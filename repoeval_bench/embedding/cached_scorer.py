@@ -44,8 +44,8 @@ class CachedScorer:
         """One logit for each text."""
         prefix = key_prefix("score", self._identity, query)
         keys = {text: text_key(prefix, text) for text in texts}
-        found = zip(keys, self._cache.read(keys.values()), strict=True)
-        known = {text: self._unpack(value) for text, value in found if value is not None}
+        stored = zip(keys, self._cache.read(keys.values()), strict=True)
+        known = {text: self._unpack(value) for text, value in stored if value is not None}
         self.n_at_hand += sum(text in known for text in texts)
         if missing := [text for text in keys if text not in known]:
             self._cache.note(

@@ -30,11 +30,11 @@ def parse_embedder(text: str) -> Spec:
         from repoeval_bench.core.api_server import check_no_key
 
         check_no_key("embedder openai", spec.params)
-    chosen = choose("embedder", spec)
+    resolved = choose("embedder", spec)
     if spec.name in models.NAMES:
         return models.check_spec(spec)
     # What is read of long texts is known to `long_text`.
-    values = {name: value for name, value in chosen.options.items() if name not in long_text.OPTIONS.values()}
+    values = {name: value for name, value in resolved.options.items() if name not in long_text.OPTIONS.values()}
     if spec.name == "openai":
         from repoeval_bench.core.api_server import server_address
 
@@ -81,5 +81,5 @@ def find_encoder(text: str, folder: Path, notify: Callable[[str], None] = _silen
     """
     spec = parse_embedder(text)
     # As it was given: a model's spec names only the options that were.
-    made = choose("embedder", spec).make(spec=str(spec), folder=folder, notify=notify)
-    return cast("TextEncoder", made)
+    encoder = choose("embedder", spec).make(spec=str(spec), folder=folder, notify=notify)
+    return cast("TextEncoder", encoder)

@@ -115,13 +115,13 @@ class CrossEncoderScorer:
             for second, length in zip(seconds, lengths, strict=True)
         ]
         scores = np.zeros(len(pairs))
-        for (positions, _), found in side_by_side(
+        for (positions, _), logits in side_by_side(
             lambda item: self._forward(item[1]),
             self._inputs(pairs, lengths),
             device=self._files.device,
             precision="fp32",
         ):
-            scores[positions] = found[: len(positions)]
+            scores[positions] = logits[: len(positions)]
         if not np.isfinite(scores).all():
             text = texts[int(np.flatnonzero(~np.isfinite(scores))[0])]
             raise EmbeddingError(
@@ -131,12 +131,12 @@ class CrossEncoderScorer:
 
     def _tokenized(self, texts: Sequence[str]) -> list[Tokenized]:
         whole = [readable(text) for text in texts]
-        found = self._model.tokenizer(
+        encodings = self._model.tokenizer(
             whole, add_special_tokens=False, truncation=False, return_offsets_mapping=True, verbose=False
         )
         return [
             Tokenized(text, [start for start, _ in offsets])
-            for text, offsets in zip(whole, found["offset_mapping"], strict=True)
+            for text, offsets in zip(whole, encodings["offset_mapping"], strict=True)
         ]
 
     def _inputs(

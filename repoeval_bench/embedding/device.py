@@ -31,9 +31,9 @@ def on_device(spec: Spec) -> Spec:
     """
     if spec.params.get("device") != AUTO:
         return spec
-    found = find_device()
+    device = find_device()
     others = {name: value for name, value in spec.params.items() if name != "device"}
-    return Spec(spec.name, spec.target, others if found == DEFAULT else {**others, "device": found})
+    return Spec(spec.name, spec.target, others if device == DEFAULT else {**others, "device": device})
 
 
 def settled(embedder: str) -> str:
@@ -49,6 +49,6 @@ def with_device(embedder: str, device: str) -> str:
     return embedder if device == DEFAULT else with_options(embedder, f"device {device}", {"device": device})
 
 
-def told(spec: str) -> str:
+def device_note(spec: str) -> str:
     """The note on what `auto` was taken for, with the spec of what computes."""
     return f"note: device auto is {find_device()} here; vectors are those of {spec}"

@@ -119,15 +119,15 @@ class SentenceTransformerEncoder(Unchecked):
 
         transformer, *others = self.model.children()
         with torch.inference_mode():
-            found = transformer(inputs)
+            outputs = transformer(inputs)
             with torch.autocast(torch.device(self.files.device).type, enabled=False):
-                for key, value in found.items():
+                for key, value in outputs.items():
                     if isinstance(value, torch.Tensor) and value.is_floating_point():
-                        found[key] = value.float()
+                        outputs[key] = value.float()
                 for module in others:
-                    found = module(found)
+                    outputs = module(outputs)
             # A model may state that the first dimensions of a vector are enough.
-            vectors: NDArray[np.float32] = found["sentence_embedding"][:, : self.model.truncate_dim].cpu().numpy()
+            vectors: NDArray[np.float32] = outputs["sentence_embedding"][:, : self.model.truncate_dim].cpu().numpy()
         return vectors
 
     @cached_property

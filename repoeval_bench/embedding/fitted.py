@@ -60,15 +60,15 @@ def keep(
 
 def _make(folder: Path, make: Callable[[Path], None]) -> None:
     with folder_beside(folder) as temporary:
-        made = temporary / "model"
-        made.mkdir()
-        make(made)
-        names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
-        write_atomic(made / SEAL, json.dumps({name: sha256_file(made / name) for name in names}, indent=1))
+        model = temporary / "model"
+        model.mkdir()
+        make(model)
+        names = sorted(path.relative_to(model).as_posix() for path in model.rglob("*") if path.is_file())
+        write_atomic(model / SEAL, json.dumps({name: sha256_file(model / name) for name in names}, indent=1))
         if folder.is_dir() and not (folder / SEAL).is_file():
             shutil.rmtree(folder)
         try:
-            made.rename(folder)
+            model.rename(folder)
         except OSError:
             if not (folder / SEAL).is_file():
                 raise

@@ -259,13 +259,13 @@ def _oldest(cache: VectorCache, size: int, max_bytes: int) -> list[int]:
     # Indexes and half-filled pages belong to the entries in proportion.
     scale = size / max(1, sum(length for _, length in rows))
     excess = max(size - max_bytes, size / 100)
-    chosen: list[int] = []
+    oldest: list[int] = []
     for row, length in rows:
         if excess <= 0:
             break
-        chosen.append(row)
+        oldest.append(row)
         excess -= length * scale
-    return chosen
+    return oldest
 
 
 def _pack(cache: VectorCache) -> str:

@@ -44,12 +44,12 @@ def load_model(kind: Literal["SentenceTransformer", "CrossEncoder"], files: Mode
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
     """What is imported stays: looking for garbage among it is a sixth of the seconds that the import takes."""
-    asked = gc.isenabled()
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if asked:
+        if enabled:
             gc.enable()
 
 

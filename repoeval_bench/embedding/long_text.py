@@ -52,15 +52,15 @@ def with_long_text(embedder: str, policy: str | None) -> str:
     """
     if not policy:
         return embedder
-    chosen = {"queries": policy, "chunks": policy}
+    policies = {"queries": policy, "chunks": policy}
     if "=" in policy:
-        chosen = Spec.parse(f"long-text:{policy}").params
-    for what, value in chosen.items():
+        policies = Spec.parse(f"long-text:{policy}").params
+    for what, value in policies.items():
         if what not in ("queries", "chunks"):
             raise UsageError(f"long text {policy!r}: {nearest('kind of text', what, ('queries', 'chunks'))}")
         if value not in POLICIES:
             raise UsageError(nearest("policy for long texts", value, POLICIES))
-    return with_options(embedder, f"long text {policy!r}", {f"long_{what}": value for what, value in chosen.items()})
+    return with_options(embedder, f"long text {policy!r}", {f"long_{what}": value for what, value in policies.items()})
 
 
 def changes_nothing(spec: object) -> UsageError:
@@ -89,17 +89,17 @@ def _windows(
     text: str, starts: Sequence[int], words: Sequence[int], room: int, fits: Callable[[str], bool]
 ) -> tuple[str, ...]:
     parts: list[str] = []
-    at = 0
-    while at < len(starts):
+    first = 0
+    while first < len(starts):
         # Words ascend, so looking up the words of each window keeps the whole linear in the text.
-        ends = list(words[bisect_right(words, at) : bisect_right(words, at + room)])
-        if len(starts) - at <= room:
+        ends = list(words[bisect_right(words, first) : bisect_right(words, first + room)])
+        if len(starts) - first <= room:
             ends.append(len(starts))
-        ends = ends or list(range(at + 1, min(at + room, len(starts)) + 1))
+        ends = ends or list(range(first + 1, min(first + room, len(starts)) + 1))
         for end in reversed(ends):
-            part = text[starts[at] : starts[end] if end < len(starts) else len(text)]
+            part = text[starts[first] : starts[end] if end < len(starts) else len(text)]
             if fits(part) or end == ends[0]:
                 break
         parts.append(part)
-        at = end
+        first = end
     return tuple(parts)

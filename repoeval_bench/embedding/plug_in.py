@@ -13,7 +13,7 @@ from repoeval_bench.core.parts import Role
 from repoeval_bench.embedding.text_encoder import PlainEncoder, unit_rows
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.registry import Chosen
+    from repoeval_bench.core.registry import ResolvedSpec
 
 
 class PlugInEncoder(PlainEncoder):
@@ -21,7 +21,7 @@ class PlugInEncoder(PlainEncoder):
 
     count_tokens = None
 
-    def __init__(self, inner: Any, chosen: Chosen) -> None:
+    def __init__(self, inner: Any, chosen: ResolvedSpec) -> None:
         self._inner, self.spec = inner, chosen.spec
         self.identity: Mapping[str, Any] = {"plug_in": chosen.row.where, **dict(inner.identity)}
 

@@ -34,22 +34,22 @@ _X86 = frozenset({"x86_64", "AMD64"})
 _FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
-def choose_precision(asked: str, device: str) -> Precision:
+def choose_precision(name: str, device: str) -> Precision:
     """What `auto` means on a torch device such as `cpu` or `cuda:0`, or what was asked for; a SpecError if impossible.
 
     torch is not asked: a run whose vectors are cached never loads it.
     """
     on_cuda = device.partition(":")[0] == "cuda"
-    if asked == AUTO:
+    if name == AUTO:
         if on_cuda:
             # Every such device has fp16, and its 11 bits stay nearer to fp32 than the 8 of bf16.
             return "fp16"
         return "bf16" if device == "cpu" and cpu_has_bf16() else "fp32"
-    if asked not in get_args(Precision):
-        raise SpecError(nearest("precision", asked, MEANINGS))
-    if asked == "fp16" and not on_cuda:
+    if name not in get_args(Precision):
+        raise SpecError(nearest("precision", name, MEANINGS))
+    if name == "fp16" and not on_cuda:
         raise SpecError(f"precision=fp16 runs on CUDA only, not on device={device}; choose auto, fp32 or bf16")
-    return asked  # type: ignore[return-value]
+    return name  # type: ignore[return-value]
 
 
 @cache

@@ -109,13 +109,13 @@ class EmbeddingServer:
         by_index = {row.index: row.embedding for row in rows}
         if by_index.keys() != set(range(n)):
             raise self._server.refusal(f"its vectors do not have an index each from 0 to {n - 1}")
-        wanted = self._width or len(by_index[0])
+        width = self._width or len(by_index[0])
         for vector in by_index.values():
-            if len(vector) != wanted:
+            if len(vector) != width:
                 raise EmbeddingError(
-                    f"{self._server.url} gave a vector of {len(vector)} dimensions where {wanted} are expected; "
+                    f"{self._server.url} gave a vector of {len(vector)} dimensions where {width} are expected; "
                     "check model and dimensions"
                 )
-        self._width = wanted
+        self._width = width
         with np.errstate(over="ignore"):  # a number that is too large becomes infinite, and is refused as that
             return np.array([by_index[i] for i in range(n)], dtype=np.float64).astype(np.float32)

@@ -34,15 +34,15 @@ def distill_static(spec: str, model: str, folder: Path, notify: Callable[[str], 
     from importlib.metadata import version
 
     settings = [files.weights, *files.settings.values(), files.tokenizer_hash, dim, version("model2vec")]
-    wanted = folder / f"static-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]}"
-    place, fingerprint = keep(wanted, lambda made: _distill(files, dim, made), notify)
+    model_folder = folder / f"static-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]}"
+    location, fingerprint = keep(model_folder, lambda target: _distill(files, dim, target), notify)
     identity = {
         "model": f"static from {files.model_id}",
         "weights_sha256": fingerprint,
         "dim": dim,
         "precision": "fp32",
     }
-    return StaticEncoder(spec, identity, folder=place)
+    return StaticEncoder(spec, identity, folder=location)
 
 
 class StaticEncoder(WholeTextEncoder):

@@ -84,29 +84,29 @@ class VectorCache:
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
         """Those of the keys that have an entry."""
         with self.explained("read"):
-            wanted = list(keys)
-            return self.database.present(wanted).union(key for key in wanted if key in self._unkept)
+            sought = list(keys)
+            return self.database.present(sought).union(key for key in sought if key in self._unkept)
 
     def read(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """The value of each key, None where there is none; one that has changed since is a CacheError."""
-        wanted = list(keys)
-        found = {key: self._unkept[key] for key in wanted if key in self._unkept}
+        sought = list(keys)
+        values = {key: self._unkept[key] for key in sought if key in self._unkept}
         stale: list[bytes] = []
         fresh = time.time() - _SECONDS_FRESH + LIFETIME
         with self.explained("read"):
-            for key, sealed, expires in self.database.get_many(wanted):
+            for key, sealed, expires in self.database.get_many(sought):
                 value = sealed[:-SEAL_BYTES]
                 if seal(key, value) != sealed[-SEAL_BYTES:]:
                     raise CacheError(
                         f"the vector cache {self.folder} holds an entry that has changed since it was written "
                         f"(its checksum is wrong); {self.mend}"
                     )
-                found[key] = value
+                values[key] = value
                 if not isinstance(expires, int | float) or expires < fresh:
                     stale.append(key)
             if stale and not self.read_only:
                 self._note_use(stale)
-        return [found.get(key) for key in wanted]
+        return [values.get(key) for key in sought]
 
     def _note_use(self, keys: list[bytes]) -> None:
         # While another process writes for longer than the timeout, nothing is noted: the next run that reads does it.

@@ -41,7 +41,7 @@ class Tokens:
         """Tokens of each text, special ones included."""
         # One encoding holds far more than its length, so a long list is counted in parts.
         parts = (texts[start : start + 256] for start in range(0, len(texts), 256))
-        return [len(each) for part in parts for each in self._tokenizer.encode_batch_fast(list(part))]
+        return [len(encoding) for part in parts for encoding in self._tokenizer.encode_batch_fast(list(part))]
 
     def starts(self, text: str) -> list[int]:
         """Character at which each token of the text begins, special ones left out."""

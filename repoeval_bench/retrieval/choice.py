@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
-from repoeval_bench.core.registry import Chosen, choose, known
+from repoeval_bench.core.registry import ResolvedSpec, choose, known
 from repoeval_bench.core.spec import Spec, format_spec
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ChosenRetriever:
     """A retriever with every option. Where a `model` reads its pairs, `scorer` has to be set before it is built."""
 
-    part: Chosen
+    part: ResolvedSpec
     scorer: PairScorer | None = None
 
     @property

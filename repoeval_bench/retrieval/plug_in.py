@@ -12,14 +12,14 @@ from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.registry import Chosen
+    from repoeval_bench.core.registry import ResolvedSpec
     from repoeval_bench.retrieval.scope import Excluded
 
 
 class PlugInRetriever:
     """A retriever of another package; its results are put in order by the one sort that all retrievers share."""
 
-    def __init__(self, inner: Any, part: Chosen) -> None:
+    def __init__(self, inner: Any, part: ResolvedSpec) -> None:
         self._inner, self._spec = inner, part.spec
 
     def search(self, queries: Sequence[Query], k: int, exclude: Excluded | None = None) -> Run:
@@ -56,7 +56,7 @@ class PlugInScorer:
     pairs = (0, 0)
     n_at_hand = 0
 
-    def __init__(self, inner: Any, part: Chosen) -> None:
+    def __init__(self, inner: Any, part: ResolvedSpec) -> None:
         self._inner, self._spec = inner, part.spec
 
     @property

@@ -16,7 +16,7 @@ from repoeval_bench.retrieval.choice import choose_first
 from repoeval_bench.retrieval.ranking import rank
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.registry import Chosen
+    from repoeval_bench.core.registry import ResolvedSpec
     from repoeval_bench.retrieval.scope import Chunks, Excluded
 
 _STEP = 1e-3  # between the scores of what was not ranked again: more than the sort rounds to
@@ -27,7 +27,7 @@ def rerank(
     own: Chunks,
     embedder: Embedder | None,
     ideal: Callable[[], Mapping[str, Sequence[str]]],
-    inner: Chosen,
+    inner: ResolvedSpec,
     scorer: PairScorer | None,
     *,
     k_raw: int,

@@ -113,7 +113,7 @@ def make_embedder(
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.choice import choose_embedder, find_encoder
-    from repoeval_bench.embedding.device import AUTO, told
+    from repoeval_bench.embedding.device import AUTO, device_note
     from repoeval_bench.embedding.long_text import changes_nothing
     from repoeval_bench.embedding.storage import VectorCache
 
@@ -122,7 +122,7 @@ def make_embedder(
     if encoder.limit is None and set(policies.values()) != {"head"}:  # of a model that is known only once it is found
         raise changes_nothing(encoder.spec)
     if model.params.get("device") == AUTO:
-        notify(told(encoder.spec))
+        notify(device_note(encoder.spec))
     if placed is not None:
         encoder = placed(encoder)
     return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home), notify), policies)

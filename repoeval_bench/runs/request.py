@@ -304,12 +304,12 @@ class ComparisonRequest(Request):
 
 def settled_device(embedder: str | None, notify: Callable[[str], None] = silent) -> dict[str, str]:
     """The fields that name the device which an embedder's `auto` means on this machine; none where it names another."""
-    from repoeval_bench.embedding.device import AUTO, settled, told
+    from repoeval_bench.embedding.device import AUTO, device_note, settled
 
     if embedder is None or f"device={AUTO}" not in embedder:
         return {}
     embedder = settled(embedder)
-    notify(told(embedder))
+    notify(device_note(embedder))
     return {"embedder": embedder, "device": "cpu", "precision": "auto"}
 
 

@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, all_mistakes, anew
+from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, all_mistakes, without_traceback
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.words import count
@@ -221,7 +221,7 @@ def _cut(work: Work) -> Iterator[Cut | ChunkError]:
                 inputs.benchmark, run.protocol, run.cutters, skip_errors=run.config.skip_errors, corpus=plain
             )
         except ChunkError as error:
-            yield anew(error)
+            yield without_traceback(error)
         else:
             plain = cut.plain
             yield cut
@@ -543,7 +543,7 @@ def _make_one(
     setting = Setting(request=request.setting, selected=selected, embedder=materials.embedder(request))
     ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=materials.home, notify=notify)
     if isinstance(run, ChunkError):
-        raise anew(run)
+        raise without_traceback(run)
     return run.run_id
 
 
@@ -609,5 +609,5 @@ def evaluate_all(
     options: dict[str, Any] = {"reuse": reuse, "home": home, "notify": notify, "executor": executor}
     for (run,) in make_runs([setting], cutters, results, **options):
         if isinstance(run, ChunkError):
-            raise anew(run)
+            raise without_traceback(run)
         yield run

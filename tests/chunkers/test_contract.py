@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES
 from repoeval_bench.chunkers.tools.conformance import broken_promises, check_chunker
 from repoeval_bench.core.registry import rows
@@ -40,6 +40,9 @@ EXCEPTIONS = {
     "blocks": {"nothing lost"},  # what is small or in no definition
     "half-overlap": {"nothing lost"},  # what is small
     "early-split": {"size"},  # the line that passes the size, and files up to one and a half of it
+    "continue": {"nothing lost"},  # a line that is longer than a chunk
+    "ck": {"line ends"},  # a size in characters, of which CR LF are two
+    "grepai": {"line ends"},  # the same
 }
 """What the rules of editors' indexers do not promise."""
 
@@ -140,7 +143,7 @@ def test_every_promise_holds_on_every_text(spec: str, text: str) -> None:
 
 
 def test_no_built_in_is_left_out() -> None:
-    assert {spec.partition(":")[0] for spec in SMALL} == set(OURS)
+    assert {spec.partition(":")[0] for spec in SMALL} >= {row.name for row in CHUNKERS} & set(OURS)
 
 
 @pytest.mark.parametrize("spec", [*SMALL, "ast:max_nws=40,header=scope"])
@@ -159,7 +162,7 @@ def test_a_library_breaks_no_other_promise_on_another_language(spec: str, file: 
 
 
 def test_no_library_is_left_out() -> None:
-    assert {spec.partition(":")[0] for spec in THEIRS} == ROWS.keys() - set(OURS)
+    assert {spec.partition(":")[0] for spec in THEIRS} >= {row.name for row in CHUNKERS if not row.target} - set(OURS)
 
 
 @pytest.mark.parametrize("name", OURS)

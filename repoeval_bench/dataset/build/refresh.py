@@ -124,7 +124,7 @@ class RefreshRequest:
             raise UsageError(all_mistakes(wrong))
 
 
-class Chosen(NamedTuple):
+class ResolvedSpec(NamedTuple):
     """A package that met the criteria, with what the pack says of it beside what is in it."""
 
     name: str
@@ -164,7 +164,7 @@ def refresh_pack(
 
 def chosen(
     recipe: Recipe, request: RefreshRequest, registry: Registry, notify: Callable[[str], None]
-) -> Iterator[Chosen]:
+) -> Iterator[ResolvedSpec]:
     """The packages of an edition, in the order of the recipe; a DatasetError where a list has too few."""
     lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
@@ -192,7 +192,7 @@ def in_order(names: Sequence[str], salt: str) -> list[str]:
     return sorted(names, key=lambda name: hashlib.sha256(f"{salt}{name}".encode()).hexdigest())
 
 
-def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: str = "") -> Chosen:
+def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: str = "") -> ResolvedSpec:
     """The newest final release before a day if it meets the criteria; else a LeftOutError says which it does not."""
     if recipe.registry == "pypi" and canonicalize_name(name) in _own_dependencies() | REPOEVAL:
         raise LeftOutError("it is a dependency of this project, or a repository of RepoEval")
@@ -213,7 +213,7 @@ def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: 
         _check_size(origin, Path(work) / "pack", recipe)
     # A mirror of npm's registry says when it got a version, which for old ones is years later.
     first = {"first_release": days[0]} if recipe.registry == "pypi" else {}
-    return Chosen(name, release.version, {"licence": licence, **first, "released": _day(release.uploaded)})
+    return ResolvedSpec(name, release.version, {"licence": licence, **first, "released": _day(release.uploaded)})
 
 
 def _newest(releases: Sequence[Release], before: str) -> Release:

@@ -14,7 +14,7 @@ group = CommandGroup(
         "push": (f"{_HERE}.vectors_command:push_command", "Write this machine's vectors into a store."),
         "pull": (f"{_HERE}.vectors_command:pull_command", "Take over the vectors of a store."),
     },
-    kept=frozenset({"merge", "push", "pull"}),
+    resuming=frozenset({"merge", "push", "pull"}),
     examples="""\
 merge part1 part2 --out results
 push file:///shared/vectors

@@ -13,7 +13,7 @@ import click
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, json_option, request_options, runs_folder, say
+from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.metrics import TEXT_MEASURES
@@ -50,16 +50,16 @@ def run_command(
     def data_of(run: RunView) -> Benchmark:
         key = (run.metrics.dataset.fingerprint, run.metrics.protocol)
         if key not in loaded:
-            loaded[key] = benchmark_of(run, source, home=home, notify=say)
+            loaded[key] = benchmark_of(run, source, home=home, notify=note)
         return loaded[key]
 
     done = []
     for context in request.shown:
         for run in stored:
             created = datetime.now(UTC).isoformat(timespec="seconds")
-            completed = complete(run, data_of(run), request, context, out=out, created=created, home=home, notify=say)
+            completed = complete(run, data_of(run), request, context, out=out, created=created, home=home, notify=note)
             done.append(completed)
-            say(f"{run.run_id} · {context} -> {shown_place(done[-1].folder)}")
+            note(f"{run.run_id} · {context} -> {shown_place(done[-1].folder)}")
     if as_json:
         contents = [run.metrics.as_json() for run in done]
         print_json(contents[0] if len(contents) == 1 else contents)
@@ -83,7 +83,7 @@ def prompt_command(
     if len(request.shown) > 1:
         raise UsageError("one prompt is printed; name one --context")
     base = base_run(find_run(run, out))
-    prompted = prompts_of(base, benchmark_of(base, source, home=home, notify=say), request, request.shown[0])
+    prompted = prompts_of(base, benchmark_of(base, source, home=home, notify=note), request, request.shown[0])
     shown = next((one for one in prompted if task in (None, one.task.task_id)), None)
     if shown is None:
         raise UsageError(f"{base.run_id} has no task {task!r}; its first is {prompted[0].task.task_id}")
@@ -92,7 +92,7 @@ def prompt_command(
         print_json({"query_id": shown.task.task_id, "prompt_sha256": digest, "prompt": shown.prompt.text})
         return
     echo(shown.prompt.text, nl=False)
-    say(
+    note(
         f"{shown.task.task_id}: {shown.prompt.tokens:,} tokens, {shown.prompt.context_tokens:,} of them for "
         f"{len(shown.prompt.shown)} fragments; {shown.hidden} beside the hole passed over; SHA-256 {digest}"
     )

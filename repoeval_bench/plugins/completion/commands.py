@@ -13,7 +13,7 @@ group = CommandGroup(
         "run": (f"{_HERE}:run_command", "Complete the tasks of stored runs and score what is written."),
         "prompt": (f"{_HERE}:prompt_command", "Print the prompt of a task and its hash; no server is asked."),
     },
-    kept=frozenset({"run"}),
+    resuming=frozenset({"run"}),
     examples="""\
 run RUN --model openai:NAME,base_url=http://127.0.0.1:8080/v1
 run ast fixed --context none --context retrieved --model openai:NAME

@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, check_no_key, counted, no_pause, server_address
-from repoeval_bench.core.crowd import Again, Crowd
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.json_reader import JsonFaultError, parse
 from repoeval_bench.core.options import OneOf, Option, OrNone, Text, Whole, read_options
 from repoeval_bench.core.progress import progress
+from repoeval_bench.core.request_pool import Again, RequestPool
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
@@ -217,7 +217,7 @@ def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCach
             return request, server.ask(request, again)
 
         # No request has a cost here, so none is refused for it.
-        crowd = Crowd[ModelRequest, tuple[ModelRequest, Answer]](
+        crowd = RequestPool[ModelRequest, tuple[ModelRequest, Answer]](
             most=lambda _: 0.0, spent=lambda *_: 0.0, too_dear=lambda *_: CompletionError("")
         )
         with progress(desc=f"complete {count(len(missing), 'prompt')}", unit="prompts", total=len(missing)) as bar:

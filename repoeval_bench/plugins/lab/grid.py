@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import ChunkError, anew
+from repoeval_bench.core.errors import ChunkError, without_traceback
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.metrics import Measure, score_run
 from repoeval_bench.protocols.exclusion import excluded_chunks
@@ -207,7 +207,7 @@ class Grid:
         try:
             return self._chunk(chunker)
         except ChunkError as error:  # it ends the cells of this chunker alone
-            return anew(error)
+            return without_traceback(error)
 
     def _chunk(self, chunker: Chunker) -> _Corpora:
         """Return what a chunker makes under each exclusion of the grid."""
@@ -330,7 +330,7 @@ def _score_one(
     """Score one chunker in every cell, in a worker."""
     (scores,) = _worker_grid(request, materials).score_all([make_chunker(chunker)], IN_PROCESS)
     if isinstance(scores, ChunkError):
-        raise anew(scores)
+        raise without_traceback(scores)
     return scores
 
 

@@ -18,7 +18,7 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
 from repoeval_bench.core.benchmark import Benchmark
-from repoeval_bench.core.errors import ChunkError, UsageError, all_mistakes, anew
+from repoeval_bench.core.errors import ChunkError, UsageError, all_mistakes, without_traceback
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
@@ -161,7 +161,7 @@ class _Matched:
 
 
 def _raise(_: str, error: ChunkError) -> None:
-    raise anew(error)
+    raise without_traceback(error)
 
 
 def sensitivity(

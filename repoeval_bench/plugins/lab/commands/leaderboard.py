@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import allow_option, home_option, out_option, request_options, runs_folder, say
+from repoeval_bench.cli.options import allow_option, home_option, note, out_option, request_options, runs_folder
 from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER, form_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
@@ -70,7 +70,7 @@ def leaderboard_command(
         echo(_content(found, form), nl=False)
     else:
         write_named(output, _content(found, form))
-        say(f"wrote {output}: {summary(found)}")
+        note(f"wrote {output}: {summary(found)}")
 
 
 @click.command("add")
@@ -91,7 +91,7 @@ def add_command(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
 
     check_folders(folders)
     for folder in folders:
-        run = add_run(folder, out, **asked, notify=say)
+        run = add_run(folder, out, **asked, notify=note)
         echo(f"added {shown_place(run.folder)}: {verification_words(verification_of(run.folder))}")
 
 
@@ -103,7 +103,7 @@ def _write_site(results: Path, folder: Path, updates: Path | None) -> None:
     check_page("--site")
     found = leaderboard(run_folders(results), apart=True)
     written = write_site(found, folder, updates=updates)
-    say(f"wrote {written[0]} and {len(written) - 1} more files: {summary(found)}")
+    note(f"wrote {written[0]} and {len(written) - 1} more files: {summary(found)}")
 
 
 def _content(found: Leaderboard, form: str) -> str:

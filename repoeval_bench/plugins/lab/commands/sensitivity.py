@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import cells_folder, execution_options, home_option, json_option, request_options, say
+from repoeval_bench.cli.options import cells_folder, execution_options, home_option, json_option, note, request_options
 from repoeval_bench.cli.output import OUTPUT_JSON, page_of
 from repoeval_bench.core.errors import ChunkError, ResultError
 from repoeval_bench.core.files import write_named
@@ -58,29 +58,29 @@ def sensitivity_command(
     check_writable(out)
     usual = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
     if usual:
-        request = request.model_copy(update={"protocols": scoring_protocols(request, say)})
+        request = request.model_copy(update={"protocols": scoring_protocols(request, note)})
     problems = Problems()
     check_grid(request, home, problems)
     problems.check()
-    tell_unread(request.requests(), say)
+    tell_unread(request.requests(), note)
     data = request.model_dump(include=set(DataRequest.model_fields))
     protocols = map(Protocol.parse, request.protocols)
     without = passed_over(protocols, request.level)
-    benchmark = load_benchmark(**data, without=without, home=home, notify=say)
+    benchmark = load_benchmark(**data, without=without, home=home, notify=note)
     if usual:
-        request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark, say)})
+        request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark, note)})
     grid = request.model_dump(exclude={*DataRequest.model_fields, "chunkers"})
     failed: list[str] = []
 
     def fail(spec: str, error: ChunkError) -> None:
         failed.append(f"{spec}: {error}")
-        say(skipped_line(spec, str(error)))
+        note(skipped_line(spec, str(error)))
 
     with (
-        job_log(execution, out=out, home=home, notify=say, unit="chunkers", write_page=page_of(execution)) as log,
+        job_log(execution, out=out, home=home, notify=note, unit="chunkers", write_page=page_of(execution)) as log,
         ProcessPool() as pool,
     ):
-        options: dict[str, Any] = {"out": out, "home": home, "notify": say, "executor": pool}
+        options: dict[str, Any] = {"out": out, "home": home, "notify": note, "executor": pool}
         if log is not None:
             # What a worker loads is what was loaded here.
             options["jobs"] = GridJobs(data=request.data(), log=log, without=without, home=home)

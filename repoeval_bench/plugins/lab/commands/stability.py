@@ -10,7 +10,7 @@ import click
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import say
+from repoeval_bench.cli.options import note
 from repoeval_bench.core.errors import OR_SKIP, of_each
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.plain import read_code
@@ -32,16 +32,16 @@ def stability_command(*, old: str, new: str, specs: tuple[str, ...], skip_errors
     """
     made = of_each(make_chunker, specs or ("ast",))
     check_distinct(made)
-    before, after = (read_code(source, say) for source in (old, new))
+    before, after = (read_code(source, note) for source in (old, new))
     if before.kind != after.kind:
-        say(f"note: {before.name} is a {before.kind} and {after.name} a {after.kind}, which can hold other files")
+        note(f"note: {before.name} is a {before.kind} and {after.name} a {after.kind}, which can hold other files")
     found = [stability(chunker, before.files, after.files, skip_errors=skip_errors) for chunker in made]
     for each in found:
         for code, skipped in zip((before, after), each.skipped, strict=True):
             if skipped:
                 first = skipped[0].removesuffix(OR_SKIP)
                 files = f"{count(len(skipped), 'file')} of {code.name}"
-                say(f"skipped: {files} that {each.spec} failed on; the first: {first}")
+                note(f"skipped: {files} that {each.spec} failed on; the first: {first}")
     if not as_json:
         print_table(stability_table(found))
         return

@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, out_option, say
+from repoeval_bench.cli.options import json_option, note, out_option
 from repoeval_bench.cli.output import INPUT, measures_option
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure
@@ -116,7 +116,7 @@ def import_command(
         timings=timings or (times if times.is_file() else None),
         stated=Stated(system=system, chunker=chunker, k=depth),
     )
-    say(f"{run.metrics.retriever} -> {shown_place(run.folder)}")
+    note(f"{run.metrics.retriever} -> {shown_place(run.folder)}")
     if as_json:
         print_json(run.metrics.as_json())
         return
@@ -136,8 +136,8 @@ def import_command(
     for what, number in notes.items():
         if number:
             echo(f"note: {count(number, 'query')} {what}")
-    if note := copy_note(run.metrics.gold_in_query):
-        echo(f"note: {note}")
+    if copied := copy_note(run.metrics.gold_in_query):
+        echo(f"note: {copied}")
     if counts.queries_not_read is None:
         echo(f"note: no line measures for {count(counts.queries, 'query')}: {_why_no_lines(run)}")
     if run.manifest.imported and run.manifest.imported.pooled:

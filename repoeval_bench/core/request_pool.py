@@ -15,7 +15,7 @@ Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
 
-class Crowd(Generic[Asked, Answer]):
+class RequestPool(Generic[Asked, Answer]):
     """Threads that ask, fed by the caller's.
 
     `most` is what a request can cost at most, `spent` what it has cost by its answer, `limit` what all may cost
@@ -40,16 +40,18 @@ class Crowd(Generic[Asked, Answer]):
         self._jobs: SimpleQueue[tuple[Asked, float] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[Asked, float, Answer | BaseException]] = SimpleQueue()
 
-    def answers(self, asked: Sequence[Asked], ask: Callable[[Asked, Again], Answer], at_once: int) -> Iterator[Answer]:
+    def answers(
+        self, requests: Sequence[Asked], ask: Callable[[Asked, Again], Answer], at_once: int
+    ) -> Iterator[Answer]:
         """The answers as they come, in any order. The first failure is raised once all that was sent has come back.
 
         `ask` is called in `at_once` threads; it calls what it is given before it sends its request once more.
         """
-        at_once = min(at_once, len(asked))
+        at_once = min(at_once, len(requests))
         for number in range(at_once):
             # Daemons: Ctrl-C does not wait for what they wait for.
             threading.Thread(target=self._work, args=(ask,), name=f"ask-{number}", daemon=True).start()
-        waiting = list(reversed(asked))
+        waiting = list(reversed(requests))
         under_way = 0
         failure: BaseException | None = None
         try:
@@ -98,8 +100,8 @@ class Crowd(Generic[Asked, Answer]):
 
     def _work(self, ask: Callable[[Asked, Again], Answer]) -> None:
         while (job := self._jobs.get()) is not None:
-            asked, most = job
+            request, most = job
             try:
-                self._done.put((asked, most, ask(asked, partial(self._again, most))))
+                self._done.put((request, most, ask(request, partial(self._again, most))))
             except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
-                self._done.put((asked, most, error))
+                self._done.put((request, most, error))
