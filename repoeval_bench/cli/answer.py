@@ -71,9 +71,9 @@ def unmade_rows(runner: Runner) -> list[dict[str, str]]:
     """A row for each chunker that was left out, and for each run that failed, behind the rows of runs in JSON."""
     skipped = [{"chunker": name, "left_out": reason} for name, reason in runner.skipped.items()]
     return skipped + [
-        {"chunker": name, "protocol": setting.resolved_protocol().name, "left_out": reason}
+        {"chunker": name, "protocol": setting.resolved_protocol().name, "left_out": str(error)}
         for setting, of_setting in runner.failed.items()
-        for name, reason in of_setting.items()
+        for name, error in of_setting.items()
     ]
 
 

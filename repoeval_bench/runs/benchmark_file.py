@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -21,7 +22,7 @@ from repoeval_bench.core.strict_yaml import Document, Place, Strict, read_yaml
 from repoeval_bench.dataset.home import shipped as data_that_ships
 from repoeval_bench.embedding.choice import settled
 from repoeval_bench.runs.parts import choose_retriever
-from repoeval_bench.runs.problems import Problem, Problems, check_requests
+from repoeval_bench.runs.problems import Problem, Problems, check_requests, repeats
 from repoeval_bench.runs.request import ComparisonRequest, RunRequest
 
 MOST_RUNS = 10_000
@@ -187,16 +188,13 @@ def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> 
     }
     for name, meaning in meanings.items():
         key = _KEYS[name]
-        seen: dict[str, str] = {}
-        for value in file.get(key, ()):
-            try:
-                meant = meaning(base.model_copy(update={name: value}))
-            except UsageError:  # reported as what it is
-                continue
-            if meant in seen:
-                location = _last(key, value, document)
-                yield location, f"{key}: {value!r} is {seen[meant]!r} once more; name each of them once"
-            seen.setdefault(meant, value)
+        spelled = partial(_meaning, meaning, base, name)
+        for value, first in repeats(file.get(key, ()), spelled):
+            yield _last(key, value, document), f"{key}: {value!r} is {first!r} once more; name each of them once"
+
+
+def _meaning(meaning: Callable[[RunRequest], str], base: RunRequest, name: str, value: str) -> str:
+    return meaning(base.model_copy(update={name: value}))
 
 
 def _last(key: str, value: str, document: Document) -> Place:

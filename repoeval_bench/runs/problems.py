@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
@@ -33,6 +33,8 @@ from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunReques
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
+
+T = TypeVar("T")
 
 _OTHERWISE = "leave it out, or choose another protocol"
 _PACK = re.compile(r"[\w.-]+@[\w.-]+\Z", re.ASCII)
@@ -204,9 +206,19 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, pr
 
 def check_distinct(chunkers: Iterable[Chunker]) -> None:
     """A UsageError where a chunker is there twice, in whatever spelling."""
-    named = [chunker.spec for chunker in chunkers]
-    if repeated := {spec for spec in named if named.count(spec) > 1}:
+    if repeated := {spec for spec, _ in repeats(chunker.spec for chunker in chunkers)}:
         raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
+
+
+def repeats(values: Iterable[T], meaning: Callable[[T], object] = str) -> Iterator[tuple[T, T]]:
+    """Yield each value that means what an earlier one means, with that one; what has no meaning is reported as such."""
+    first: dict[object, T] = {}
+    for value in values:
+        with suppress(UsageError):
+            meant = meaning(value)
+            if meant in first:
+                yield value, first[meant]
+            first.setdefault(meant, value)
 
 
 def _check_headers(
@@ -251,14 +263,9 @@ def check_once(request: RecommendRequest, names: Iterable[str], problems: Proble
         "retrievers": lambda text: choose_retriever(text).spec,
     }
     for name in names:
-        seen: set[str] = set()
-        for value in map(str, getattr(request, name) or ()):
+        for value, _ in repeats(map(str, getattr(request, name) or ()), means.get(name, str)):
             with problems.about(name, value):
-                meant = means.get(name, str)(value)
-                if meant in seen:
-                    option = request.options()[name].spelling(name)
-                    raise UsageError(f"{option} {value} is given twice; give it once")
-                seen.add(meant)
+                raise UsageError(f"{request.options()[name].spelling(name)} {value} is given twice; give it once")
 
 
 def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Problems) -> list[RunRequest]:
@@ -277,7 +284,7 @@ def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Pro
                 f"protocol {setting.protocol} fixes its documents, so --sizes change nothing; leave them out, or "
                 "choose another protocol"
             )
-    for size in sorted({size for size in sizes if sizes.count(size) > 1}):
+    for size, _ in repeats(sizes):
         with problems.about("sizes"):
             raise UsageError(f"--sizes {size} is given twice; give it once")
     sizes, resized_requests = [*dict.fromkeys(sizes)], []

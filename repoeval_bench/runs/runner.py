@@ -289,7 +289,7 @@ class Runner:
     is missing and what changes nothing.
 
     `skipped` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
-    LanguageError. `failed` is setting -> chunker -> the reason, where something went wrong: that ends its run alone.
+    LanguageError. `failed` is setting -> chunker -> the error, where something went wrong: that ends its run alone.
     """
 
     def __init__(
@@ -330,10 +330,9 @@ class Runner:
             benchmark=benchmark,
         )
         self.skipped: dict[str, str] = {}
-        self.failed: dict[RunRequest, dict[str, str]] = {}
+        self.failed: dict[RunRequest, dict[str, ChunkError]] = {}
         self._settings: dict[RunRequest, Setting] = {}
         self._chunkers: list[tuple[Setting, list[str | None], list[Chunker]]] = []
-        self._errors: dict[RunRequest, list[ChunkError]] = {}
         self._made: dict[RunRequest, Iterator[RunView | ChunkError]] = {}
         self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None
         self._bar: tqdm[Any] | None = None
@@ -364,7 +363,7 @@ class Runner:
 
     def failed_of(self, setting: RunRequest) -> dict[str, str]:
         """Return those of the setting's chunkers that failed, with the reason."""
-        return dict(self.failed.get(setting, {}))
+        return {name: str(error) for name, error in self.failed.get(setting, {}).items()}
 
     def embedder(self, setting: RunRequest) -> Embedder | None:
         """Return the embedder of a setting, None where nothing needs vectors."""
@@ -394,7 +393,7 @@ class Runner:
             runs.append(run)
             if run is not None:
                 self._notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
-        errors = self._errors.get(setting, [])
+        errors = list(self.failed.get(setting, {}).values())
         if errors and not any(runs) and self._log is None:
             # A new error: one that a local names would keep this frame, and with it the vector cache, in a cycle.
             raise (type(errors[0]) if len(errors) == 1 else ChunkError)(all_mistakes(map(str, errors)))
@@ -409,8 +408,7 @@ class Runner:
         for request in self._members[setting]:
             run = None if here and request.chunker in self.skipped else next(runs)
             if isinstance(run, ChunkError):
-                self.failed.setdefault(setting, {})[str(request.chunker)] = str(run)
-                self._errors.setdefault(setting, []).append(run)
+                self.failed.setdefault(setting, {})[str(request.chunker)] = run
                 run = None
             yield run
         self._materials.share()
