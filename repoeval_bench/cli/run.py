@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 @click.command("run")
 @click.argument("file")
 @click.option("--source", metavar="SOURCE", help="Where data comes from, instead of where the file says.")
+@click.option("--embedder", metavar="SPEC", help="What makes vectors, instead of what the file says.")
 @out_option
 @home_option
 @click.option(
@@ -59,6 +60,7 @@ def run_command(  # longer than 60 lines: each option has its line
     *,
     file: str,
     source: str | None,
+    embedder: str | None,
     out: Path,
     home: Path | None,
     dry_run: bool,
@@ -78,7 +80,8 @@ def run_command(  # longer than 60 lines: each option has its line
     if dry_run:
         refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
     path = Path(file) if Path(file).is_file() else shipped(file) or Path(file)
-    benchmarking = read_benchmark(path, {"source": source} if source else {}, home)
+    given = {"source": source, "embedder": embedder}
+    benchmarking = read_benchmark(path, {name: value for name, value in given.items() if value}, home)
     write_page = page_of(execution)
     if dry_run:
         if commands:

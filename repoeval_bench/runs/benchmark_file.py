@@ -102,6 +102,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     """
     document = read_yaml(path, _WAY_OUT)
     file = document.read(BenchmarkFile).model_dump(exclude_none=True)
+    file |= {_KEYS[name]: [value] for name, value in given.items() if name in _COMBINED}
     base = RunRequest.of(_fields(file) | dict(given))
     _check_number(document, file)
     requests = list(_requests(file, base))

@@ -72,3 +72,21 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, m
     assert "refuses the key" in one_sentence(refused, 1)
     assert "sk-no-0f7d3c" not in refused.err
     without_key(home, results, printed=[failed.out, failed.err, done.out, done.err, table.out, table.err])
+
+
+def test_one_command_takes_a_server_through_a_file_and_its_rows_are_verified(server, mirror, tmp_path):
+    """`run FILE --embedder` asks the server what the file asks the bundled model; a leaderboard verifies the runs."""
+    file = tmp_path / "bench.yaml"
+    file.write_text("chunkers: [fixed, ast]\nprotocol: body\nembedder: minilm\ncompare: false\n")
+    spec = f"openai:{MINILM},base_url={server.base_url}"
+    where = ("--source", mirror, "--out", tmp_path / "theirs")
+    done = bench("run", file, "--embedder", spec, *where, home=tmp_path / "home", OPENAI_API_KEY=KEY)
+    assert done.code == 0, done.err
+    runs = sorted(path.parent for path in (tmp_path / "theirs").glob("*/manifest.json"))
+    assert {RunView(run).metrics.embedder for run in runs} == {spec}
+    board = ("--source", mirror, "--out", tmp_path / "board")
+    added = bench("lab", "add", *runs, *board, "--allow", spec, home=tmp_path / "home", OPENAI_API_KEY=KEY)
+    assert added.code == 0, added.err
+    records = [json.loads(path.read_text()) for path in (tmp_path / "board" / "verified").glob("*.json")]
+    assert len(records) == len(runs) == 2
+    assert [(record["status"], record["ranking"]) for record in records] == [("verified", "recomputed")] * 2
