@@ -44,7 +44,7 @@ from repoeval_bench.runs.facts import read_facts
 from repoeval_bench.runs.log import moment
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.parts import choose_retriever
-from repoeval_bench.runs.row_records import TimeRow
+from repoeval_bench.runs.records import TimeRow
 from repoeval_bench.runs.trec import read_qrels, read_run
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from repoeval_bench.runs.records import (
     Manifest,
     Means,
     Metrics,
+    QueryRow,
     Sizes,
 )
-from repoeval_bench.runs.row_records import QueryRow
 from repoeval_bench.runs.store import RunFiles, write_folder
 
 RUNS = 5

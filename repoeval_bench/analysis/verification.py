@@ -13,8 +13,7 @@ from repoeval_bench.core.spec import short_hash
 from repoeval_bench.retrieval.ranking import other_places
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Record
-from repoeval_bench.runs.row_records import COMPLETIONS
+from repoeval_bench.runs.records import COMPLETIONS, MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Record
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval

@@ -16,8 +16,17 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.parts import RESULTS, shown_results
-from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, TIMINGS, Record
-from repoeval_bench.runs.row_records import COMPLETIONS
+from repoeval_bench.runs.records import (
+    COMPLETIONS,
+    MANIFEST,
+    METRICS,
+    PER_QUERY,
+    QRELS,
+    RETRIEVED,
+    RUN,
+    TIMINGS,
+    Record,
+)
 from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
 

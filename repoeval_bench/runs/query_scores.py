@@ -18,8 +18,7 @@ from repoeval_bench.core.words import count
 
 if TYPE_CHECKING:
     from repoeval_bench.core.run import Fact
-    from repoeval_bench.runs.records import Metrics
-    from repoeval_bench.runs.row_records import QueryRow
+    from repoeval_bench.runs.records import Metrics, QueryRow
 
 FloatArray = NDArray[np.float64]
 

@@ -2,10 +2,11 @@
 
 manifest.json      `Manifest`: what ran, with which versions, when (the only time beside timings.jsonl)
 metrics.json       `Metrics`: means over queries (micro), over repositories (macro) and per repository; their ceilings
-per_query.jsonl    `row_records.QueryRow`: a query's value and ceiling of every measure, and facts for segments
+per_query.jsonl    `QueryRow`: a query's value and ceiling of every measure, and facts for segments
+completions.jsonl  `CompletionRow`: the answer of a model for a task, where the run was completed
 qrels.trec         the judgements, and run.trec.gz the ranking: unpacked, as trec_eval and ir_measures read it
 retrieved.jsonl.gz `log.LogRow`: the run log, a query and its top k with file and lines
-timings.jsonl      `row_records.TimeRow`: seconds of a step, or milliseconds of a query
+timings.jsonl      `TimeRow`: seconds of a step, or milliseconds of a query
 *.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
 
 Nothing here opens a file: `store` writes them, `view` reads them.
@@ -19,7 +20,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from repoeval_bench.core.validation import Count, Plain  # noqa: TC001 - pydantic reads them
+from repoeval_bench.core.validation import EXACT, Count, Plain
 
 SCHEMA: Final = 3
 """Version of the layout; a folder of another version is refused."""
@@ -31,6 +32,7 @@ RETRIEVED = "retrieved.jsonl.gz"
 RUN = "run.trec.gz"
 QRELS = "qrels.trec"
 TIMINGS = "timings.jsonl"
+COMPLETIONS = "completions.jsonl"
 
 EMBED_STEP = "embed"
 """The step in which the vectors of all runs of a command are computed; each of these runs states it whole."""
@@ -367,3 +369,66 @@ class Manifest(Record):
     as_of: tuple[str, str] | None = None
     code: CodeState
     versions: dict[str, str | None]
+
+
+class QueryRow(Record):
+    """A row of per_query.jsonl. Queries of one `cluster` are resampled together, else those whose gold shares a file.
+
+    The gold is in `gold_files`, in `path` alone where they are not given. `cluster_by` names the field that `cluster`
+    is from; a row without a cluster is then by itself.
+    """
+
+    query_id: str
+    repo: str | None = None
+    path: str | None = None
+    gold_files: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    cluster: str | None = None
+    cluster_by: str | None = None
+    query_sha256: str | None = None
+    n_relevant: Count
+    # Made by a factory: pydantic would copy a default deeply for each row, which took a third of the reading.
+    facts: dict[str, str | bool | Annotated[int, Field(ge=-EXACT, le=EXACT)] | float | None] = Field(
+        default_factory=dict
+    )
+    measures: dict[str, float]
+    ceilings: dict[str, float] = Field(default_factory=dict)
+    leak: dict[str, float] = Field(default_factory=dict)
+
+
+class TimeRow(Record):
+    """A row of timings.jsonl: the seconds of a step, or the milliseconds per step of a query.
+
+    Of the step that embeds, `encoded` says how many texts were not cached, `usage` what a server says it used.
+    """
+
+    step: str | None = None
+    seconds: Annotated[float, Field(ge=0)] | None = None
+    encoded: Count | None = None
+    usage: dict[str, Count] = Field(default_factory=dict)
+    query_id: str | None = None
+    latency_ms: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _step_or_query(self) -> Self:
+        if (self.step is None) == (self.query_id is None):
+            raise ValueError("give a step with its seconds, or a query_id with its latency_ms")
+        if self.step is not None and self.seconds is None:
+            raise ValueError(f"the seconds of step {self.step!r} are missing")
+        return self
+
+
+class CompletionRow(Record):
+    """A row of completions.jsonl. `text` are the lines that were kept of the answer.
+
+    `fragments` are the ids of the chunks shown, the best first; `hidden` are chunks that were passed over, as they are
+    beside the hole. `finish` is the server's word for why the answer ended.
+    """
+
+    query_id: str
+    prompt_sha256: str
+    prompt_tokens: Count
+    context_tokens: Count
+    fragments: Annotated[tuple[str, ...], Field(strict=False)]
+    hidden: Count
+    finish: str
+    text: str

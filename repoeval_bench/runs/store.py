@@ -21,8 +21,8 @@ from repoeval_bench.runs import records
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
+from repoeval_bench.runs.records import QueryRow, TimeRow
 from repoeval_bench.runs.results import results_at
-from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.trec import format_qrels, run_lines
 
 if TYPE_CHECKING:

@@ -43,8 +43,9 @@ from repoeval_bench.runs.records import (
     Counts,
     Manifest,
     Metrics,
+    QueryRow,
+    TimeRow,
 )
-from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.trec import as_field, read_qrels, read_run
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import pytest
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.runs.provenance import versions
-from repoeval_bench.runs.records import CodeState, Means
-from repoeval_bench.runs.row_records import TimeRow
+from repoeval_bench.runs.records import CodeState, Means, TimeRow
 from repoeval_bench.runs.view import RunView, current_run
 from support.runs import edit, read_text, write_run, write_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.row_records import QueryRow
+from repoeval_bench.runs.records import QueryRow
 
 MEASURES = ("ndcg@5", "recall@5", "recall@2", "precision@2", "hit@1", "mrr", "ap", "f1@3", "rprec", "rbp")
 

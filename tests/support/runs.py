@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import opened
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.records import MANIFEST, SCHEMA, Manifest, Means, Metrics
-from repoeval_bench.runs.row_records import QueryRow, TimeRow
+from repoeval_bench.runs.records import MANIFEST, SCHEMA, Manifest, Means, Metrics, QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import as_field, run_lines
 from repoeval_bench.runs.view import RunView

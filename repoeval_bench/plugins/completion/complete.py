@@ -28,8 +28,7 @@ from repoeval_bench.plugins.completion.layout import MOST_FRAGMENTS, Prompt, lay
 from repoeval_bench.plugins.completion.model import Answers, Model, ModelRequest, answer_all, parse_model
 from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import silent, vectors_folder
-from repoeval_bench.runs.records import Completed
-from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
+from repoeval_bench.runs.records import COMPLETIONS, Completed, CompletionRow
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:

@@ -11,8 +11,19 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import MANIFEST, QRELS, RETRIEVED, RUN, Completed, Means, Metrics
-from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow, QueryRow, TimeRow
+from repoeval_bench.runs.records import (
+    COMPLETIONS,
+    MANIFEST,
+    QRELS,
+    RETRIEVED,
+    RUN,
+    Completed,
+    CompletionRow,
+    Means,
+    Metrics,
+    QueryRow,
+    TimeRow,
+)
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.view import RunView
 

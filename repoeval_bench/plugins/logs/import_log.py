@@ -40,8 +40,9 @@ from repoeval_bench.runs.records import (
     Manifest,
     Means,
     Metrics,
+    QueryRow,
+    TimeRow,
 )
-from repoeval_bench.runs.row_records import QueryRow, TimeRow
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import Fields, format_qrels, run_lines
 from repoeval_bench.runs.view import RunView

@@ -12,7 +12,7 @@ import pytest
 from repoeval_bench import benchmark_of, evaluate, find_run
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.completion.fragments import fragments_of
-from repoeval_bench.runs.row_records import COMPLETIONS, CompletionRow
+from repoeval_bench.runs.records import COMPLETIONS, CompletionRow
 from support.command import bench, heed_interrupts, interrupt_when, one_sentence
 from support.completion_server import KEY, serving_completions
 from support.minirepo import build_mirror
