@@ -16,6 +16,10 @@ Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
 
 
+HalfOpen = tuple[float | None, float | None] | None
+"""(lower, upper) end, None for an end that the data does not set; None in place of both for one cluster."""
+
+
 def _negative(ends: Interval) -> Interval:
     # 0 - x, for -x has a minus before a zero.
     return None if ends is None else (0.0 - ends[1], 0.0 - ends[0])

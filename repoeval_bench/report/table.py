@@ -15,7 +15,7 @@ from repoeval_bench.analysis.pair_verdicts import PairVerdict
 from repoeval_bench.report.text import interval, outcome_name, probability
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.intervals import HalfOpen
+    from repoeval_bench.analysis.records import HalfOpen
 
 P_VALUE = "p"
 """The `number` of a column of p-values."""

@@ -14,8 +14,8 @@ from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.intervals import HalfOpen
     from repoeval_bench.analysis.pair_verdicts import PairVerdict
+    from repoeval_bench.analysis.records import HalfOpen
     from repoeval_bench.runs.records import Completed
 
 BETWEEN = " · "

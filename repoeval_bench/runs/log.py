@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple, Self
@@ -13,6 +14,7 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from repoeval_bench.core.errors import ResultError, all_mistakes
+from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import Count, Line, Plain, mistakes
 from repoeval_bench.runs.records import IndexCost, Record
@@ -152,3 +154,14 @@ def check_row(row: dict[str, Any]) -> dict[str, Any]:
         named = f"row of query {row.get('query_id')!r}"
         raise ResultError(f"a log {named} violates the schema: {all_mistakes(mistakes(error), named)}") from error
     return row
+
+
+def first_rank(gold: Gold, ranked: Iterable[Retrieved]) -> int | None:
+    """The rank of the first result that shares a line with the gold; None where none does, or places are not known."""
+    files = {location.file for location in gold}
+    for hit in ranked:
+        if hit.file in files and hit.file is not None and hit.lines is not None:
+            location = Place(hit.file, hit.lines)
+            if any(map(location.overlap, gold)):
+                return hit.rank
+    return None

@@ -10,7 +10,7 @@ from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figure
 from repoeval_bench.report.text import heading, interval, with_interval
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.figures import Figure, Section
+    from repoeval_bench.plugins.logs.figures import Figure, Section
     from repoeval_bench.plugins.logs.judgements.bounds import Agreement, Bounds, Corrected
 
 

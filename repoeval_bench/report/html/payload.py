@@ -15,9 +15,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.needed import first_rank
 from repoeval_bench.protocols.uses import distance
 from repoeval_bench.report.html.code import cut_lines, position, syntax
+from repoeval_bench.runs.log import first_rank
 
 if TYPE_CHECKING:
     from repoeval_bench.core.spans import CharSpan

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis.intervals import quantile_interval, share_interval
+from repoeval_bench.plugins.logs.intervals import quantile_interval, share_interval
 from repoeval_bench.plugins.logs.judgements.bounds import Calibration, judged_bounds, rogan_gladen
 from repoeval_bench.plugins.logs.judgements.pooling import pool_rows
 from repoeval_bench.plugins.logs.pipeline.answers import freshness

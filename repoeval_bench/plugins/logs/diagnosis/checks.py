@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from repoeval_bench.analysis.needed import never_retrieved
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.diagnosis.evidence import (
     DEEP,
@@ -20,6 +19,7 @@ from repoeval_bench.plugins.logs.diagnosis.evidence import (
     repeats,
 )
 from repoeval_bench.plugins.logs.diagnosis.gaps import Gap, find_gaps
+from repoeval_bench.plugins.logs.diagnosis.needed import never_retrieved
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.logs.diagnosis.thresholds import Thresholds

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from repoeval_bench.analysis.needed import Needed, needed
+from repoeval_bench.plugins.logs.diagnosis.needed import Needed, needed
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.plugins.logs.pipeline.answers import is_newer
 from repoeval_bench.runs.log import LogRow, Retrieved, moment

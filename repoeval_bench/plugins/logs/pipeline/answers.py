@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.figures import Section, changes_of, mean_of, share_of
+from repoeval_bench.plugins.logs.figures import Section, changes_of, mean_of, share_of
 from repoeval_bench.plugins.logs.pipeline.stages import left_out
 from repoeval_bench.runs.log import LogRow, Moment, Retrieved, moment
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.figures import Section, changes_of
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.words import count
+from repoeval_bench.plugins.logs.figures import Section, changes_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.plugins.logs.records import Negative, read_rows
 

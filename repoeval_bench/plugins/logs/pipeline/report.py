@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from repoeval_bench.analysis.figures import Figure, Section, quantile_of
+from repoeval_bench.plugins.logs.figures import Figure, Section, quantile_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, chosen_depth
 from repoeval_bench.plugins.logs.pipeline.answers import entity_linking, false_evidence, freshness
 from repoeval_bench.plugins.logs.pipeline.stages import reranker, rewriting, router

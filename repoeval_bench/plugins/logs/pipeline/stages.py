@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.figures import Figure, Section, changes_of, mean_of, share_of
+from repoeval_bench.plugins.logs.figures import Figure, Section, changes_of, mean_of, share_of
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.logs.judged_log import JudgedLog

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.protocols.uses import distance
+from repoeval_bench.runs.log import first_rank
 
 if TYPE_CHECKING:
     from repoeval_bench.runs.inspection import Inspection
@@ -28,17 +28,6 @@ class Needed:
     tier: str
     distance: int
     rank: int | None
-
-
-def first_rank(gold: Gold, ranked: Iterable[Retrieved]) -> int | None:
-    """The rank of the first result that shares a line with the gold; None where none does, or places are not known."""
-    files = {location.file for location in gold}
-    for hit in ranked:
-        if hit.file in files and hit.file is not None and hit.lines is not None:
-            location = Place(hit.file, hit.lines)
-            if any(map(location.overlap, gold)):
-                return hit.rank
-    return None
 
 
 def needed(inspection: Inspection | None, ranked: Mapping[str, Sequence[Retrieved]]) -> tuple[Needed, ...]:

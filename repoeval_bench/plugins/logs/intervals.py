@@ -11,11 +11,8 @@ from repoeval_bench.analysis.robust_errors import robust_error
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.analysis.records import HalfOpen, Interval
     from repoeval_bench.analysis.sign_flips import FloatArray
-
-HalfOpen = tuple[float | None, float | None] | None
-"""(lower, upper) end, None for an end that the data does not set; None in place of both for one cluster."""
 
 _TAIL = 0.025
 

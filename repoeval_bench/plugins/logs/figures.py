@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from repoeval_bench.analysis.intervals import HalfOpen, quantile_interval, share_interval
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import SEED, Sample, holm, intervals
+from repoeval_bench.plugins.logs.intervals import quantile_interval, share_interval
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import HalfOpen
 
 Kind = Literal["mean", "share", "change", "milliseconds", "number"]
 

@@ -1,10 +1,10 @@
 """Definitions that queries need, held against what was retrieved."""
 
-from repoeval_bench.analysis.needed import Needed, first_rank, needed, never_retrieved
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.plugins.logs.diagnosis.needed import Needed, needed, never_retrieved
 from repoeval_bench.runs.inspection import Inspection, StoredDefinition, StoredQuery
-from repoeval_bench.runs.log import Retrieved
+from repoeval_bench.runs.log import Retrieved, first_rank
 
 
 def hit(rank, file, start, end):
