@@ -159,7 +159,7 @@ def gate_each(
     if baseline is not None:
         with problems.about("baseline"):
             check_comparable([(baseline, run)])
-        if problems.found:
+        if problems.mistakes:
             baseline, drops = None, False
     return check_gates(
         config,

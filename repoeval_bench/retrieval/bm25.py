@@ -35,7 +35,7 @@ class Bm25Retriever:
         self._k1, self._b = k1, b
         self._tokenize = TOKENIZERS[tokenizer]
         self._counts: dict[str, Counter[str]] = {}
-        self._indexes: dict[str, _Index] = {}
+        self._indexes: dict[str, _TermIndex] = {}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """The k best chunks of each query's repository; one that shares no term scores 0."""
@@ -63,15 +63,15 @@ class Bm25Retriever:
             self._counts[text] = Counter(self._tokenize(text))
         return self._counts[text]
 
-    def _index(self, repo: str) -> _Index:
+    def _index(self, repo: str) -> _TermIndex:
         if repo not in self._indexes:
             chunks = self._chunks.get(repo, ())
             terms = [self._tokenize(self._text(chunk)) for chunk in chunks]
-            self._indexes[repo] = _Index([chunk.chunk_id for chunk in chunks], terms, self._k1, self._b)
+            self._indexes[repo] = _TermIndex([chunk.chunk_id for chunk in chunks], terms, self._k1, self._b)
         return self._indexes[repo]
 
 
-class _Index:
+class _TermIndex:
     """Counts of each term in each chunk of a repository, made once for all queries.
 
     `terms` are those of each chunk, in the order of `ids`.

@@ -43,7 +43,7 @@ class GrepRetriever:
         self._by_file = rank == "files"
         self._keywords, self._hits = keywords, hits
         self._chunks, self._own = chunks, own
-        self._indexes: dict[str, _Index] = {}
+        self._indexes: dict[str, _WordIndex] = {}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best units that hold a keyword, of each query's repository."""
@@ -51,7 +51,7 @@ class GrepRetriever:
         latency: dict[str, float] = {}
         for query in progress(queries, desc="retrieve", unit="queries"):
             if query.repo not in self._indexes:
-                self._indexes[query.repo] = _Index(self._chunks.get(query.repo, ()))
+                self._indexes[query.repo] = _WordIndex(self._chunks.get(query.repo, ()))
             index = self._indexes[query.repo]
             start = perf_counter()
             units = _Units(index, excluded_from(query, excluded), self._own.get(query.query_id, ()))
@@ -70,16 +70,16 @@ class GrepRetriever:
             scores[hits] += weight
             for file in {units.chunks[hit].file for hit in hits}:
                 of_files[file] = of_files.get(file, 0.0) + weight
-        found = np.flatnonzero(scores).tolist()
+        matches = np.flatnonzero(scores).tolist()
         if not self._by_file:
-            return [(units.chunks[position].chunk_id, float(scores[position])) for position in found]
+            return [(units.chunks[position].chunk_id, float(scores[position])) for position in matches]
         # A file's units stand together: the place of the file, and behind the point the unit's share.
         order = sorted(of_files, key=lambda file: (of_files[file], file))
-        places = {file: place for place, file in enumerate(order)}
+        places = {file: index for index, file in enumerate(order)}
         share = scores / (1 + scores.max(initial=0.0))
         return [
             (units.chunks[position].chunk_id, places[units.chunks[position].file] + float(share[position]))
-            for position in found
+            for position in matches
         ]
 
 
@@ -92,7 +92,7 @@ def keywords_of(text: str) -> list[str]:
     return [word for word in dict.fromkeys(words(text)) if len(word) >= _SHORTEST and word not in STOP_WORDS]
 
 
-class _Index:
+class _WordIndex:
     """The words of a repository's chunks, and for each the chunks that hold it."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
@@ -102,21 +102,21 @@ class _Index:
         for position, chunk in enumerate(chunks):
             for word in set(words(chunk.text)):
                 holders.setdefault(word, []).append(position)
-        self._holders = {word: np.array(held) for word, held in holders.items()}
+        self._holders = {word: np.array(positions) for word, positions in holders.items()}
         self._found: dict[str, NDArray[np.int64]] = {}
 
     def holding(self, keyword: str) -> NDArray[np.int64]:
         """Return the positions of the chunks with a word that contains the keyword."""
         if keyword not in self._found:
-            held = [positions for word, positions in self._holders.items() if keyword in word]
-            self._found[keyword] = np.unique(np.concatenate(held)) if held else np.zeros(0, dtype=np.int64)
+            matches = [positions for word, positions in self._holders.items() if keyword in word]
+            self._found[keyword] = np.unique(np.concatenate(matches)) if matches else np.zeros(0, dtype=np.int64)
         return self._found[keyword]
 
 
 class _Units:
     """Index of what a query may see: a repository's chunks without those that are hidden from it, and its own."""
 
-    def __init__(self, index: _Index, unseen: Iterable[str], own: Sequence[Chunk]) -> None:
+    def __init__(self, index: _WordIndex, unseen: Iterable[str], own: Sequence[Chunk]) -> None:
         self._index = index
         self.chunks = [*index.chunks, *own]
         self._is_seen = np.ones(len(self.chunks), dtype=np.bool_)

@@ -114,7 +114,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     with collected.about("baseline"):
         baseline = _position(file.get("baseline"), file.get("chunkers", []))
     check_requests(requests, home, collected)
-    problems = [(_place(problem, document), problem.sentence) for problem in collected.found]
+    problems = [(_place(problem, document), problem.sentence) for problem in collected.mistakes]
     problems += _repeated(file, base, document)
     if problems:
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))

@@ -53,7 +53,7 @@ class Problems:
     """`with problems.about(option):` around a check keeps its usage error; `check` raises what was kept, as one."""
 
     def __init__(self) -> None:
-        self.found: list[Problem] = []
+        self.mistakes: list[Problem] = []
 
     @contextmanager
     def about(self, option: str, value: str | None = None, *, where: str = "") -> Iterator[None]:
@@ -61,12 +61,12 @@ class Problems:
         try:
             yield
         except UsageError as error:
-            self.found.append(Problem(option, value, f"{where}: {error}" if where else str(error)))
+            self.mistakes.append(Problem(option, value, f"{where}: {error}" if where else str(error)))
 
     def check(self) -> None:
         """A UsageError with every sentence that was kept, if there is any."""
-        if self.found:
-            raise UsageError(all_mistakes(problem.sentence for problem in self.found))
+        if self.mistakes:
+            raise UsageError(all_mistakes(problem.sentence for problem in self.mistakes))
 
 
 def check_requests(

@@ -67,7 +67,7 @@ class QueryScores:
             measures.append(row.measures)
             own = {"relevant_chunks": row.n_relevant, "language": _languages(files[-1])}
             facts.append({**own, **row.facts})
-        kinds = fields or ({"file" if held else "query" for held in files} or {"query"})
+        kinds = fields or ({"file" if names else "query" for names in files} or {"query"})
         if len(kinds) > 1:
             raise ResultError(f"queries are clustered by {' and '.join(sorted(kinds))}; give all the same fields")
         if len(set(ids)) < len(ids):

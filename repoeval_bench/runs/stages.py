@@ -114,7 +114,7 @@ def execute(
     return Outcome(
         config=config,
         planned=planned,
-        judged=judgements,
+        judgements=judgements,
         run=run,
         scores=scores,
         ceilings=ceilings,

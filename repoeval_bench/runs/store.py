@@ -39,7 +39,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A finished run, ready to be written: its ranking with what it was judged by, its scores, and what it took.
+    """A finished run, ready to be written: its ranking, judgements, scores and costs.
 
     `leak` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes in the
     model's tokens, None where no model was used. `seconds` are those of each step; `index` is None where nothing was
@@ -48,7 +48,7 @@ class Outcome:
 
     config: records.RunConfig
     planned: Plan
-    judged: JudgedCorpus
+    judgements: JudgedCorpus
     run: Run
     scores: RunScores
     ceilings: RunScores
@@ -93,7 +93,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> Path:
 
     A folder that cannot be written is a ResultError.
     """
-    qrels, gain_factor = format_qrels(outcome.judged.qrels)
+    qrels, gain_factor = format_qrels(outcome.judgements.qrels)
     dataset = _dataset(outcome.planned.benchmark)
     manifest = records.Manifest(
         schema=records.SCHEMA,
@@ -215,7 +215,7 @@ def _metrics(outcome: Outcome, dataset: records.DatasetRecord) -> records.Metric
 
 
 def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
-    planned, judgements = outcome.planned, outcome.judged
+    planned, judgements = outcome.planned, outcome.judgements
     columns = {name: values.tolist() for name, values in outcome.scores.values.items()}
     ceilings = {name: values.tolist() for name, values in outcome.ceilings.values.items()}
     position = {query_id: i for i, query_id in enumerate(outcome.scores.query_ids)}

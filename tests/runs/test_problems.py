@@ -10,7 +10,7 @@ from repoeval_bench.runs.request import RunRequest
 def told(*chunkers, **given):
     found = Problems()
     check_requests([RunRequest(chunker=chunker, **given) for chunker in chunkers or (None,)], None, found)
-    return [problem.sentence for problem in found.found]
+    return [problem.sentence for problem in found.mistakes]
 
 
 def test_a_field_that_does_not_exist_or_is_of_another_type_is_a_usage_error():
@@ -30,7 +30,7 @@ def test_every_mistake_is_kept_with_its_field_and_value():
     found = Problems()
     request = RunRequest(chunker="asst", gold="bdy", measures=("ndgc@10", "ap"), retriever="bm26", k=0, pack="mine")
     check_requests([request], None, found)
-    kept = [(problem.option, problem.value) for problem in found.found]
+    kept = [(problem.option, problem.value) for problem in found.mistakes]
     assert kept == [
         ("gold", None),
         ("pack", None),

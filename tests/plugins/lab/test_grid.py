@@ -147,7 +147,7 @@ def wrong(**asked):
     """The sentences about a grid; nothing is fetched before it."""
     found = Problems()
     check_grid(GridRequest.of(asked), None, found)
-    return list(dict.fromkeys(problem.sentence for problem in found.found))
+    return list(dict.fromkeys(problem.sentence for problem in found.mistakes))
 
 
 def test_all_wrong_names_of_a_grid_are_reported_at_once():
