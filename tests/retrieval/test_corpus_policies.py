@@ -8,7 +8,6 @@ from repoeval_bench.core.source import Chunk, SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
 from repoeval_bench.protocols.leak import gold_in_query, top_over_prompt
-from repoeval_bench.protocols.registry import PROTOCOLS
 from repoeval_bench.protocols.windows import CoderagWindows
 from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 
@@ -127,24 +126,6 @@ def test_the_leak_is_what_stands_in_the_query_and_over_the_prompt():
     ranking = tuple((chunk_id, 0.0) for chunk_id in chunks)
     assert top_over_prompt([TASK], {"r/0": ranking}, chunks) == {"r/0": 4 / 6}
     assert top_over_prompt([TASK], {"r/0": ()}, chunks) == {"r/0": 0.0}
-
-
-def test_protocols_are_those_of_the_page():
-    """Query, gold, relevance, repositories, mean and documents of each."""
-    table = {
-        n: (p.query, p.gold, p.relevance, p.repositories, p.headline, p.documents)
-        for n, p in ((row.name, row.part) for row in PROTOCOLS)
-    }
-    assert table == {
-        "context": ("full", "context", "overlap", "all", "micro", "chunks"),
-        "code-chunk": ("full", "prompt", "overlap", "six", "macro", "chunks"),
-        "coderag": ("full", "prompt", "overlap", "six", "macro", "windows"),
-        "body": ("tail:20", "body", "overlap", "all", "micro", "chunks"),
-        "uses": ("tail:20", "uses", "definitions", "all", "micro", "chunks"),
-        "docstring": ("full", "places", "overlap", "all", "micro", "chunks"),
-        "questions": ("full", "places", "overlap", "all", "micro", "chunks"),
-        "linemap": ("full", "prompt", "overlap", "six", "macro", "baseline"),
-    }
 
 
 def test_summary_of_sizes():

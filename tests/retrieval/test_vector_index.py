@@ -60,23 +60,6 @@ def test_many_equal_rows_at_the_cut():
     assert ranked(VectorIndex(rows).search(vectors, 20), 20) == brute(rows, vectors, 20)
 
 
-@pytest.mark.parametrize("small", [10, 10_000])
-@pytest.mark.parametrize("order", [1, -1])
-def test_several_windows_an_item(monkeypatch, small, order):
-    """The best rows first or last, two an item, in a small and a large index: the brute-force result."""
-    monkeypatch.setattr(vector_index, "SMALL", small)
-    rows, vectors = made(1500, seed=9, tied=True), made(6, seed=10)
-    rows = rows[np.argsort(order * (rows @ vectors[0]))]
-    owners = np.arange(len(rows)) // 2
-    assert ranked(VectorIndex(rows).search(vectors, 40), 40) == brute(rows, vectors, 40)
-    found = ranked(VectorIndex(rows, owners).search(vectors, 40), 40)
-    scores = rows.astype(np.float64) @ vectors.astype(np.float64).T
-    assert found == [
-        rank(((f"{item:07d}", score) for item, score in enumerate(column.reshape(-1, 2).max(axis=1))), 40)
-        for column in scores.T
-    ]
-
-
 @pytest.mark.parametrize("n", [500, vector_index.SMALL + 1000])
 def test_a_score_depends_on_the_pair_alone(n):
     """Alone or among others, with one thread or several: the same items and scores, to the last bit."""
