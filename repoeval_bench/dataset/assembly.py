@@ -71,7 +71,7 @@ def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]
     digest = hashlib.sha256()
     for task in tasks:
         place: list[object] = [task.task_id, task.path, task.context_start, task.body.start, task.body.end]
-        place += [[each.file, each.lines.start, each.lines.end] for each in task.places]
+        place += [[location.file, location.lines.start, location.lines.end] for location in task.places]
         digest.update(_line(*place, sha256_text(task.prompt), sha256_text(task.ground_truth)))
     for repo in sorted(files):
         for file in files[repo]:

@@ -56,9 +56,11 @@ def documented(benchmark: Benchmark) -> Benchmark:
     unscored = 0
     for repo, repo_files in benchmark.files.items():
         found = {file: _documented(file) for file in repo_files}
-        files[repo] = tuple(blanked(file, *(each.doc for each in found[file])) for file in repo_files)
-        asked = [[each for each in functions if each.question] for functions in found.values()]
-        unscored += sum(each.has_code and not each.question for functions in found.values() for each in functions)
+        files[repo] = tuple(blanked(file, *(definition.doc for definition in found[file])) for file in repo_files)
+        asked = [[function for function in functions if function.question] for functions in found.values()]
+        unscored += sum(
+            function.has_code and not function.question for functions in found.values() for function in functions
+        )
         tasks += _tasks(repo, filter(None, chain.from_iterable(zip_longest(*asked))))
     if not tasks:
         raise DatasetError(
@@ -80,8 +82,8 @@ def documented(benchmark: Benchmark) -> Benchmark:
 def _tasks(repo: str, found: Iterable[_Documented]) -> Iterator[Task]:
     """A task for each distinct question, in their order."""
     golds: dict[str, list[Place]] = defaultdict(list)
-    for each in found:
-        golds[each.question] += each.gold
+    for function in found:
+        golds[function.question] += function.gold
     for number, (question, gold) in enumerate(golds.items()):
         first = gold[0]
         yield Task(
@@ -102,18 +104,18 @@ def _documented(file: SourceFile) -> tuple[_Documented, ...]:
     """The documented functions of a file."""
     language = language_of(file.path, file.text)
     found = []
-    for each in definitions(file, language) if language else ():
-        if each.kind not in {"function", "method"} or each.doc is None:
+    for definition in definitions(file, language) if language else ():
+        if definition.kind not in {"function", "method"} or definition.doc is None:
             continue
-        gold = without((Place(file.name, each.lines),), Place(file.name, each.doc.lines))
-        alone = not each.doc.lines.overlaps(each.header)  # no line of it holds code too
-        is_all = alone and each.doc.lines == each.body
-        has_code = each.body is not None and not each.declaration and not is_all
+        gold = without((Place(file.name, definition.lines),), Place(file.name, definition.doc.lines))
+        alone = not definition.doc.lines.overlaps(definition.header)  # no line of it holds code too
+        is_all = alone and definition.doc.lines == definition.body
+        has_code = definition.body is not None and not definition.declaration and not is_all
         found.append(
             _Documented(
-                question=_question(each.doc.text) if alone and has_code else "",
+                question=_question(definition.doc.text) if alone and has_code else "",
                 gold=gold,
-                doc=each.doc.lines if alone else LineSpan(0, 0),
+                doc=definition.doc.lines if alone else LineSpan(0, 0),
                 has_code=has_code,
             )
         )

@@ -30,8 +30,8 @@ def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
 def _facts(task: Task, text: str) -> dict[str, Fact]:
     line = task.body.start + 1
     # A function that begins on the line itself is what is to be written, not what surrounds it.
-    around = [each for each in _functions(text) if each.first < line <= each.last]
-    function = max(around, key=lambda each: each.depth, default=None)
+    around = [candidate for candidate in _functions(text) if candidate.first < line <= candidate.last]
+    function = max(around, key=lambda candidate: candidate.depth, default=None)
     return {
         "function_lines": function.last - function.first + 1 if function else None,
         "prompt_lines": task.body.start - task.context_start,

@@ -122,9 +122,9 @@ def _with_uses(
     found = []
     for task in tasks:
         kept = tuple(
-            each
-            for each in uses[task.task_id]
-            if (file := files.get(each.definition.file)) and each.definition.lines.end <= file.n_lines
+            use
+            for use in uses[task.task_id]
+            if (file := files.get(use.definition.file)) and use.definition.lines.end <= file.n_lines
         )
         lost += len(uses[task.task_id]) - len(kept)
         found.append(replace(task, uses=kept))

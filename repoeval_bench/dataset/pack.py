@@ -140,6 +140,6 @@ class Pack:
             if asked not in {usual, mine}:
                 raise UsageError(f"the pack {self.root} has prompts of {name} {mine} only, not {asked}; leave it out")
         if level not in LEVELS or not own.levels[level].tasks:
-            held = ", ".join(f"{name} ({each.tasks})" for name, each in own.levels.items() if each.tasks)
+            held = ", ".join(f"{name} ({counts.tasks})" for name, counts in own.levels.items() if counts.tasks)
             raise UsageError(f"the pack {self.root} has no task of level {level}; it has {held or 'none at all'}")
         return Combination(level, own.context, own.tokenizer)

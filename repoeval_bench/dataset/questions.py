@@ -64,7 +64,7 @@ class Question(BaseModel):
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         own = (self.file, self.start_line, self.end_line)
-        if bool(self.places) == any(each is not None for each in (*own, self.quote)):
+        if bool(self.places) == any(value is not None for value in (*own, self.quote)):
             raise ValueError("either file, start_line and end_line were expected, or places")
         if not self.places:
             if None in own:

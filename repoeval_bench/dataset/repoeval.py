@@ -98,9 +98,9 @@ def combination(level: str, context: str, tokenizer: str) -> Combination:
     chosen = Combination(level, context, tokenizer)
     if chosen not in combinations():
         known = "; ".join(
-            f"{each.name}: "
-            + " and ".join(f"{tokenizer} {', '.join(contexts)}" for tokenizer, contexts in each.contexts.items())
-            for each in LEVELS.values()
+            f"{row.name}: "
+            + " and ".join(f"{tokenizer} {', '.join(contexts)}" for tokenizer, contexts in row.contexts.items())
+            for row in LEVELS.values()
         )
         raise UsageError(
             f"there is no RepoEval task file for level {level}, context {context}, tokenizer {tokenizer}; "

@@ -44,13 +44,13 @@ class TaskPlace:
 @cache
 def editions() -> dict[str, Path]:
     """Name with edition -> folder, the oldest of a pack first."""
-    return {each.parent.name: each.parent for each in _shipped_files(f"*/{MANIFEST}")}
+    return {path.parent.name: path.parent for path in _shipped_files(f"*/{MANIFEST}")}
 
 
 @cache
 def recipes() -> dict[str, Path]:
     """Name of a pack -> the file that says how its packages are chosen."""
-    return {each.stem: each for each in _shipped_files("*.yaml")}
+    return {path.stem: path for path in _shipped_files("*.yaml")}
 
 
 def _shipped_files(pattern: str) -> list[Path]:
@@ -61,7 +61,7 @@ def _shipped_files(pattern: str) -> list[Path]:
 def edition_of(name: str) -> str | None:
     """The shipped edition of a name, `pypi-40` (its newest) or `pypi-40@2026-11`; None where there is none."""
     known = editions()
-    return next((each for each in reversed(known) if name in {each, each.partition("@")[0]}), None)
+    return next((shipped for shipped in reversed(known) if name in {shipped, shipped.partition("@")[0]}), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ def summary_of(content: PackFile) -> Summary:
 
 def registry_of(content: PackFile) -> str:
     """The kind of registry that the packages are from: `pypi` or `npm`."""
-    return "npm" if any(each.kind == "npm" for each in content.sources) else "pypi"
+    return "npm" if any(source.kind == "npm" for source in content.sources) else "pypi"
 
 
 def shipped_pack(name: str) -> Pack | None:

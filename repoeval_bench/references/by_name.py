@@ -87,14 +87,14 @@ class ByName(VisibleNames):
         """(the names on the lines, the names that the functions around them bind)."""
         language = self._language[path]
         around = [
-            each.lines
-            for each in self.defined(path)
-            if each.kind in ("function", "method") and each.lines.overlaps(lines)
+            definition.lines
+            for definition in self.defined(path)
+            if definition.kind in ("function", "method") and definition.lines.overlaps(lines)
         ]
         wanted = LineSpan(min([lines.start, *(e.start for e in around)]), max([lines.end, *(e.end for e in around)]))
         query = _query(language)
         found: list[_Use] = []
-        local = {each.name for each in self.defined(path) if lines.contains(each.lines) and lines != each.lines}
+        local = {inner.name for inner in self.defined(path) if lines.contains(inner.lines) and lines != inner.lines}
         file = self._files[path]
         try:
             parsed = self._trees.of(path)
@@ -117,7 +117,7 @@ class ByName(VisibleNames):
             found: frozenset[str] | None = None
             if not parsed.is_deeper(DEEPEST, lines):
                 names = (match["name"][0] for match in parsed.matches(_query(self._language[path]), lines))
-                found = frozenset(parsed.text(each) for each in names if not receiver_of(each) and is_bound(each))
+                found = frozenset(parsed.text(name) for name in names if not receiver_of(name) and is_bound(name))
             self._locals[path, lines] = found
         bound = self._locals[path, lines]
         if bound is None:
@@ -161,11 +161,15 @@ class ByName(VisibleNames):
         None where nothing that it may mean is a definition, or all of it is on the lines.
         """
         places = {
-            (where, self._trees.of(where).span(each).start, text_of(each))
-            for where, each in self._types.named(path, node)
+            (where, self._trees.of(where).span(node_).start, text_of(node_))
+            for where, node_ in self._types.named(path, node)
         }
         parsed = ((where, self._parsed_at(where, line, name)) for where, line, name in sorted(places))
-        kept = [(where, each) for where, each in parsed if each and (where != path or not lines.contains(each.lines))]
+        kept = [
+            (where, definition)
+            for where, definition in parsed
+            if definition and (where != path or not lines.contains(definition.lines))
+        ]
         found = self._best(kept)
         return found if len(found) == 1 else () if found or not places else None
 
@@ -174,7 +178,7 @@ class ByName(VisibleNames):
         found: Sequence[tuple[str, Parsed]] = ()
         reason: Reason | None = None
         if use.macro:  # a crate's macros are seen in all of it, and only where one is called
-            found = [each for each in self.of_name(path, use.name) if each[1].form == "macro"]
+            found = [located for located in self.of_name(path, use.name) if located[1].form == "macro"]
             found, reason = (found, None) if len(found) == 1 else ((), "unresolved" if found else "builtin")
         elif use.inside or use.receiver:
             found, reason = self._looked_up(path, lines, use, local)
@@ -182,9 +186,9 @@ class ByName(VisibleNames):
             return Found(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
         else:
             found, reason = self.bare(path, lines, use.name)
-            found = [each for each in found if each[1].form not in rules.only_called]
+            found = [located for located in found if located[1].form not in rules.only_called]
             found = self.fitting(found, use.arguments) if rules.overloads else found
-        kept = self._best([each for each in found if each[0] != path or not lines.contains(each[1].lines)])
+        kept = self._best([located for located in found if located[0] != path or not lines.contains(located[1].lines)])
         if not kept and reason in ("dynamic", "unresolved"):
             kept = use.typed or ()
             # What no class declares is set on `this`, and is not a member of another class.
@@ -226,12 +230,12 @@ class ByName(VisibleNames):
     def _of_receiver(
         self, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
-        for each in self.imports.of(path):
-            if each.name == steps[0] and len(steps) == 1:
-                if not each.files:
+        for import_ in self.imports.of(path):
+            if import_.name == steps[0] and len(steps) == 1:
+                if not import_.files:
                     return (), "third party"
-                if each.original is None:
-                    found = self.in_files(path, each.files, name)
+                if import_.original is None:
+                    found = self.in_files(path, import_.files, name)
                     return found, None if found else "unresolved"
         if (told := self.rules(path).looked_up(self, path, steps, name)) is not None:
             return told

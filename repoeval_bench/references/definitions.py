@@ -43,7 +43,7 @@ class Definitions:
 
     def reader(self, path: str) -> Reader | None:
         """Return what reads a file; None where its language is not known."""
-        return next((each for each in self._readers if each.knows(path)), None)
+        return next((reader for reader in self._readers if reader.knows(path)), None)
 
     def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
         """Return the definition that has a site of this name on a line (0-based), outside of the hole."""

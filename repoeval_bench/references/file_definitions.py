@@ -83,11 +83,11 @@ class FileDefinitions:
 
     def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
         """The functions and methods that these lines are in."""
-        inside = (each for each in self.defined(path) if each.kind in ("function", "method"))
+        inside = (definition for definition in self.defined(path) if definition.kind in ("function", "method"))
         return frozenset(
-            self.definition(path, each)
-            for each in inside
-            if each.header.start <= lines.start < each.lines.end and each.lines.end >= lines.end
+            self.definition(path, definition)
+            for definition in inside
+            if definition.header.start <= lines.start < definition.lines.end and definition.lines.end >= lines.end
         )
 
     def named(self, path: str, name: str) -> Sequence[Definition]:
@@ -96,7 +96,7 @@ class FileDefinitions:
         None of them where some may be any of several.
         """
         found = self.of_name(path, name)
-        known = {(path, each.qualified) for path, each in found if each.kind == "method"}
+        known = {(path, definition.qualified) for path, definition in found if definition.kind == "method"}
         best = self._best(found)
         return () if len(known) > len(best) and self.rules(path).one_definition else best
 
@@ -108,8 +108,8 @@ class FileDefinitions:
     def _named(self) -> Mapping[tuple[LanguageRules, str], Sequence[tuple[str, Parsed]]]:
         found: dict[tuple[LanguageRules, str], list[tuple[str, Parsed]]] = defaultdict(list)
         for path in self._files:
-            for each in self.defined(path):
-                found[self.rules(path), each.name].append((path, each))
+            for definition in self.defined(path):
+                found[self.rules(path), definition.name].append((path, definition))
         return found
 
     def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
@@ -120,22 +120,24 @@ class FileDefinitions:
 
     def _parsed_at(self, path: str, line: int, name: str) -> Parsed | None:
         defined = self.defined(path) if path in self._files else ()
-        held = [each for each in defined if each.name == name and line in each.header]
-        return min(held, key=lambda each: len(each.lines), default=None)
+        held = [definition for definition in defined if definition.name == name and line in definition.header]
+        return min(held, key=lambda definition: len(definition.lines), default=None)
 
     def _best(self, found: Sequence[tuple[str, Parsed]]) -> tuple[Definition, ...]:
-        real = [each for each in found if not each[1].declaration] or found
+        real = [located for located in found if not located[1].declaration] or found
         # In Rust a type is defined once, and may have any number of `impl`.
-        real = [each for each in real if each[1].form != "impl"] or real
+        real = [located for located in real if located[1].form != "impl"] or real
         by_name: dict[tuple[str, str], list[tuple[str, Parsed]]] = defaultdict(list)
         for path, parsed in real:
             by_name[path, parsed.qualified].append((path, parsed))
-        best = (self.rules(path).best(each, self._of_traits(each)) for (path, _), each in by_name.items())
-        return tuple(self.definition(*each) for each in best if each)
+        best = (
+            self.rules(path).best(same_name, self._of_traits(same_name)) for (path, _), same_name in by_name.items()
+        )
+        return tuple(self.definition(*located) for located in best if located)
 
     def _of_traits(self, found: Sequence[tuple[str, Parsed]]) -> frozenset[int]:
         """Return the indexes of those that are of an `impl` of a trait."""
-        return frozenset(index for index, each in enumerate(found) if self._is_of_trait(*each))
+        return frozenset(index for index, located in enumerate(found) if self._is_of_trait(*located))
 
     def _is_of_trait(self, path: str, parsed: Parsed) -> bool:
         around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
@@ -145,15 +147,15 @@ class FileDefinitions:
         if path not in self._names:
             found = NamedIn(defaultdict(list), defaultdict(list))
             defined, rules = self.defined(path), self.rules(path)
-            for each in defined:
-                found.whole[each.qualified].append(each)
-                if rules.hoists_enumerators and each.parent is not None and defined[each.parent].form == "enum":
+            for node in defined:
+                found.whole[node.qualified].append(node)
+                if rules.hoists_enumerators and node.parent is not None and defined[node.parent].form == "enum":
                     # What an enumeration lists is named without it, too.
-                    outer = defined[each.parent].qualified.rpartition(".")[0]
-                    held = found.whole[f"{outer}.{each.name}"] if outer else found.top[each.name]
-                    held.append(each)
-                if self._is_top(path, each):
-                    found.top[each.name].append(each)
+                    outer = defined[node.parent].qualified.rpartition(".")[0]
+                    held = found.whole[f"{outer}.{node.name}"] if outer else found.top[node.name]
+                    held.append(node)
+                if self._is_top(path, node):
+                    found.top[node.name].append(node)
             self._names[path] = found
         return self._names[path]
 

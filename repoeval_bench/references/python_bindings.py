@@ -139,11 +139,11 @@ class Binder:
                         self._name(part.name, "type" if part.type else "unknown", part.type, scope, part, local=True)
                     yield part.body, scope
                 elif isinstance(part, ast.match_case):
-                    for each in ast.walk(part.pattern):
-                        if isinstance(each, ast.MatchAs | ast.MatchStar) and each.name:
-                            self._name(each.name, "unknown", None, scope, each, local=True)
-                        elif isinstance(each, ast.MatchMapping) and each.rest:
-                            self._name(each.rest, "unknown", None, scope, each, local=True)
+                    for inner in ast.walk(part.pattern):
+                        if isinstance(inner, ast.MatchAs | ast.MatchStar) and inner.name:
+                            self._name(inner.name, "unknown", None, scope, inner, local=True)
+                        elif isinstance(inner, ast.MatchMapping) and inner.rest:
+                            self._name(inner.rest, "unknown", None, scope, inner, local=True)
                     if part.guard:
                         self._expression(part.guard, scope)
                     yield part.body, scope
@@ -217,9 +217,9 @@ class Binder:
             case ast.Name():
                 self._name(target.id, role, source, scope, target, local=local, read_in=read_in)
             case ast.Tuple() | ast.List():
-                for at, each in enumerate(target.elts):
+                for at, element in enumerate(target.elts):
                     part = _part(source, role, at, len(target.elts))
-                    inner = each.value if isinstance(each, ast.Starred) else each
+                    inner = element.value if isinstance(element, ast.Starred) else element
                     known = role if part else "unknown"
                     self._target(inner, known, part or source, scope, local=local, read_in=read_in)
             case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute not in OF_EVERY_OBJECT:
@@ -251,9 +251,9 @@ class Binder:
                     self._target(part.target, "value", part.value, _statements_of(within), read_in=within)
                 case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                     inner = self._inside(part, within, within.name)
-                    for at, each in enumerate(part.generators):
+                    for at, generator in enumerate(part.generators):
                         read_in = inner if at else within
-                        self._target(each.target, "item", each.iter, inner, local=True, read_in=read_in)
+                        self._target(generator.target, "item", generator.iter, inner, local=True, read_in=read_in)
                 case ast.Lambda():
                     self._parameters(part.args, self._inside(part, within, within.name))
                 case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), of]):
@@ -285,7 +285,7 @@ def _function_around(scope: Scope, name: str) -> Scope:
     while scope.parent is not None:
         scope = scope.parent
         around += [scope] if scope.kind == "function" else []
-    return next((each for each in around if name in each.names), (around or [scope])[0])
+    return next((outer for outer in around if name in outer.names), (around or [scope])[0])
 
 
 def _statements_of(scope: Scope) -> Scope:
@@ -313,7 +313,9 @@ def own_name(scope: Scope) -> str | None:
 
 def decorators(node: Function) -> frozenset[str]:
     """The last words of a def's decorators, such as `property`, `classmethod`, `cached_property`."""
-    return frozenset(last_word(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list)
+    return frozenset(
+        last_word(decorator.func if isinstance(decorator, ast.Call) else decorator) for decorator in node.decorator_list
+    )
 
 
 def _part(source: ast.expr, role: Role, at: int, count: int) -> ast.expr | None:

@@ -41,17 +41,17 @@ def _parts(tree: ast.Module) -> Iterator[list[str] | None]:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="__all__"), attr=how), args=[value])):
                 yield from _listed(ast.List([value]) if how == "append" else value) if how != "remove" else [None]
             case ast.If() | ast.Try() | ast.For() | ast.While() | ast.With():
-                if any(isinstance(each, ast.Name) and each.id == "__all__" for each in ast.walk(statement)):
+                if any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(statement)):
                     yield None
 
 
 def _listed(value: ast.expr) -> Iterator[list[str] | None]:
     match value:
         case ast.BinOp(op=ast.Add()):
-            for each in operands(value, ast.Add):
-                yield from _listed(each)
+            for operand in operands(value, ast.Add):
+                yield from _listed(operand)
         case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            words = [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            words = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
             yield words
             if len(words) < len(parts):
                 yield None

@@ -45,18 +45,18 @@ class Members:
         order = self.bases(of.scope)
         outside: Outside | None = None
         in_hole: Name | None = None
-        for each in order[1:] if isinstance(of, Instance) and of.above else order:
+        for cls in order[1:] if isinstance(of, Instance) and of.above else order:
             self._modules.steps.take()
-            if isinstance(each, Outside):
-                outside = outside or each
-            elif sites := (*each.names.get(name, ()), *(site for _, site in each.members.get(name, ()))):
+            if isinstance(cls, Outside):
+                outside = outside or cls
+            elif sites := (*cls.names.get(name, ()), *(site for _, site in cls.members.get(name, ()))):
                 if imported := next((site.imported for site in sites if site.imported), None):
-                    return self._modules.follow(imported, each)
-                if not all(self._in_hole(each, site) for site in sites):
-                    return Name(each, name)
+                    return self._modules.follow(imported, cls)
+                if not all(self._in_hole(cls, site) for site in sites):
+                    return Name(cls, name)
                 # It is written in the hole: a base may define it, and else it tells the type.
-                in_hole = in_hole or Name(each, name)
-            elif "__getattr__" in each.names:
+                in_hole = in_hole or Name(cls, name)
+            elif "__getattr__" in cls.names:
                 outside = outside or Outside("dynamic")
         if in_hole is None and isinstance(of, Class) and (found := self._of_metaclass(order, name)):
             return found
@@ -65,11 +65,11 @@ class Members:
 
     def _of_metaclass(self, order: Iterable[Scope | Outside], name: str) -> Target | None:
         """What a class has of the class that it is an instance of; None where it has none of this repository."""
-        for each in order:
-            if isinstance(each, Outside) or not isinstance(each.node, ast.ClassDef) or each.parent is None:
+        for node in order:
+            if isinstance(node, Outside) or not isinstance(node.node, ast.ClassDef) or node.parent is None:
                 continue
-            for word in each.node.keywords:
-                for meta in self._infer(word.value, each.parent) if word.arg == "metaclass" else ():
+            for word in node.node.keywords:
+                for meta in self._infer(word.value, node.parent) if word.arg == "metaclass" else ():
                     found = self._of_class(Instance(meta.scope), name) if isinstance(meta, Class) else None
                     if isinstance(found, Name):
                         return found
@@ -123,8 +123,8 @@ class Members:
         if not isinstance(node, ast.ClassDef) or scope.parent is None:
             return
         for base in node.bases:
-            for each in self._infer(base.value if isinstance(base, ast.Subscript) else base, scope.parent):
-                if isinstance(each, Class):
-                    yield each.scope
-                elif isinstance(each, Outside):
-                    yield each
+            for type_ in self._infer(base.value if isinstance(base, ast.Subscript) else base, scope.parent):
+                if isinstance(type_, Class):
+                    yield type_.scope
+                elif isinstance(type_, Outside):
+                    yield type_

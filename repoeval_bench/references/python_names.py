@@ -47,7 +47,7 @@ class PythonNames:
             found = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
         except RecursionError:
             return None
-        return sorted(found, key=lambda each: (each.line, each.column))
+        return sorted(found, key=lambda use: (use.line, use.column))
 
     def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
         """Return the definition that has a site of this name on a line (0-based); sites in the hole do not count."""
@@ -78,7 +78,7 @@ class PythonNames:
             for scope, name, _ in module.sites():
                 if definition := module.definition(scope, name):
                     found[name][definition] = None
-        return {name: tuple(each) for name, each in found.items()}
+        return {name: tuple(definitions) for name, definitions in found.items()}
 
 
 def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:
@@ -87,7 +87,7 @@ def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | as
         node, scope = stack.pop()
         first, last = getattr(node, "lineno", 0) - 1, (getattr(node, "end_lineno", 0) or 0) - 1
         if isinstance(node, Function | ast.ClassDef):
-            first = min([first, *(each.lineno - 1 for each in node.decorator_list)])
+            first = min([first, *(decorator.lineno - 1 for decorator in node.decorator_list)])
         if first >= 0 and (last < lines.start or first >= lines.end):
             continue
         match node:
@@ -121,7 +121,7 @@ def _resolve(
             if found := of.definition(target.scope, target.name, lines if of is module else None):
                 definitions[found] = None
     reason: Reason | None = None
-    outside = [each.reason for each in targets if isinstance(each, Outside)]
+    outside = [end.reason for end in targets if isinstance(end, Outside)]
     if not targets:
         reason = "dynamic"
     elif len(outside) == len(targets):

@@ -114,9 +114,9 @@ class Module:
         """(scope, name, line counted from 1) of every site of every name that may be a definition."""
         for scope in self.scopes.values():
             for name in dict.fromkeys((*scope.names, *scope.members)):
-                for each in (*scope.names.get(name, ()), *(site for _, site in scope.members.get(name, ()))):
-                    if not (each.imported or each.local):
-                        yield scope, name, each.line
+                for bound in (*scope.names.get(name, ()), *(site for _, site in scope.members.get(name, ()))):
+                    if not (bound.imported or bound.local):
+                        yield scope, name, bound.line
 
     def around(self, lines: LineSpan) -> Iterator[Definition]:
         """The functions and methods whose def is above these lines, or on the first, and whose end is not above."""
@@ -135,16 +135,16 @@ class Module:
         def counts(each: Bound) -> bool:
             return not (each.imported or each.local) and (hole is None or not each.inside(hole))
 
-        sites = [each for each in scope.names.get(name, ()) if counts(each)]
+        sites = [site for site in scope.names.get(name, ()) if counts(site)]
         if scope.kind == "function":
-            sites = [each for each in sites if isinstance(each.node, Function | ast.ClassDef)]
-        defs = [each for each in sites if isinstance(each.node, Function)]
+            sites = [site for site in sites if isinstance(site.node, Function | ast.ClassDef)]
+        defs = [site for site in sites if isinstance(site.node, Function)]
         if defs and len(defs) == len(sites):
-            return next((each for each in defs if not is_overload(each.node)), defs[-1])
+            return next((site for site in defs if not is_overload(site.node)), defs[-1])
         if sites:
             return sites[0]
-        members = [(method, each) for method, each in scope.members.get(name, ()) if counts(each)]
-        return next((each for method, each in members if method == "__init__"), members[0][1] if members else None)
+        members = [(method, member) for method, member in scope.members.get(name, ()) if counts(member)]
+        return next((member for method, member in members if method == "__init__"), members[0][1] if members else None)
 
     def cut(self, lines: LineSpan) -> LineSpan:
         """The lines up to the `LIMIT`th that is not blank."""
@@ -160,23 +160,23 @@ def parts_of(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
     inner = scope.module.scopes.get(node, scope)
     for name, value in ast.iter_fields(node):
         within = inner if name in _INSIDE else scope
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, ast.comprehension):
-                yield each.iter, scope if each is value[0] else inner
-                yield from ((part, inner) for part in (each.target, *each.ifs))
-            elif isinstance(each, ast.AST):
-                yield each, within
+        for located in value if isinstance(value, list) else [value]:
+            if isinstance(located, ast.comprehension):
+                yield located.iter, scope if located is value[0] else inner
+                yield from ((part, inner) for part in (located.target, *located.ifs))
+            elif isinstance(located, ast.AST):
+                yield located, within
 
 
 def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
     """Decorators, header and docstring of a def or class."""
-    start = min([node.lineno, *(each.lineno for each in node.decorator_list)]) - 1
+    start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
     first = node.body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
         return LineSpan(start, first.end_lineno or first.lineno)
     parts: list[Any] = [*getattr(node, "type_params", ())]
     if isinstance(node, ast.ClassDef):
-        parts += [*node.bases, *(each.value for each in node.keywords)]
+        parts += [*node.bases, *(keyword.value for keyword in node.keywords)]
     else:
         given = node.args
         parts += [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
@@ -193,7 +193,7 @@ def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
 
 def is_overload(node: ast.AST | None) -> bool:
     """Whether a def is one of several signatures, whose body follows in another."""
-    return isinstance(node, Function) and any(last_word(each) == "overload" for each in node.decorator_list)
+    return isinstance(node, Function) and any(last_word(decorator) == "overload" for decorator in node.decorator_list)
 
 
 def operands(node: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]:

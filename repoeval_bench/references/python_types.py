@@ -55,8 +55,8 @@ class Types:
         if isinstance(node, ast.Name):
             return self._modules.lookup(node.id, scope)
         if isinstance(node, ast.Attribute):
-            found = (self._members.of(each, node.attr) for each in self.infer(node.value, scope))
-            return tuple(dict.fromkeys(each for each in found if each is not None))
+            found = (self._members.of(owner, node.attr) for owner in self.infer(node.value, scope))
+            return tuple(dict.fromkeys(target for target in found if target is not None))
         return ()
 
     def infer(self, node: ast.expr, scope: Scope) -> tuple[Type, ...]:
@@ -73,7 +73,7 @@ class Types:
             found = tuple(dict.fromkeys(self._infer(node, scope)))
         finally:
             self._busy.discard(key)
-            cut = frozenset(each for each in self._cut if each is _TOO_FAR or each in self._busy)
+            cut = frozenset(query for query in self._cut if query is _TOO_FAR or query in self._busy)
             self._cut = around | cut
         if found:
             self._unknown.clear()  # with this known, what was cut short may lead farther
@@ -91,7 +91,7 @@ class Types:
         if key not in self._unknown:
             return False
         depth, cut = self._unknown[key]
-        again = all(each in self._busy or (each is _TOO_FAR and depth <= len(self._busy)) for each in cut)
+        again = all(query in self._busy or (query is _TOO_FAR and depth <= len(self._busy)) for query in cut)
         self._cut |= cut if again else set()
         return again
 
@@ -103,7 +103,9 @@ class Types:
     def _infer(self, node: ast.expr, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
         match node:
             case ast.Attribute(attr="__class__"):
-                yield from (Class(each.scope) for each in self.infer(node.value, scope) if isinstance(each, Instance))
+                yield from (
+                    Class(type_.scope) for type_ in self.infer(node.value, scope) if isinstance(type_, Instance)
+                )
             case ast.Name() | ast.Attribute():
                 for target in self.targets(node, scope):
                     found = self.types_of(target, self._object(node, scope))
@@ -112,14 +114,14 @@ class Types:
             case ast.Call():
                 yield from self._call(node, scope)
             case ast.Subscript():
-                for each in self.infer(node.value, scope):
-                    if isinstance(each, Items):
-                        yield Items(each.of) if isinstance(node.slice, ast.Slice) else each.of
-                    elif isinstance(each, Instance):
-                        given = tuple(self._returned(each, "__getitem__"))
-                        yield from given or (held.of for held in self._held(each))
-                    elif isinstance(each, Class | Outside):
-                        yield each
+                for type_ in self.infer(node.value, scope):
+                    if isinstance(type_, Items):
+                        yield Items(type_.of) if isinstance(node.slice, ast.Slice) else type_.of
+                    elif isinstance(type_, Instance):
+                        given = tuple(self._returned(type_, "__getitem__"))
+                        yield from given or (held.of for held in self._held(type_))
+                    elif isinstance(type_, Class | Outside):
+                        yield type_
             case ast.Await(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
                 yield from self.infer(inner, scope)
             case ast.IfExp():
@@ -128,10 +130,10 @@ class Types:
                 for value in node.values:
                     yield from self.infer(value, scope)
             case ast.List() | ast.Set() | ast.Tuple():
-                yield from (Items(each) for value in node.elts[:3] for each in self.infer(value, scope))
+                yield from (Items(item) for value in node.elts[:3] for item in self.infer(value, scope))
                 yield Outside("builtin")
             case ast.Dict():
-                yield from (Items(each) for value in node.values[:3] for each in self.infer(value, scope))
+                yield from (Items(element) for value in node.values[:3] for element in self.infer(value, scope))
                 yield Outside("builtin")
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
                 yield from map(Items, self.infer(node.elt, scope.module.scopes.get(node, scope)))
@@ -140,7 +142,9 @@ class Types:
                 yield from map(Items, self.infer(node.value, scope.module.scopes.get(node, scope)))
                 yield Outside("builtin")
             case ast.BinOp():
-                yield from (each for each in self.infer(node.left, scope) if isinstance(each, Instance | Outside))
+                yield from (
+                    operand for operand in self.infer(node.left, scope) if isinstance(operand, Instance | Outside)
+                )
             case ast.Constant(value=None):
                 return  # of a name that is None at first, other sites say more
             case ast.Constant() | ast.JoinedStr():
@@ -149,9 +153,9 @@ class Types:
     def _object(self, node: ast.expr, scope: Scope) -> Scope | None:
         """The class of the instance that an attribute is looked up in."""
         if isinstance(node, ast.Attribute):
-            for each in self.infer(node.value, scope):
-                if isinstance(each, Instance | Class):
-                    return each.scope
+            for type_ in self.infer(node.value, scope):
+                if isinstance(type_, Instance | Class):
+                    return type_.scope
         return None
 
     def types_of(self, target: Target, on: Scope | None = None) -> Iterator[Type]:
@@ -165,12 +169,12 @@ class Types:
         try:
             scope, name = target.scope, target.name
             members = [site for _, site in scope.members.get(name, ())]
-            sites = [each for each in (*scope.names.get(name, ()), *members) if each.imported is None]
+            sites = [own for own in (*scope.names.get(name, ()), *members) if own.imported is None]
             self._modules.steps.take(len(sites))
             if scope.kind == "class":
                 yield from self._of_member(sites, scope, name, on)
             else:
-                yield from chain.from_iterable(self._of_site(each, scope, name, on) for each in sites)
+                yield from chain.from_iterable(self._of_site(site_, scope, name, on) for site_ in sites)
         finally:
             self._busy.discard(target)
 
@@ -179,9 +183,11 @@ class Types:
 
         An unknown declaration is none.
         """
-        every = {each: tuple(self._of_site(each, scope, name, on)) for each in sites}
-        declared = [*chain.from_iterable(found for each, found in every.items() if each.role == "type")]
-        if any(not isinstance(each, Outside) for each in declared):
+        every = {site: tuple(self._of_site(site, scope, name, on)) for site in sites}
+        declared = [
+            *chain.from_iterable(found for declared_site, found in every.items() if declared_site.role == "type")
+        ]
+        if any(not isinstance(declaration, Outside) for declaration in declared):
             yield from declared
         elif any(every.values()):
             yield from chain.from_iterable(every.values())
@@ -194,16 +200,16 @@ class Types:
     def _got(self, target: Target, of: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
         """What reading an attribute of an instance gives: of a descriptor in its class what `__get__` returns."""
         read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
-        for each in types:
-            if not (read and isinstance(each, Instance) and any(isinstance(held, Instance) for held in of)):
-                yield each
-            elif isinstance(self._members.of(each, "__get__"), Name):
+        for type_ in types:
+            if not (read and isinstance(type_, Instance) and any(isinstance(held, Instance) for held in of)):
+                yield type_
+            elif isinstance(self._members.of(type_, "__get__"), Name):
                 itself = [
-                    Instance(scope) for scope in self._members.bases(each.scope) if not isinstance(scope, Outside)
+                    Instance(scope) for scope in self._members.bases(type_.scope) if not isinstance(scope, Outside)
                 ]
-                yield from (given for given in self._returned(each, "__get__") if given not in itself)
+                yield from (given for given in self._returned(type_, "__get__") if given not in itself)
             else:
-                yield each
+                yield type_
 
     def _of_site(self, site: Bound, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
         node = site.node
@@ -223,15 +229,17 @@ class Types:
         elif site.role == "value":
             yield from self.infer(site.source, site.scope)
         elif site.role == "item":
-            for each in self.infer(site.source, site.scope):
-                yield from self._iterated(each)
+            for type_ in self.infer(site.source, site.scope):
+                yield from self._iterated(type_)
         elif site.role == "context":
-            for each in self.infer(site.source, site.scope):
-                entered = self._first_returned(each, "__enter__", "__aenter__") if isinstance(each, Instance) else ()
-                yield from entered or ((each.of,) if isinstance(each, Items) else (each,))
+            for context in self.infer(site.source, site.scope):
+                entered = (
+                    self._first_returned(context, "__enter__", "__aenter__") if isinstance(context, Instance) else ()
+                )
+                yield from entered or ((context.of,) if isinstance(context, Items) else (context,))
 
     def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
-        return (each.of for each in types if isinstance(each, Items))
+        return (type_.of for type_ in types if isinstance(type_, Items))
 
     def _iterated(self, of: Type) -> Iterator[Type]:
         """What a loop over a value gives."""
@@ -240,9 +248,9 @@ class Types:
             return
         given = self._first_returned(of, "__iter__", "__aiter__")
         yield from self._items_of(given or self._held(of))
-        for each in given:
-            if isinstance(each, Instance):
-                yield from self._first_returned(each, "__next__", "__anext__")
+        for type_ in given:
+            if isinstance(type_, Instance):
+                yield from self._first_returned(type_, "__next__", "__anext__")
 
     def _held(self, of: Type) -> Iterator[Items]:
         """What a value holds: it is a collection, or its class inherits from one that says of what."""
@@ -253,7 +261,7 @@ class Types:
                 for base in scope.node.bases:
                     if isinstance(base, ast.Subscript) and last_word(base.value) in HOLDERS:
                         found = self._subscripted(base, scope.parent, None)
-                        yield from (each for each in found if isinstance(each, Items))
+                        yield from (type_ for type_ in found if isinstance(type_, Items))
 
     def _own(self, scope: Scope, name: str) -> Iterator[Type]:
         """The instance or class that a method's first parameter is."""
@@ -265,13 +273,13 @@ class Types:
     def _returned(self, of: Instance, method: str) -> Iterator[Type]:
         target = self._members.of(of, method)
         if isinstance(target, Name):
-            for each in self.types_of(target, of.scope):
-                if isinstance(each, Routine):
-                    yield from self.returns(each.scope, of.scope)
+            for type_ in self.types_of(target, of.scope):
+                if isinstance(type_, Routine):
+                    yield from self.returns(type_.scope, of.scope)
 
     def _first_returned(self, of: Instance, *methods: str) -> tuple[Type, ...]:
         """What the first of the methods gives of which that is known: an object may be for `async` and not."""
-        return next(filter(None, (tuple(self._returned(of, each)) for each in methods)), ())
+        return next(filter(None, (tuple(self._returned(of, method)) for method in methods)), ())
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """What a function gives: by its annotation, else by what it returns or yields."""
@@ -300,27 +308,27 @@ class Types:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if isinstance(node.func, ast.Attribute):
             owners = self.infer(node.func.value, scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
-            own = (each for each in owners if not isinstance(self._members.of(each, name), Name))
+            own = (owner for owner in owners if not isinstance(self._members.of(owner, name), Name))
             if held := [*chain.from_iterable(map(self._held, own))]:
-                yield from (each.of if name in GIVES_ITEM else each for each in held)
+                yield from (type_.of if name in GIVES_ITEM else type_ for type_ in held)
                 return
         if name == "__new__" and node.args:
-            yield from (Instance(each.scope) for each in self.infer(node.args[0], scope) if isinstance(each, Class))
+            yield from (Instance(type_.scope) for type_ in self.infer(node.args[0], scope) if isinstance(type_, Class))
             return
-        for each in self.infer(node.func, scope):
-            match each:
+        for callee in self.infer(node.func, scope):
+            match callee:
                 case Class(scope=of):
                     yield Instance(of)
                 case Routine(scope=of, on=on):
                     yield from self.returns(of, on)
                 case Instance():
-                    yield from self._returned(each, "__call__")
+                    yield from self._returned(callee, "__call__")
                 case Outside():
-                    yield from self._call_outside(name, node, scope) or (each,)
+                    yield from self._call_outside(name, node, scope) or (callee,)
 
     def _call_outside(self, name: str, node: ast.Call, scope: Scope) -> tuple[Type, ...]:
         """What well-known functions give; the rest is not known."""
-        arguments = [each for each in node.args if not isinstance(each, ast.Starred)]
+        arguments = [argument for argument in node.args if not isinstance(argument, ast.Starred)]
         if name == "super":
             around = class_around(scope)
             return (Instance(around, above=True),) if around else ()
@@ -330,13 +338,13 @@ class Types:
             return tuple(self.annotated(arguments[0], scope))
         given = self.infer(arguments[-1 if name == "filter" else 0], scope)
         if name in SAME:
-            return tuple(each for each in given if not isinstance(each, Outside))
+            return tuple(type_ for type_ in given if not isinstance(type_, Outside))
         if name in ONE_OF:
             return tuple(self._items_of(given))
         if name == "type" and len(arguments) == 1:
-            return tuple(Class(each.scope) for each in given if isinstance(each, Instance))
+            return tuple(Class(type_.scope) for type_ in given if isinstance(type_, Instance))
         if name == "partial":
-            return tuple(each for each in given if isinstance(each, Class | Routine))
+            return tuple(callee for callee in given if isinstance(callee, Class | Routine))
         return ()
 
     def annotated(self, node: ast.expr, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
@@ -350,11 +358,11 @@ class Types:
                     return
                 yield from self.annotated(inner, scope, on)
             case ast.BinOp(op=ast.BitOr()):
-                for each in operands(node, ast.BitOr):
-                    yield from self.annotated(each, scope, on)
+                for operand in operands(node, ast.BitOr):
+                    yield from self.annotated(operand, scope, on)
             case ast.Tuple():
-                for each in node.elts:
-                    yield from self.annotated(each, scope, on)
+                for element in node.elts:
+                    yield from self.annotated(element, scope, on)
             case ast.Subscript():
                 yield from self._subscripted(node, scope, on)
             case ast.Name() | ast.Attribute():
@@ -382,11 +390,11 @@ class Types:
             yield from self.annotated(node.value, scope, on)
 
     def _named_type(self, target: Target) -> Iterator[Type]:
-        for each in self.types_of(target):
-            if isinstance(each, Class):
-                yield Instance(each.scope)
-            elif isinstance(each, Outside):
-                yield each
+        for type_ in self.types_of(target):
+            if isinstance(type_, Class):
+                yield Instance(type_.scope)
+            elif isinstance(type_, Outside):
+                yield type_
         if isinstance(target, Name) and not self._asked(target):
             # An alias of a type, or a type variable with its bound.
             self._busy.add(target)

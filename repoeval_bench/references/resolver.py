@@ -104,11 +104,11 @@ class Resolver(ExitStack):
     def _ask(self, reader: Reader, path: str, name: Found, hole: LineSpan) -> Iterator[tuple[Definition, Tier]]:
         for analysis in self.analyses:
             if found := analysis.resolve(path, name.line, name.column, hole):
-                yield from ((each, "resolved") for each in found)
+                yield from ((definition, "resolved") for definition in found)
                 return
-        yield from ((each, "imported") for each in name.definitions)
+        yield from ((definition, "imported") for definition in name.definitions)
         if name.reason in ("dynamic", "unresolved"):
-            only = [each for each in reader.named(path, name.name) if not self._inside(each, path, hole)]
+            only = [candidate for candidate in reader.named(path, name.name) if not self._inside(candidate, path, hole)]
             if len(only) == 1 and only[0].kind in name.kinds and is_compound(name.name):
                 rules = reader.rules(path)
                 if name.name not in rules.common and rules.is_told(path, only[0].file):

@@ -29,7 +29,7 @@ class ScriptPlaces(ScriptTypes):
         self._depth = 0
         owners = self._owners(path, node)
         if owners is None:
-            return [(where, _name_of(each)) for where, each in self.trees.bound(path, node, text_of(node))]
+            return [(where, _name_of(binding)) for where, binding in self.trees.bound(path, node, text_of(node))]
         found = {}
         for member in self.looked_up(owners, text_of(node)):
             name = _name_of(member.node)
@@ -70,11 +70,11 @@ class ScriptPlaces(ScriptTypes):
         elif inside in ("pair_pattern", "object_assignment_pattern", "assignment_pattern"):
             yield from self.bound_at(path, parent)
         elif inside == "array_pattern":
-            for each in self.bound_at(path, parent):
-                yield from self.elements(each)
-        elif inside == "for_in_statement" and any(each.type == "of" for each in parent.children):
-            for each in self.of(path, child(parent, "right")):
-                yield from self.elements(each)
+            for type_ in self.bound_at(path, parent):
+                yield from self.elements(type_)
+        elif inside == "for_in_statement" and any(token.type == "of" for token in parent.children):
+            for iterable in self.of(path, child(parent, "right")):
+                yield from self.elements(iterable)
         elif inside == "formal_parameters" or inside in FUNCTIONS:  # of JavaScript, or `x => …`
             yield from self._of_argument(path, node)
 
@@ -89,16 +89,16 @@ class ScriptPlaces(ScriptTypes):
             return
         parameters = self.trees.parameters(of)
         at = parameters.index(parameter) if parameter in parameters else 0
-        for each in self.expected(path, of):
-            if each.node.type in FUNCTIONS:
-                yield from self._parameter(each, at)
+        for type_ in self.expected(path, of):
+            if type_.node.type in FUNCTIONS:
+                yield from self._parameter(type_, at)
         outer = of.parent
         call = outer.parent if outer is not None and outer.type == "arguments" else None
         callee = child(call, "function") if call is not None else None
         if callee is not None and callee.type == "member_expression" and text_of(child(callee, "property")) in _EACH:
-            for each in self.of(path, child(callee, "object")) if not at else ():
-                if each.node.type in HOLDERS:
-                    yield from self.elements(each)
+            for receiver in self.of(path, child(callee, "object")) if not at else ():
+                if receiver.node.type in HOLDERS:
+                    yield from self.elements(receiver)
 
     def _parameter(self, of: Type, at: int) -> Iterator[Type]:
         parameters = self.trees.parameters(of.node)
@@ -125,8 +125,8 @@ class ScriptPlaces(ScriptTypes):
         elif kind == "pair":
             yield from self.values(self.expected(path, parent.parent), text_of(child(parent, "key")).strip("\"'"))
         elif kind == "array":
-            for each in self.expected(path, parent):
-                yield from self.elements(each)
+            for type_ in self.expected(path, parent):
+                yield from self.elements(type_)
         elif kind == "arguments" and parent.parent is not None:
             yield from self._asked(path, parent.parent, parent.named_children.index(node))
         elif kind == "return_statement" or (kind == "arrow_function" and node == child(parent, "body")):
@@ -139,9 +139,9 @@ class ScriptPlaces(ScriptTypes):
     def _asked(self, path: str, call: Node, at: int) -> Iterator[Type]:
         """What a call asks for in an argument."""
         if call.type == "call_expression":
-            for each in self.of(path, child(call, "function")):
-                if each.node.type in FUNCTIONS:
-                    yield from self._parameter(each, at)
+            for type_ in self.of(path, child(call, "function")):
+                if type_.node.type in FUNCTIONS:
+                    yield from self._parameter(type_, at)
         elif call.type == "new_expression":
             for made in self.made(path, call, {}):
                 signatures = self.members(made, "constructor") if made.node.type in CLASSES else [made]
@@ -153,11 +153,11 @@ class ScriptPlaces(ScriptTypes):
         declared = child(function, "return_type")
         found = self.of(path, declared) if declared is not None else []
         if declared is None:
-            for each in self.expected(path, function):
-                found += self.returns(each) if each.node.type in FUNCTIONS else []
-        asynchronous = any(each.type == "async" for each in function.children)
-        for each in found:
-            yield from self.elements(each) if asynchronous and self.head(each) == "Promise" else [each]
+            for type_ in self.expected(path, function):
+                found += self.returns(type_) if type_.node.type in FUNCTIONS else []
+        asynchronous = any(node.type == "async" for node in function.children)
+        for result in found:
+            yield from self.elements(result) if asynchronous and self.head(result) == "Promise" else [result]
 
 
 def _name_of(node: Node) -> Node:

@@ -46,13 +46,13 @@ _DECLARATIONS = frozenset({"lexical_declaration", "variable_declaration"})
 
 def child(node: Node | None, *fields: str) -> Node | None:
     """The child in the first of these fields that has one."""
-    found = (node.child_by_field_name(each) for each in fields) if node is not None else ()
-    return next((each for each in found if each is not None), None)
+    found = (node.child_by_field_name(field) for field in fields) if node is not None else ()
+    return next((node_ for node_ in found if node_ is not None), None)
 
 
 def children(node: Node | None, kind: str) -> list[Node]:
     """The children of a kind."""
-    return [each for each in node.children if each.type == kind] if node is not None else []
+    return [child for child in node.children if child.type == kind] if node is not None else []
 
 
 class Trees:
@@ -72,7 +72,7 @@ class Trees:
             language = language_of(path, self._files[path].text)
             assert language is not None
             self._kept[path] = parse(self._files[path], language)
-            while len(self._kept) > 1 and sum(len(self._files[each].text) for each in self._kept) > _KEPT:
+            while len(self._kept) > 1 and sum(len(self._files[known].text) for known in self._kept) > _KEPT:
                 self._kept.popitem(last=False)
                 self._parents.clear()
                 self._declarations.clear()
@@ -96,21 +96,25 @@ class Trees:
         while at is not None:
             self.steps.take()
             if found := [*self._bound_in(at, name)]:
-                return [(path, each) for each in found]
+                return [(path, bound) for bound in found]
             at = self.parent(at)
         return self._imported(path, name)
 
     def _bound_in(self, node: Node, name: str) -> Iterator[Node]:
         """What this very node binds for what is inside it."""
-        for each in children(child(node, "type_parameters"), "type_parameter"):
-            if text_of(child(each, "name")) == name:
-                yield each
+        for type_parameter in children(child(node, "type_parameters"), "type_parameter"):
+            if text_of(child(type_parameter, "name")) == name:
+                yield type_parameter
         if node.type in FUNCTIONS:
             for parameter in self.parameters(node):
                 pattern = child(parameter, "pattern") or parameter
-                yield from ((parameter if each == pattern else each) for each in _names(pattern) if _is(each, name))
+                yield from (
+                    (parameter if name_node == pattern else name_node)
+                    for name_node in _names(pattern)
+                    if _is(name_node, name)
+                )
         elif node.type == "for_in_statement":
-            yield from (each for each in _names(child(node, "left")) if _is(each, name))
+            yield from (left for left in _names(child(node, "left")) if _is(left, name))
         elif node.type in _BLOCKS or node.type == "for_statement":
             yield from self._declared(node, name)
 
@@ -129,26 +133,28 @@ class Trees:
             node: Node | None = statement
             while node is not None and node.type in _WRAPPERS:
                 node = child(node, "declaration") or next(
-                    (each for each in node.named_children if each.type not in ("decorator", "comment")), None
+                    (inner for inner in node.named_children if inner.type not in ("decorator", "comment")), None
                 )
             if node is None:
                 continue
             if node.type in _DECLARATIONS:
-                for each in children(node, "variable_declarator"):
-                    if is_required(child(each, "value")):  # an import
+                for declarator in children(node, "variable_declarator"):
+                    if is_required(child(declarator, "value")):  # an import
                         continue
-                    bound = child(each, "name")
-                    yield from ((found, each if found == bound else found) for found in _names(bound))
+                    bound = child(declarator, "name")
+                    yield from ((found, declarator if found == bound else found) for found in _names(bound))
             elif node.type not in ("assignment_expression", "call_expression"):
                 yield child(node, "name"), node
 
     def _imported(self, path: str, name: str) -> list[tuple[str, Node]]:
-        for each in self._imports.of(path):
-            if each.name == name and not each.exported:
-                if each.original is None:
-                    return [(file, self.of(file).root) for file in each.files]
+        for import_ in self._imports.of(path):
+            if import_.name == name and not import_.exported:
+                if import_.original is None:
+                    return [(file, self.of(file).root) for file in import_.files]
                 return [
-                    found for file in each.files for found in self.exported(file, self.of(file).root, each.original)
+                    found
+                    for file in import_.files
+                    for found in self.exported(file, self.of(file).root, import_.original)
                 ]
         return []
 
@@ -171,31 +177,31 @@ class Trees:
         if given is not None:
             return self._value(path, given)
         if declared := self._declared(block, name):
-            return [(path, each) for each in declared]
+            return [(path, declaration) for declaration in declared]
         for statement in children(block, "export_statement"):
             for clause in children(statement, "export_clause") if child(statement, "source") is None else ():
-                for each in clause.named_children:
-                    if _is(child(each, "alias", "name"), name):
-                        return self.bound(path, block, text_of(child(each, "name")))
+                for inner in clause.named_children:
+                    if _is(child(inner, "alias", "name"), name):
+                        return self.bound(path, block, text_of(child(inner, "name")))
         return self._given_on(path, name, depth) if module.type == "program" else []
 
     def _given_on(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
         """What a module gives under a name that it has from others."""
         found: list[tuple[str, Node]] = []
-        for each in self._imports.of(path):
-            if not each.exported or each.name not in (name, EVERY):
+        for import_ in self._imports.of(path):
+            if not import_.exported or import_.name not in (name, EVERY):
                 continue
-            if each.original is None:
-                return [(file, self.of(file).root) for file in each.files]
-            inner = name if each.original == EVERY else each.original
-            for file in each.files:
+            if import_.original is None:
+                return [(file, self.of(file).root) for file in import_.files]
+            inner = name if import_.original == EVERY else import_.original
+            for file in import_.files:
                 found += self.exported(file, self.of(file).root, inner, depth + 1)
         return found
 
     def _default(self, path: str, block: Node) -> list[tuple[str, Node]]:
         for statement in children(block, "export_statement"):
             given = child(statement, "declaration", "value")
-            if given is not None and any(each.type == "default" for each in statement.children):
+            if given is not None and any(node.type == "default" for node in statement.children):
                 return self._value(path, given)
         given = self._required(block)
         return self._value(path, given) if given is not None and given.type != "object" else []
@@ -222,12 +228,12 @@ class Trees:
     def members(self, node: Node, name: str) -> Iterator[Node]:
         """What a class, interface, enum, object type or object itself declares under a name."""
         body = node if node.type in (*_BODIES, "object") else child(node, "body")
-        for each in body.named_children if body is not None else ():
-            named = child(each, "name", "key") or each
+        for member in body.named_children if body is not None else ():
+            named = child(member, "name", "key") or member
             if named.type.endswith("identifier") and _is(named, name):
-                yield each
-            elif each.type == "method_definition" and _is(named, "constructor"):
-                for parameter in self.parameters(each):  # `constructor(private name: string)` declares a member
+                yield member
+            elif member.type == "method_definition" and _is(named, "constructor"):
+                for parameter in self.parameters(member):  # `constructor(private name: string)` declares a member
                     if children(parameter, "accessibility_modifier") or children(parameter, "readonly"):
                         yield from [parameter] if _is(child(parameter, "pattern"), name) else []
 
@@ -249,7 +255,7 @@ class Trees:
         alone = child(function, "parameter")
         found = child(function, "parameters")
         every = [alone] if alone is not None else found.named_children if found is not None else []
-        return [each for each in every if each.type != "comment" and text_of(child(each, "pattern")) != "this"]
+        return [node for node in every if node.type != "comment" and text_of(child(node, "pattern")) != "this"]
 
     def own(self, function: Node) -> Node | None:
         """The type that a function declares of `this`, as its first parameter."""
@@ -294,5 +300,5 @@ def _names(pattern: Node | None) -> Iterator[Node]:
     elif pattern.type in ("assignment_pattern", "object_assignment_pattern"):
         yield from _names(child(pattern, "left"))
     else:
-        for each in pattern.named_children:
-            yield from _names(each)
+        for inner in pattern.named_children:
+            yield from _names(inner)

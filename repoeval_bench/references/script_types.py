@@ -86,7 +86,7 @@ _SAME = frozenset({"Readonly", "Partial", "Required", "NonNullable", "Omit", "Pi
 _COLLECTIONS = frozenset({"Array", "ReadonlyArray", "Set", "ReadonlySet", "Promise", "PromiseLike", "Iterable"})
 _COLLECTIONS |= {"Map", "ReadonlyMap", "WeakMap", "Record", "ArrayLike", "AsyncIterable"}
 _ITERATORS = frozenset({"Iterator", "IterableIterator", "Generator"})
-_ITERATORS |= {f"Async{each}" for each in _ITERATORS}
+_ITERATORS |= {f"Async{kind}" for kind in _ITERATORS}
 """What they give comes first of their type arguments."""
 # Methods of collections: what gives one of the elements, and what gives some.
 _ONE = frozenset({"find", "pop", "shift", "at", "get"})
@@ -172,12 +172,12 @@ class ScriptTypes(ABC):
             yield from () if self.trees.bound(path, head, text_of(head)) else [Type(path, node, names)]
 
     def _of_await(self, path: str, node: Node, names: Names) -> Iterator[Type]:
-        for each in self.of(path, node.named_children[-1], names):
-            yield from self.elements(each) if self.head(each) in ("Promise", "PromiseLike") else [each]
+        for type_ in self.of(path, node.named_children[-1], names):
+            yield from self.elements(type_) if self.head(type_) in ("Promise", "PromiseLike") else [type_]
 
     def _of_subscript(self, path: str, node: Node, names: Names) -> Iterator[Type]:
-        for each in self.of(path, child(node, "object"), names):
-            yield from self.elements(each)
+        for type_ in self.of(path, child(node, "object"), names):
+            yield from self.elements(type_)
 
     def _of_name(self, path: str, node: Node, names: Names, arguments: tuple[tuple[Type, ...], ...]) -> Iterator[Type]:
         name = text_of(node)
@@ -210,17 +210,17 @@ class ScriptTypes(ABC):
     def _bind(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...]) -> dict[str, tuple[Type, ...]]:
         """The types of a declaration's type parameters; those not given are what they default or extend to."""
         names: dict[str, tuple[Type, ...]] = {}
-        for at, each in enumerate(children(child(node, "type_parameters"), "type_parameter")):
-            name = text_of(child(each, "name"))
+        for at, parameter in enumerate(children(child(node, "type_parameters"), "type_parameter")):
+            name = text_of(child(parameter, "name"))
             if at < len(arguments):
                 names[name] = arguments[at]
             else:
-                left = child(each, "value") or child(each, "constraint")
+                left = child(parameter, "value") or child(parameter, "constraint")
                 names[name] = tuple(self.of(path, left, names))
         return names
 
     def _arguments(self, path: str, node: Node | None, names: Names) -> tuple[tuple[Type, ...], ...]:
-        return tuple(tuple(self.of(path, each, names)) for each in (node.named_children if node is not None else ()))
+        return tuple(tuple(self.of(path, child, names)) for child in (node.named_children if node is not None else ()))
 
     def _of_generic(self, path: str, node: Node, names: Names) -> Iterator[Type]:
         head = child(node, "name")
@@ -241,13 +241,13 @@ class ScriptTypes(ABC):
         made = child(node, "constructor")
         if made is None:
             return
-        for each in self._instances(path, made, names, self._arguments(path, child(node, "type_arguments"), names)):
-            if each.node.type == "constructor_type":
-                yield each
-            elif found := children(child(each.node, "body") or each.node, "construct_signature"):
-                yield from (Type(each.path, signature, each.names) for signature in found)
-            elif each.node.type in CLASSES:
-                yield each
+        for instance in self._instances(path, made, names, self._arguments(path, child(node, "type_arguments"), names)):
+            if instance.node.type == "constructor_type":
+                yield instance
+            elif found := children(child(instance.node, "body") or instance.node, "construct_signature"):
+                yield from (Type(instance.path, signature, instance.names) for signature in found)
+            elif instance.node.type in CLASSES:
+                yield instance
 
     def _instances(
         self,
@@ -277,8 +277,8 @@ class ScriptTypes(ABC):
 
     def _bases(self, of: Type) -> Iterator[Type]:
         for clause in children(of.node, "index_signature") if of.node.type == "object_type" else ():
-            for each in children(clause, "mapped_type_clause"):
-                keys = child(each, "type")
+            for mapped in children(clause, "mapped_type_clause"):
+                keys = child(mapped, "type")
                 if keys is not None and keys.type == "index_type_query":  # of each key of another type
                     yield from self.of(of.path, keys.named_children[0], of.names)
         for heritage in of.node.children:
@@ -291,8 +291,8 @@ class ScriptTypes(ABC):
                         arguments = self._arguments(of.path, child(clause, "type_arguments"), of.names)
                         yield from self._instances(of.path, value, of.names, arguments)
                 elif clause.type in ("extends_type_clause", "implements_clause"):
-                    for each in clause.named_children:
-                        yield from self.of(of.path, each, of.names)
+                    for inner in clause.named_children:
+                        yield from self.of(of.path, inner, of.names)
                 else:  # in JavaScript the base is alone
                     yield from self.of(of.path, clause)
 
@@ -312,9 +312,9 @@ class ScriptTypes(ABC):
                 yield Type(path, node)
             return
         found = False
-        for each in self.trees.members(of.node, name):
+        for member in self.trees.members(of.node, name):
             found = True
-            yield Type(of.path, each, of.names)
+            yield Type(of.path, member, of.names)
         if not found:
             for base in self._bases(of):
                 yield from self._members(base, name, below | {of.node}, tried)
@@ -322,10 +322,12 @@ class ScriptTypes(ABC):
     def looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
         """The members of that name. What a namespace has is hidden by no base of the class that it is merged with."""
         every = [*owners]
-        merged = {_declared(each) for each in every if each.node.type in _MODULES and any(self.members(each, name))}
+        merged = {
+            _declared(module) for module in every if module.node.type in _MODULES and any(self.members(module, name))
+        }
         for owner in every:
             if owner.node.type in CLASSES and _declared(owner) in merged:
-                yield from (Type(owner.path, each, owner.names) for each in self.trees.members(owner.node, name))
+                yield from (Type(owner.path, member, owner.names) for member in self.trees.members(owner.node, name))
             else:
                 yield from self.members(owner, name)
 
@@ -340,7 +342,7 @@ class ScriptTypes(ABC):
                 yield from self.of(member.path, child(member.node, "value"))
             elif kind == "shorthand_property_identifier":
                 yield from self._of_name(member.path, member.node, {}, ())
-            elif kind in FUNCTIONS and any(each.type == "get" for each in member.node.children):
+            elif kind in FUNCTIONS and any(node.type == "get" for node in member.node.children):
                 yield from self.returns(member)
             elif kind in FUNCTIONS:
                 yield member
@@ -354,8 +356,8 @@ class ScriptTypes(ABC):
     def elements(self, of: Type) -> Iterator[Type]:
         """What a collection or promise is of; of a map the values."""
         if of.node.type in ("array_type", "tuple_type", "array"):
-            for each in of.node.named_children:
-                yield from self.of(of.path, each, of.names)
+            for argument in of.node.named_children:
+                yield from self.of(of.path, argument, of.names)
         elif of.node.type in HOLDERS:
             given = child(of.node, "type_arguments")
             at = 0 if self.head(of) in _ITERATORS else -1
@@ -368,12 +370,12 @@ class ScriptTypes(ABC):
         if callee.type == "member_expression":
             method = text_of(child(callee, "property"))
             if method in _ONE or method in _SOME:
-                for each in self.of(path, child(callee, "object")):
-                    if each.node.type in HOLDERS:
-                        yield from self.elements(each) if method in _ONE else [each]
-        for each in self.of(path, callee):
-            if each.node.type in FUNCTIONS:
-                yield from self.returns(each)
+                for type_ in self.of(path, child(callee, "object")):
+                    if type_.node.type in HOLDERS:
+                        yield from self.elements(type_) if method in _ONE else [type_]
+        for function in self.of(path, callee):
+            if function.node.type in FUNCTIONS:
+                yield from self.returns(function)
 
     def returns(self, of: Type) -> Iterator[Type]:
         """What a function gives: as declared, else what its return statements do."""
@@ -384,8 +386,8 @@ class ScriptTypes(ABC):
         body = child(of.node, "body")
         if body is not None and body.type != "statement_block":
             yield from self.of(of.path, body, of.names)
-        for each in self.trees.returned(body):
-            yield from self.of(of.path, each, of.names)
+        for value in self.trees.returned(body):
+            yield from self.of(of.path, value, of.names)
 
     @abstractmethod
     def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:

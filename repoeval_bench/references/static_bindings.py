@@ -70,9 +70,9 @@ class Bindings:
             if parent.type == "type_case" and (found := _case(parent, name)):
                 return found
             if parent.type in _AROUND and at != child(parent, "value", "right"):
-                for each in _bound(parent):
-                    if text_of(each.name) == name:
-                        return each
+                for binding in _bound(parent):
+                    if text_of(binding.name) == name:
+                        return binding
             every = self._in(parent).get(name, ())
             if before := bisect_right(every, node.start_byte, key=itemgetter(0)):
                 return every[before - 1][1]
@@ -83,9 +83,9 @@ class Bindings:
         """Name -> (where it ends, binding) of the children of a node that bind one, in order."""
         if parent not in self._inside:
             found: dict[str, list[tuple[int, Bound]]] = defaultdict(list)
-            for each in parent.named_children:
+            for child in parent.named_children:
                 # Of what one child binds twice, the last counts.
-                bound = [(text_of(part.name), (each.end_byte, part)) for part in _within(each)]
+                bound = [(text_of(part.name), (child.end_byte, part)) for part in _within(child)]
                 for name, last in dict(reversed(bound)).items():
                     found[name].append(last)
             self._inside[parent] = found
@@ -95,8 +95,8 @@ class Bindings:
 def _within(node: Node) -> Iterator[Bound]:
     """What a node binds for what is after it, the last one first."""
     if node.type in _OPENED:
-        for each in reversed(node.named_children):
-            yield from _within(each)
+        for child in reversed(node.named_children):
+            yield from _within(child)
     else:
         yield from _bound(node)
 
@@ -121,11 +121,11 @@ def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a
     elif kind == "var_spec":
         names = node.children_by_field_name("name")
         if typed is not None:
-            yield from (Bound(each, typed, None) for each in names)
+            yield from (Bound(name_node, typed, None) for name_node in names)
         else:
             yield from _given(names, child(node, "value"))
     elif kind == "variadic_parameter_declaration":
-        yield from (Bound(each, node, None) for each in node.children_by_field_name("name"))
+        yield from (Bound(declarator, node, None) for declarator in node.children_by_field_name("name"))
     elif kind in ("let_declaration", "let_condition"):
         yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
     elif kind == "for_expression":
@@ -143,9 +143,9 @@ def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a
             held = None if typed is not None else child(node, "right")
             yield Bound(name, typed, held, () if typed is not None else ("item",))
     elif kind in ("declaration", "variable_declaration", "local_variable_declaration", "spread_parameter"):
-        for each in node.named_children:
-            value = child(each, "value") or (each.named_children[-1] if each.type == "variable_declarator" else None)
-            for name in _declared(each) if each != typed else ():
+        for inner in node.named_children:
+            value = child(inner, "value") or (inner.named_children[-1] if inner.type == "variable_declarator" else None)
+            for name in _declared(inner) if inner != typed else ():
                 yield Bound(name, node if kind == "spread_parameter" else typed, None if value == name else value)
     elif kind == "instanceof_expression":
         if (name := child(node, "name")) is not None:
@@ -195,19 +195,19 @@ def _pattern(  # noqa: C901, PLR0912 - one branch a kind of pattern
     if node.type in ("identifier", "shorthand_field_identifier"):
         yield Bound(node, typed, value, steps)
     elif node.type in _PLAIN:
-        for each in node.named_children[:1] if node.type == "match_pattern" else node.named_children[-1:]:
-            yield from _pattern(each, typed, value, steps)
+        for inner in node.named_children[:1] if node.type == "match_pattern" else node.named_children[-1:]:
+            yield from _pattern(inner, typed, value, steps)
     elif node.type == "tuple_struct_pattern":
         inside = node.named_children[1:]
         known = text_of(child(node, "type")) in _INSIDE
-        for at, each in enumerate(inside):
+        for at, inner_ in enumerate(inside):
             if known:
-                yield from _pattern(each, typed, value, (*steps, "inside"))
+                yield from _pattern(inner_, typed, value, (*steps, "inside"))
             else:  # what a variant has, by its place
-                yield from _pattern(each, child(node, "type"), None, (at,))
+                yield from _pattern(inner_, child(node, "type"), None, (at,))
     elif node.type in ("tuple_pattern", "slice_pattern"):
-        for at, each in enumerate(node.named_children):
-            yield from _pattern(each, typed, value, (*steps, at if node.type == "tuple_pattern" else "item"))
+        for at, part in enumerate(node.named_children):
+            yield from _pattern(part, typed, value, (*steps, at if node.type == "tuple_pattern" else "item"))
     elif node.type == "struct_pattern":
         for each in node.named_children[1:]:
             name = child(each, "pattern", "name")

@@ -97,8 +97,8 @@ def arguments_of(node: Node) -> list[Node]:
     generic = generic_part(bare_type(node))
     if generic is None:
         return []
-    held = [each for each in generic.named_children if each.type.endswith(("arguments", "argument_list"))]
-    return [each for each in held[0].named_children if each.type != "lifetime"] if held else []
+    held = [child for child in generic.named_children if child.type.endswith(("arguments", "argument_list"))]
+    return [child for child in held[0].named_children if child.type != "lifetime"] if held else []
 
 
 def steps_of(node: Node) -> Sequence[str]:
@@ -125,7 +125,7 @@ def called_with(node: Node) -> int | None:
     if given is None or called is None or call is None or call.type not in CALLS:
         return None
     inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
-    return sum(1 for each in given.named_children if "comment" not in each.type) if inside else None
+    return sum(1 for argument in given.named_children if "comment" not in argument.type) if inside else None
 
 
 def parameters_of(signature: str) -> Sequence[str]:
@@ -134,4 +134,4 @@ def parameters_of(signature: str) -> Sequence[str]:
     text = inside[1].strip() if inside else ""
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
         text = shorter
-    return [each.strip() for each in text.split(",")] if text and text != "void" else []
+    return [part.strip() for part in text.split(",")] if text and text != "void" else []

@@ -79,7 +79,7 @@ class StaticPlaces(StaticTypes):
             return owner
         line = self._trees.of(path).span(node).start
         found = self._names.bare(path, LineSpan(line, line + 1), text_of(node))[0]
-        return _NOTHING if any(each.kind != "class" for _, each in found) else None
+        return _NOTHING if any(definition.kind != "class" for _, definition in found) else None
 
     def _literal(self, path: str, body: Node | None) -> Value | None:
         """The type of the literal of Go that these braces are of, worked out once: each asks for what is around it."""

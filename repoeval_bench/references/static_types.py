@@ -153,7 +153,7 @@ class StaticTypes(ABC):
         owner = receiver_of(name) if name.type in _NAMES else child(node, "operand", "value", "object", "expression")
         steps = text_of(owner).replace("::", ".").split(".") if owner is not None else []
         if name.type in GENERIC:
-            name = next((each for each in name.named_children if each.type in _NAMES), name)
+            name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
         if steps and all(map(str.isidentifier, steps)) and self.bindings.of(node, steps[0]) is None:
             found, reason = self._names.of_module(path, steps, text_of(name))
             if found or reason == "third party":
@@ -182,11 +182,11 @@ class StaticTypes(ABC):
         if node.type in ("enum_variant", "enum_constant", "enum_member_declaration", "enumerator"):
             around = self._names.defined(path)[parsed.parent] if parsed.parent is not None else None
             return self.of_definition(path, around) if around is not None else None
-        parts = (each for each in node.named_children if child(each, "type", "value") is not None)
+        parts = (inner for inner in node.named_children if child(inner, "type", "value") is not None)
         of = node if child(node, "type", "value") is not None else next(parts, None)
         typed, value = child(of, "type"), child(of, "value")
         if typed is None and value is not None and value.type == "expression_list":
-            names = [text_of(each) for each in node.children_by_field_name("name")]
+            names = [text_of(name_node) for name_node in node.children_by_field_name("name")]
             at = names.index(parsed.name) if parsed.name in names else 0
             value = value.named_children[at] if at < len(value.named_children) else None
         return self.typed(path, typed) if typed is not None else self.of(path, value)
@@ -195,11 +195,11 @@ class StaticTypes(ABC):
         """The syntax node of a definition, of several in one declaration its own."""
         if path not in self._nodes:
             found = defining_nodes(self._trees.of(path))
-            self._nodes[path] = {(each.named, each.name): node for each, node in found}
+            self._nodes[path] = {(binding.named, binding.name): node for binding, node in found}
         node = self._nodes[path].get((parsed.named, parsed.name))
         if node is not None and node.type in _GROUPS:
-            names = ((each, name) for each in node.named_children for name in each.children_by_field_name("name"))
-            return next((each for each, name in names if text_of(name) == parsed.name), node)
+            names = ((child, name) for child in node.named_children for name in child.children_by_field_name("name"))
+            return next((declarator for declarator, name in names if text_of(name) == parsed.name), node)
         return node
 
     def around(self, path: str, node: Node) -> Value | None:
@@ -221,7 +221,9 @@ class StaticTypes(ABC):
         if name in self._names.rules(path).makers and arguments is not None:
             first = next(iter(arguments.named_children), None)
             return self.of(path, first) if name == "append" else self.typed(path, first)
-        template = next((each for each in (function, child(function, "name")) if each and each.type in GENERIC), None)
+        template = next(
+            (typed for typed in (function, child(function, "name")) if typed and typed.type in GENERIC), None
+        )
         made = child(template, "arguments")
         if made is not None and re.match(r"(std::)?(make_unique|make_shared|\w+_cast)\b", name):
             return self.typed(path, made.named_children[0] if made.named_children else None)
@@ -288,7 +290,7 @@ class StaticTypes(ABC):
         node = bare_type(of.node) if of.node is not None else None
         if node is None:
             return ()
-        return [each for each in self._names.types(of.path, steps_of(node))[0] if each[1].kind == "class"]
+        return [type_ for type_ in self._names.types(of.path, steps_of(node))[0] if type_[1].kind == "class"]
 
     def members(self, of: Value, name: str) -> Members:
         """The members of that name of what a value is; None where its type is from outside."""
@@ -317,7 +319,7 @@ class StaticTypes(ABC):
         if not (steps := steps_of(node)):
             return ()
         classes, reason = self._names.types(of.path, steps)
-        found = self._names.members(of.path, [each for each in classes if each[1].kind == "class"], name)
+        found = self._names.members(of.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if found:
             return found
         for path, parsed in classes if self._depth < _DEPTH else ():  # another name of a type
@@ -347,7 +349,7 @@ class StaticTypes(ABC):
         """The names of the types that a struct or an interface of Go embeds."""
         spec = self._node(path, parsed)
         body = child(spec, "type")
-        for each in body.named_children if body is not None else ():
-            for field in each.named_children if each.type == "field_declaration_list" else (each,):
+        for node in body.named_children if body is not None else ():
+            for field in node.named_children if node.type == "field_declaration_list" else (node,):
                 if field.type == "type_elem" or (field.type == "field_declaration" and not child(field, "name")):
                     yield steps_of(bare_type(child(field, "type") or field.named_children[0]))

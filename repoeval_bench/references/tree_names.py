@@ -98,5 +98,5 @@ def is_bound(node: Node) -> bool:
     if parent.type in _LISTS or (parent.type == "pair" and parent.child_by_field_name("key") == child):
         return True
     return any(
-        each.id == child.id for field in _BINDS.get(parent.type, ()) for each in parent.children_by_field_name(field)
+        bound.id == child.id for field in _BINDS.get(parent.type, ()) for bound in parent.children_by_field_name(field)
     )

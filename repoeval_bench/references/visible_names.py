@@ -44,16 +44,16 @@ class VisibleNames(FileDefinitions):
         if rules.implicit_members and lines and (found := self._own(path, lines, name)):
             return found, None
         outside = False
-        for each in self.imports.of(path):
-            if each.name == name:
-                if not each.files:
+        for import_ in self.imports.of(path):
+            if import_.name == name:
+                if not import_.files:
                     outside = True
-                elif each.original is None:
+                elif import_.original is None:
                     return (), None  # a module
-                elif found := self._given(each, name, rules, 0):
+                elif found := self._given(import_, name, rules, 0):
                     return found, None
         if top := self._named_in(path).top.get(name):  # what is imported may be for a module in the file
-            return [(path, each) for each in top], None
+            return [(path, definition) for definition in top], None
         if outside:
             return (), "third party"
         for files in (self._tops.get((rules, name), ()),) if rules.sees_all else self._visible(path):
@@ -97,8 +97,8 @@ class VisibleNames(FileDefinitions):
         for _ in range(rules.include_depth):
             reach = [
                 file
-                for each in reach
-                for found in self.imports.of(each)
+                for reached in reach
+                for found in self.imports.of(reached)
                 if found.original == EVERY
                 for file in found.files
                 if file not in seen
@@ -130,18 +130,18 @@ class VisibleNames(FileDefinitions):
             tried[path, original] = depth
             top = self._named_in(path).top
             if original == "default":
-                found += [(path, e) for each in top.values() for e in each if self._is_default(path, e)]
-                found = found or [(path, each) for each in top.get(name, ())]
-            found += [(path, each) for each in top.get(original, ())]
+                found += [(path, e) for definitions in top.values() for e in definitions if self._is_default(path, e)]
+                found = found or [(path, definition) for definition in top.get(name, ())]
+            found += [(path, original_definition) for original_definition in top.get(original, ())]
             if found or depth > 4 or not rules.gives_on or self.rules(path) is not rules:
                 continue
-            for each in self.imports.of(path):
-                given_on = each.exported or each.original == EVERY
-                if given_on and each.original is not None and each.name in (original, EVERY):
-                    if each.original == EVERY:
-                        found += self._in_files(each.files, original, name, rules, depth + 1, tried)
+            for import_ in self.imports.of(path):
+                given_on = import_.exported or import_.original == EVERY
+                if given_on and import_.original is not None and import_.name in (original, EVERY):
+                    if import_.original == EVERY:
+                        found += self._in_files(import_.files, original, name, rules, depth + 1, tried)
                     else:
-                        found += self._given(each, name, rules, depth + 1, tried)
+                        found += self._given(import_, name, rules, depth + 1, tried)
         return found
 
     def _given(
@@ -182,9 +182,9 @@ class VisibleNames(FileDefinitions):
         rules = self.rules(path)
         if (told := rules.of_module(self, path, steps, name)) is not None:
             return told
-        for each in self.imports.of(path):
-            if [each.name] == [*steps] and (each.original is None or not each.files):
-                found = self.in_files(path, each.files, name)
+        for import_ in self.imports.of(path):
+            if [import_.name] == [*steps] and (import_.original is None or not import_.files):
+                found = self.in_files(path, import_.files, name)
                 return found, None if found else "third party"
         return (), None
 
@@ -209,7 +209,7 @@ class VisibleNames(FileDefinitions):
     def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:
         """The members of that name of the first class that has one."""
         rules = self.rules(path)
-        found = (self._members(where, each.qualified, name, rules) for where, each in classes if each.kind == "class")
+        found = (self._members(where, cls.qualified, name, rules) for where, cls in classes if cls.kind == "class")
         return next(filter(None, found), ())
 
     def of_type(self, path: str, type_name: str, name: str) -> Sequence[tuple[str, Parsed]]:
@@ -232,12 +232,12 @@ class VisibleNames(FileDefinitions):
                 break
             path, method = at[0]
             rules = self.rules(path)
-            at = [each for each in at if rules.is_fit(each[1], arguments)]
-            if kept := [each for each in at if arguments in (None, len(parameters_of(each[1].signature)))]:
+            at = [located for located in at if rules.is_fit(located[1], arguments)]
+            if kept := [located for located in at if arguments in (None, len(parameters_of(located[1].signature)))]:
                 return kept
             if not rules.overloads or arguments is None:
                 break
-            if kept := [each for each in at if rules.may_take(each[1].signature, arguments)]:
+            if kept := [located for located in at if rules.may_take(located[1].signature, arguments)]:
                 return kept
             # A part of a class of C# may have the method, and another part its base.
             of = method.qualified.rpartition(".")[0]
@@ -252,10 +252,10 @@ class VisibleNames(FileDefinitions):
         `above`: of the bases alone of the innermost one.
         """
         rules, defined = self.rules(path), self.defined(path)
-        around = [each for each in defined if each.lines.start <= lines.start < each.lines.end]
-        classes = [each.qualified for each in around if each.kind == "class"]
+        around = [definition for definition in defined if definition.lines.start <= lines.start < definition.lines.end]
+        classes = [definition.qualified for definition in around if definition.kind == "class"]
         # A method may be outside of its class.
-        classes += [each.qualified.rpartition(".")[0] for each in around if each.kind == "method"]
+        classes += [definition.qualified.rpartition(".")[0] for definition in around if definition.kind == "method"]
         for qualified in dict.fromkeys(filter(None, reversed(classes))):
             if above:
                 bases = self._bases(path, qualified)
@@ -283,9 +283,9 @@ class VisibleNames(FileDefinitions):
             files = self._seen_from(path, rules, wanted)
             self.steps.take(len(files))
             held = ((file, self._named_in(file).whole.get(wanted, ())) for file in files)
-            found = next(([(file, each) for each in members] for file, members in held if members), [])
+            found = next(([(file, member) for member in members] for file, members in held if members), [])
             if found := rules.members(self, path, wanted, found):
-                return [each for each in found if not self._is_of_trait(*each)] or found
+                return [located for located in found if not self._is_of_trait(*located)] or found
             if depth <= 3:
                 files = self._seen_from(path, rules, qualified)
                 above = [(at, of, depth + 1) for file in files for at, of in self._bases(file, qualified)]
@@ -296,7 +296,7 @@ class VisibleNames(FileDefinitions):
         """A file and those whose names it sees, the nearest first; where it sees all, those with this name."""
         if rules.sees_all:
             return dict.fromkeys([path, *self._wholes.get((rules, qualified), ())])
-        return dict.fromkeys([path, *(each for found in self._visible(path) for each in found)])
+        return dict.fromkeys([path, *(located for found in self._visible(path) for located in found)])
 
     def _bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
         """(file, qualified name) of the classes that a class of a file names in its header behind its own name."""
@@ -308,14 +308,16 @@ class VisibleNames(FileDefinitions):
     def _read_bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
         words = [
             word
-            for each in self._named_in(file).whole.get(qualified, ())
-            if each.kind == "class"
-            for word in _BASE.findall(_without_arguments(each.signature.partition(each.name)[2]))
+            for definition in self._named_in(file).whole.get(qualified, ())
+            if definition.kind == "class"
+            for word in _BASE.findall(_without_arguments(definition.signature.partition(definition.name)[2]))
         ]
         named = [found for word in words for found in self.bare(file, NOWHERE, word)[0]]
         if self.rules(file).embeds:
-            structs = (each for each in self._named_in(file).whole.get(qualified, ()) if each.kind == "class")
-            inside = (steps for each in structs for steps in self._static.embedded(file, each))
+            structs = (
+                definition for definition in self._named_in(file).whole.get(qualified, ()) if definition.kind == "class"
+            )
+            inside = (steps for struct in structs for steps in self._static.embedded(file, struct))
             named = [found for steps in inside for found in self.types(file, steps)[0]]
         above = ((at, of.qualified) for at, of in named if of.kind == "class" and of.qualified != qualified)
         return tuple(dict.fromkeys(above))

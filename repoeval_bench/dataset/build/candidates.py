@@ -105,7 +105,13 @@ def examine(file: SourceFile, language: Language) -> Examined:
         functions=tuple(_functions(file, found, comments, left_out["function"], language)),
         lines=tuple(lines),
         calls=tuple(calls),
-        defined=tuple({(each.kind, each.name) for each in found if each.kind != "variable" and not each.declaration}),
+        defined=tuple(
+            {
+                (definition.kind, definition.name)
+                for definition in found
+                if definition.kind != "variable" and not definition.declaration
+            }
+        ),
         left_out=left_out,
     )
 
@@ -153,31 +159,31 @@ def _functions(
     # Overloads have no bodies in JavaScript's family; functions of one name are often local ones of many callbacks.
     seen: set[str] | None = None if language.family == "javascript" else set()
     taken_until = 0
-    for each in found:
-        if each.kind not in {"function", "method"} or each.declaration or each.form == "macro":
+    for definition in found:
+        if definition.kind not in {"function", "method"} or definition.declaration or definition.form == "macro":
             continue
-        hole = hole_of(file, each, comments)
+        hole = hole_of(file, definition, comments)
         reason = hole if isinstance(hole, str) else ""
-        if each.broken:
+        if definition.broken:
             reason = "syntax error"
-        elif not reason and each.lines.end <= taken_until:
+        elif not reason and definition.lines.end <= taken_until:
             reason = "nested"
-        elif not reason and seen is not None and each.qualified in seen:
+        elif not reason and seen is not None and definition.qualified in seen:
             reason = "overloaded"
         if reason or isinstance(hole, str):
             left_out[reason] += 1
             continue
         if seen is not None:
-            seen.add(each.qualified)
-        taken_until = max(taken_until, each.lines.end)
-        yield Candidate(file.path, hole, each.name)
+            seen.add(definition.qualified)
+        taken_until = max(taken_until, definition.lines.end)
+        yield Candidate(file.path, hole, definition.name)
 
 
 def _aside(found: Sequence[Definition], occurring: Occurrences, comments: Iterable[int]) -> dict[int, str]:
     """Line -> why it is not a statement."""
     of = {line: "text" for span in occurring.texts for line in span}
     of |= {line: "import" for span in occurring.imports for line in span}
-    of |= {line: "comment" for each in found if each.doc for line in each.doc.lines}
+    of |= {line: "comment" for definition in found if definition.doc for line in definition.doc.lines}
     return of | dict.fromkeys(comments, "comment")
 
 
@@ -214,7 +220,7 @@ class Calls(ExitStack):
             known[kind].add(name)
         own = sorted(name for kind, name in file.defined if kind == "method")
         calls = [
-            (each.name, each.receiver, each.lines.start, each.lines.end) for each in file.calls if each.lines.start
+            (call.name, call.receiver, call.lines.start, call.lines.end) for call in file.calls if call.lines.start
         ]
         self._spool.write(json.dumps([file.path, file.family, own, calls]) + "\n")
 
@@ -253,7 +259,7 @@ class Calls(ExitStack):
 def _outermost(spans: Iterable[LineSpan]) -> list[LineSpan]:
     """The spans that are in no other, each once."""
     kept: list[LineSpan] = []
-    for span in sorted(set(spans), key=lambda each: (each.start, -each.end)):
+    for span in sorted(set(spans), key=lambda span_: (span_.start, -span_.end)):
         if not kept or span.end > kept[-1].end:
             kept.append(span)
     return kept

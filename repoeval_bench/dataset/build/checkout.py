@@ -56,7 +56,9 @@ class Checkout:
         """Tell whether the commit has the file with this content, line ends apart."""
         algorithm = "sha256" if len(self.commit) == 64 else "sha1"
         contents = (raw, raw.replace(b"\r\n", b"\n"))
-        return self.committed.get(path) in {git_blob_id(io.BytesIO(each), len(each), algorithm) for each in contents}
+        return self.committed.get(path) in {
+            git_blob_id(io.BytesIO(content), len(content), algorithm) for content in contents
+        }
 
 
 def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
@@ -271,6 +273,6 @@ def _patterns(file: Path) -> list[Pattern]:
         return []
     lines = os.fsencode(_text(file).removeprefix("\ufeff"))
     patterns = IgnoreFilter(read_ignore_patterns(io.BytesIO(lines)), path=file.name).patterns
-    if any(len(re.findall(rb"\*+", each.pattern)) > MAX_STARS for each in patterns):
+    if any(len(re.findall(rb"\*+", pattern.pattern)) > MAX_STARS for pattern in patterns):
         raise UnreadableCheckoutError(f"a pattern of its {file.name} has more than {MAX_STARS} stars")
     return patterns

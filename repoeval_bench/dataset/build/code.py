@@ -116,7 +116,7 @@ def _is_compiled(path: str, present: Collection[str]) -> bool:
         return f"{stem}.d.{declaration}" in present or f"{stem}.d.ts" in present or f"{path}.map" in present
     if ending in {"ts", "cts", "mts"} and stem.endswith(".d"):
         script = stem.removesuffix(".d")
-        return any(f"{script}.{each}" in present for each in ("js", "cjs", "mjs")) or f"{path}.map" in present
+        return any(f"{script}.{extension}" in present for extension in ("js", "cjs", "mjs")) or f"{path}.map" in present
     return False
 
 

@@ -62,7 +62,7 @@ def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFi
         mark = _fingerprint(tasks, _files(pack.root, source.repository), source.repository)
         own = sum(task.repo == source.repository for task in tasks)
         sources.append(PackSource(**source.model_dump() | dict(more) | {"tasks": own, "fingerprint": mark}))
-    none = {name: each.model_copy(update={"tasks": 0, "uses": None}) for name, each in pack.content.levels.items()}
+    none = {name: level.model_copy(update={"tasks": 0, "uses": None}) for name, level in pack.content.levels.items()}
     levels = none | {LEVEL: pack.content.levels[LEVEL]}
     content = pack.content.model_copy(update={"sources": sources, "levels": levels})
     write_plain(folder / FILES, pack_table("\n".join(["file", *names]) + "\n"))
@@ -86,7 +86,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
             raise DatasetError(
                 f"none of the {len(missing)} packages of {shipped.content.name} can be had: {reasons[0]}"
             )
-        present = [each.repository for each in shipped.content.sources if each.repository not in missing]
+        present = [source.repository for source in shipped.content.sources if source.repository not in missing]
         files = {repo: _files(folder, repo) for repo in present}
         tasks = list(_tasks(parse_places(read_table(shipped.root / TASKS)), files))
         _check(shipped.content, tasks, files)
@@ -137,7 +137,8 @@ def _fetch_all(content: PackFile, names: frozenset[str], tree: Path) -> dict[str
         progress(desc="fetch packages", unit="packages", total=len(content.sources)) as bar,
     ):
         jobs = {
-            each.repository: pool.submit(_fetch, registry, each, names, Path(work), tree) for each in content.sources
+            source.repository: pool.submit(_fetch, registry, source, names, Path(work), tree)
+            for source in content.sources
         }
         for repo, job in jobs.items():
             try:

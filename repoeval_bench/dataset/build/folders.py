@@ -40,7 +40,7 @@ def open_folder(path: Path) -> Origin:
         )
     if checkout is not None:
         left_out["ignored by git"] = sum(map(_is_code, set(paths) - checkout.known))
-        paths = [each for each in paths if each in checkout.known]
+        paths = [known_path for known_path in paths if known_path in checkout.known]
         facts = {"kind": "git", "commit": checkout.commit, "changed_files": _changed(checkout, root, paths)}
     return Origin(
         name=name,
@@ -89,9 +89,9 @@ def _walk(root: Path) -> tuple[list[str], Counter[str]]:
             left_out["pack"] += 1
             subfolders.clear()
             continue
-        links = [each for each in subfolders if os.path.islink(os.path.join(folder, each))]  # noqa: PTH114, PTH118  # 4x faster in large trees
+        links = [subfolder for subfolder in subfolders if os.path.islink(os.path.join(folder, subfolder))]  # noqa: PTH114, PTH118  # 4x faster in large trees
         left_out["link"] += len(links)
-        subfolders[:] = sorted(each for each in subfolders if each not in {*links, ".git"})
+        subfolders[:] = sorted(subfolder for subfolder in subfolders if subfolder not in {*links, ".git"})
         for name in names:
             if name == ".git":  # of a linked worktree or a submodule
                 continue

@@ -46,10 +46,10 @@ class Npm:
             versions = [versions]
         if not isinstance(versions, list) or not isinstance(times, dict):
             raise SourceError(f"the npm registry states no versions of {name}, or not when they were published")
-        final = [each for each in versions if re.fullmatch(r"\d+\.\d+\.\d+", each)]
+        final = [text for text in versions if re.fullmatch(r"\d+\.\d+\.\d+", text)]
         final.sort(key=lambda version: [int(part) for part in version.split(".")], reverse=True)
-        others = [each for each in versions if each not in set(final)]
-        return [Release(each, _time(times.get(each)), each not in others) for each in (*final, *others)]
+        others = [version for version in versions if version not in set(final)]
+        return [Release(number, _time(times.get(number)), number not in others) for number in (*final, *others)]
 
     def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
         """The tarball of a version; one that is not pinned is checked against the integrity the registry states."""
@@ -109,7 +109,7 @@ def _without_declarations(origin: Origin) -> Origin:
     compiled = {path for path in declarations if tops and path.partition("/")[0] not in tops}
     return replace(
         origin,
-        entries=lambda: (each for each in origin.entries() if each.path not in compiled),
+        entries=lambda: (entry for entry in origin.entries() if entry.path not in compiled),
         left_out=Counter(origin.left_out) + Counter({"generated": len(compiled)}),
     )
 
@@ -124,7 +124,7 @@ def _time(stated: object) -> datetime | None:
 def _verify(path: Path, package: str, integrity: str, shasum: str) -> None:
     """A TamperedError unless the tarball has the strongest hash that the registry states."""
     raw = path.read_bytes()
-    stated = dict(each.partition("-")[::2] for each in integrity.split())
+    stated = dict(hash_.partition("-")[::2] for hash_ in integrity.split())
     for algorithm in ("sha512", "sha384", "sha256", "sha1"):
         if algorithm in stated:
             digest = base64.b64encode(hashlib.new(algorithm, raw, usedforsecurity=False).digest()).decode()

@@ -57,14 +57,14 @@ def checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:
 def of_archive(path: Path, name: str, facts: Mapping[str, object], licence: str = "") -> Origin:
     """An archive that is this repository; a wheel keeps its outermost folders, as they are packages."""
     listed = list(read_archive(path, max_unpacked=MAX_UNPACKED))
-    files = [each.path for each in listed if _is_file(each)]
-    tops = {each.partition("/")[0] if "/" in each else "" for each in files}
+    files = [member.path for member in listed if _is_file(member)]
+    tops = {file.partition("/")[0] if "/" in file else "" for file in files}
     top = f"{min(tops)}/" if len(tops) == 1 and not path.name.endswith(".whl") else ""
-    links = sum(each.is_link for each in listed)
+    links = sum(member.is_link for member in listed)
     return Origin(
         name=name,
         facts=facts,
-        paths=frozenset(each.removeprefix(top) for each in files),
+        paths=frozenset(file.removeprefix(top) for file in files),
         entries=lambda: _entries(path, top),
         left_out={"link": links} if links else {},
         licence=licence,

@@ -68,13 +68,13 @@ class BuildRequest:
 
     def check(self) -> None:
         """A UsageError with everything that is wrong."""
-        wrong = [nearest("language", each, LANGUAGES) for each in self.languages if each not in LANGUAGES]
+        wrong = [nearest("language", language, LANGUAGES) for language in self.languages if language not in LANGUAGES]
         if not self.sources:
             wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
         # A folder may be spelled in several ways.
-        places = [str(Path(each).resolve()) if Path(each).exists() else each for each in self.sources]
+        places = [str(Path(source).resolve()) if Path(source).exists() else source for source in self.sources]
         named = dict(zip(places, self.sources, strict=True))
-        wrong += [f"the source {named[each]!r} is named twice" for each, n in Counter(places).items() if n > 1]
+        wrong += [f"the source {named[path]!r} is named twice" for path, n in Counter(places).items() if n > 1]
         if self.tasks < 1:
             wrong.append(f"{self.tasks} tasks cannot be drawn; give a whole number from 1")
         if self.resolve not in get_args(Resolve):
@@ -85,7 +85,7 @@ class BuildRequest:
             wrong.append(
                 f"{len(self.scip)} indexes are named for {len(self.sources)} sources; give one for each, in order"
             )
-        wrong += [f"{each} is not a file; name a SCIP index file" for each in self.scip if not Path(each).is_file()]
+        wrong += [f"{index} is not a file; name a SCIP index file" for index in self.scip if not Path(index).is_file()]
         if wrong:
             raise UsageError(all_mistakes(wrong))
         if self.scip:
@@ -219,7 +219,7 @@ class _Building:
         return resolve_levels(levels, self._folder / TREE, indexes, self._notify)
 
     def _manifest(self, levels: dict[str, PackLevel]) -> PackFile:
-        sources = [each.source for each in self._repositories.values()]
+        sources = [repository.source for repository in self._repositories.values()]
         others = len(sources) - 1
         languages = sorted({language for source in sources for language in source.files})
         return PackFile(
@@ -253,7 +253,7 @@ class _Building:
         repositories = list(self._repositories)
         distinct = Distinct()
         tasks: list[Task] = []
-        for position, candidate in take_turns([each.orders[level] for each in self._repositories.values()]):
+        for position, candidate in take_turns([repository.orders[level] for repository in self._repositories.values()]):
             if len(tasks) == self._request.tasks:
                 break
             file = self._file(repositories[position], candidate.path)

@@ -57,7 +57,7 @@ def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Co
     with tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
         origin = open_origin(source, Path(work))
         found = Gathered()
-        files = tuple(each.file for each in gather(origin, (), found) if each.file is not None)
+        files = tuple(code.file for code in gather(origin, (), found) if code.file is not None)
     if not files:
         raise NoDataError(no_code(origin, found, ()))
     for note in origin.notes:

@@ -60,8 +60,12 @@ class PyPI:
         headers = HeaderParser().parsestr(_metadata(path))
         if stated := headers["License-Expression"]:
             return str(stated)
-        classifiers = [each.rpartition(" :: ")[2] for each in headers.get_all("Classifier", []) if "License ::" in each]
-        return " AND ".join(_SPDX.get(each, each) for each in classifiers)
+        classifiers = [
+            classifier.rpartition(" :: ")[2]
+            for classifier in headers.get_all("Classifier", [])
+            if "License ::" in classifier
+        ]
+        return " AND ".join(_SPDX.get(classifier, classifier) for classifier in classifiers)
 
     def source(self, name: str, version: str) -> str:
         """`pypi:NAME==VERSION`."""
@@ -79,5 +83,5 @@ def _metadata(path: Path) -> str:
 
 def _short_licence(metadata: str) -> str:
     """What the metadata says of the licence; "" where it says nothing short."""
-    found = (each.strip() for each in _LICENCE.findall(metadata.partition("\n\n")[0]))
-    return next((each for each in found if each not in _UNSTATED), "")
+    found = (value.strip() for value in _LICENCE.findall(metadata.partition("\n\n")[0]))
+    return next((licence for licence in found if licence not in _UNSTATED), "")

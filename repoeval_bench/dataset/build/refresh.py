@@ -79,7 +79,9 @@ def read_recipe(pack: str) -> Recipe:
     if not path.is_file():
         raise UsageError(f"{nearest('pack', pack, known)} (a recipe's file is one too)")
     recipe = read_yaml(path, "write it as data/packs/pypi-40.yaml is written").read(Recipe)
-    if wrong := [nearest("language", each, LANGUAGES) for each in recipe.languages if each not in LANGUAGES]:
+    if wrong := [
+        nearest("language", language, LANGUAGES) for language in recipe.languages if language not in LANGUAGES
+    ]:
         raise UsageError(f"{path}: {all_mistakes(wrong)}")
     return recipe
 
@@ -150,7 +152,7 @@ def refresh_pack(
     target = new_target(out, "edition")
     with open_registry(recipe.registry) as registry:
         taken = list(chosen(recipe, request, registry, notify))
-        sources = tuple(registry.source(each.name, each.version) for each in taken)
+        sources = tuple(registry.source(package.name, package.version) for package in taken)
     asked = BuildRequest(
         sources=sources,
         tasks=recipe.tasks,
@@ -159,7 +161,7 @@ def refresh_pack(
     )
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="edition-") as work:
         pack = build_pack(asked, Path(work) / "pack", notify=notify)
-        return ship(pack, folder, [each.facts for each in taken])
+        return ship(pack, folder, [release.facts for release in taken])
 
 
 def chosen(
@@ -198,13 +200,13 @@ def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: 
         raise LeftOutError("it is a dependency of this project, or a repository of RepoEval")
     bounds = recipe.bounds
     releases = registry.releases(name)
-    days = sorted({_day(each.uploaded) for each in releases if each.uploaded})
+    days = sorted({_day(dated.uploaded) for dated in releases if dated.uploaded})
     if not days:
         raise LeftOutError(f"the {recipe.registry} registry does not say when it was uploaded")
     if since and days[0] < since:
         raise LeftOutError(f"its first release is of {days[0]}")
-    if since and sum(each < before for each in days) < bounds.upload_days:
-        raise LeftOutError(f"it was uploaded on {sum(each < before for each in days)} days")
+    if since and sum(day < before for day in days) < bounds.upload_days:
+        raise LeftOutError(f"it was uploaded on {sum(day < before for day in days)} days")
     release = _newest(releases, before)
     with tempfile.TemporaryDirectory(prefix="choose-") as work:
         origin = registry.open_release(name, release.version, Path(work))
@@ -218,7 +220,10 @@ def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: 
 
 def _newest(releases: Sequence[Release], before: str) -> Release:
     """The newest final release that was uploaded before a day."""
-    found = next((each for each in releases if each.is_final and each.uploaded and _day(each.uploaded) < before), None)
+    found = next(
+        (release for release in releases if release.is_final and release.uploaded and _day(release.uploaded) < before),
+        None,
+    )
     if found is None:
         raise LeftOutError(f"it has no final release before {before}")
     return found
@@ -232,7 +237,7 @@ def _permissive(stated: str) -> str:
     """The stated licence; a LeftOutError where none is stated, or one that is not permissive."""
     if not stated:
         raise LeftOutError("its licence is not stated")
-    if any(each not in PERMISSIVE for each in re.split(r" AND | OR |[() ]+", stated) if each):
+    if any(licence not in PERMISSIVE for licence in re.split(r" AND | OR |[() ]+", stated) if licence):
         raise LeftOutError(f"its licence is {stated}")
     return stated
 
@@ -264,5 +269,5 @@ def _own_dependencies() -> frozenset[str]:
         stated = requires("repoeval-bench") or []
     except PackageNotFoundError as error:
         raise DatasetError("the dependencies of repoeval-bench are not known; install it with pip") from error
-    names = {canonicalize_name(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in stated}
+    names = {canonicalize_name(re.split(r"[^\w.-]", statement, maxsplit=1)[0]) for statement in stated}
     return frozenset(names - TAKEN_BEFORE)

@@ -54,14 +54,16 @@ class Order:
 
     def add(self, candidates: Iterable[Candidate]) -> None:
         """Add all candidates of one file."""
-        chances = sorted((self._chance(each), each) for each in candidates)
-        self._front += [_Ranked(rank, chance, each) for rank, (chance, each) in enumerate(chances[: self._room])]
+        chances = sorted((self._chance(candidate), candidate) for candidate in candidates)
+        self._front += [
+            _Ranked(rank, chance, candidate_) for rank, (chance, candidate_) in enumerate(chances[: self._room])
+        ]
         if len(self._front) > 4 * self._room:
             self._cut()
 
     def __iter__(self) -> Iterator[Candidate]:
         self._cut()
-        return iter([each.candidate for each in self._front])
+        return iter([ranked.candidate for ranked in self._front])
 
     def _cut(self) -> None:
         self._front.sort()
@@ -75,7 +77,7 @@ class Order:
 def take_turns(orders: Sequence[Iterable[Candidate]]) -> Iterator[tuple[int, Candidate]]:
     """(position of the order, candidate): one of each repository, then the next of each, until all are through."""
     for turn in zip_longest(*orders):
-        yield from ((position, each) for position, each in enumerate(turn) if each is not None)
+        yield from ((position, candidate) for position, candidate in enumerate(turn) if candidate is not None)
 
 
 def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:

@@ -104,7 +104,7 @@ def resolve_levels(
             if (
                 index is not None
                 and _resolved(found) == before
-                and any(repo == each.repo for each in chain(*levels.values()))
+                and any(repo == task_.repo for task_ in chain(*levels.values()))
             ):
                 raise DatasetError(
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
@@ -113,11 +113,11 @@ def resolve_levels(
 
 
 def _resolved(found: Mapping[str, TaskUses]) -> int:
-    return sum(each.resolved["resolved"] for each in found.values())
+    return sum(uses.resolved["resolved"] for uses in found.values())
 
 
 def _unread(found: Mapping[str, TaskUses]) -> int:
-    return sum(len(each.unread) for each in found.values())
+    return sum(len(uses.unread) for uses in found.values())
 
 
 def _bytes_of(folder: Path) -> int:

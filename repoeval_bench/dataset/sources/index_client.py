@@ -55,13 +55,13 @@ class Index:
         from packaging.version import InvalidVersion, Version
 
         found = []
-        for each in _all_files(self._finder, name, self._warnings):
+        for link in _all_files(self._finder, name, self._warnings):
             try:
-                version = Version(str(each.version))
+                version = Version(str(link.version))
             except InvalidVersion:
                 continue
-            final = not version.is_prerelease and each.link.yank_reason is None
-            found.append(Release(str(each.version), each.link.upload_time, final))
+            final = not version.is_prerelease and link.link.yank_reason is None
+            found.append(Release(str(link.version), link.link.upload_time, final))
         return found
 
     def fetch(self, name: str, version: str, folder: Path, *, file: str = "") -> tuple[Path, dict[str, str]]:
@@ -162,13 +162,13 @@ def _choose(finder: PackageFinder, name: str, version: str, warnings: Sequence[s
     packages = _all_files(finder, name, warnings)
     matching = list(finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
     if not matching:
-        known = list(dict.fromkeys(str(each.version) for each in packages))[:5]
+        known = list(dict.fromkeys(str(package.version) for package in packages))[:5]
         raise SourceError(f"the package index has no {name} in version {version}; the newest are {', '.join(known)}")
-    named = [each for each in matching if each.link.filename == file]
+    named = [candidate for candidate in matching if candidate.link.filename == file]
     if file and not named:
         raise SourceError(f"the package index has no file {file}")
-    wheels = [each for each in matching if each.link.filename.endswith("-none-any.whl")]
-    sdists = [each for each in matching if not each.link.is_wheel]
+    wheels = [candidate for candidate in matching if candidate.link.filename.endswith("-none-any.whl")]
+    sdists = [candidate for candidate in matching if not candidate.link.is_wheel]
     if not wheels and not sdists:
         raise SourceError(
             f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index, so its sources are "

@@ -46,11 +46,11 @@ class C(LanguageRules):
             near = posixpath.normpath(posixpath.join(posixpath.dirname(path), included))
             name = posixpath.basename(included)
             paths = [near] if near in files.files else []
-            paths = paths or [each for each in files.tails[name] if f"/{each}".endswith(f"/{included}")][:1]
+            paths = paths or [known for known in files.tails[name] if f"/{known}".endswith(f"/{included}")][:1]
             # What a header declares is defined in the source of its name.
-            stems = {each.rpartition(".")[0] for each in paths}
+            stems = {source.rpartition(".")[0] for source in paths}
             ends = (".c", ".cc", ".cpp", ".cxx")
-            sources = [each for stem in stems for end in ends for each in _source(files, stem, end)]
+            sources = [file for stem in stems for end in ends for file in _source(files, stem, end)]
             if paths:
                 yield Import(EVERY, EVERY, (*paths, *sources))
 
@@ -62,10 +62,12 @@ class C(LanguageRules):
 
     def members(self, names: Names, path: str, qualified: str, found: list[Located]) -> list[Located]:
         """Return the members with their definitions elsewhere, where a header only declares them."""
-        if not found or not all(each.declaration for _, each in found):
+        if not found or not all(definition.declaration for _, definition in found):
             return found
         named = names.of_name(path, qualified.rpartition(".")[2])
-        return found + [each for each in named if each[1].qualified == qualified and each[1].kind != "variable"]
+        return found + [
+            located for located in named if located[1].qualified == qualified and located[1].kind != "variable"
+        ]
 
 
 def _source(files: Imports, stem: str, end: str) -> Sequence[str]:

@@ -32,6 +32,6 @@ class CSharp(LanguageRules):
     def may_take(self, signature: str, arguments: int) -> bool:
         """Say whether a call fits by defaults of parameters or by `params`."""
         parameters = parameters_of(signature)
-        open_ended = any(each.startswith("params ") for each in parameters)
-        needed = sum(1 for each in parameters if "=" not in each) - open_ended
+        open_ended = any(parameter.startswith("params ") for parameter in parameters)
+        needed = sum(1 for parameter in parameters if "=" not in parameter) - open_ended
         return needed <= arguments and (open_ended or arguments <= len(parameters))

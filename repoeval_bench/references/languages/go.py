@@ -35,14 +35,14 @@ class Go(LanguageRules):
             for found in _GO.finditer(block["many"] or block["one"]):
                 steps = found["module"].split("/")
                 folders = ("/".join(steps[at:]) for at in range(len(steps)))
-                folder = next((each for each in folders if each in files.folders), None)
+                folder = next((known for known in folders if known in files.folders), None)
                 own = re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
                 own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3
                 # A package does not import itself: from the outermost folder its name is that of another.
                 beside = "/" not in path and not path.endswith("_test.go")
                 if folder is None and "." in steps[0] and own == _outermost(files) and not beside:
                     folder = ""
-                package = tuple(each for each in files.folders.get(folder or "", ()) if not each.endswith("_test.go"))
+                package = tuple(file for file in files.folders.get(folder or "", ()) if not file.endswith("_test.go"))
                 yield Import((found["alias"] or "").strip() or own, None, package if folder is not None else ())
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
@@ -58,8 +58,10 @@ def _outermost(files: Imports) -> str:
     """Return the package in the outermost folder, which others import by the name of the whole."""
 
     def read() -> str:
-        paths = (each for each in files.folders.get("", ()) if each.endswith(".go") and not each.endswith("_test.go"))
-        found = (_GO_PACKAGE.search(files.files[each].text) for each in paths)
-        return next((each[1] for each in found if each), "")
+        paths = (
+            folder for folder in files.folders.get("", ()) if folder.endswith(".go") and not folder.endswith("_test.go")
+        )
+        found = (_GO_PACKAGE.search(files.files[path].text) for path in paths)
+        return next((match[1] for match in found if match), "")
 
     return files.once("go: package of the outermost folder", read)

@@ -49,7 +49,7 @@ class Java(LanguageRules):
             if found["every"]:
                 tail = "/".join(steps)
                 inside = [
-                    each for folder, held in files.folders.items() if f"/{folder}".endswith(f"/{tail}") for each in held
+                    file for folder, held in files.folders.items() if f"/{folder}".endswith(f"/{tail}") for file in held
                 ]
                 yield Import(EVERY, EVERY, tuple(inside))
                 continue
@@ -67,7 +67,7 @@ class Java(LanguageRules):
         inside = package[1].replace(".", "/") if package else ""
         if not inside or not f"/{folder}".endswith(f"/{inside}"):
             return files.folders[folder]
-        others = (each for each in files.folders if each != folder and f"/{each}".endswith(f"/{inside}"))
+        others = (other for other in files.folders if other != folder and f"/{other}".endswith(f"/{inside}"))
         return [file for each in (folder, *others) for file in files.folders[each]]
 
     def given(self, names: Names, imported: Import) -> list[Located] | None:
@@ -104,4 +104,4 @@ class Java(LanguageRules):
 def _class(files: Imports, steps: Sequence[str]) -> tuple[str, ...]:
     """Return the files of a class whose packages are named, as in `a.b.C`."""
     tail = f"/{'/'.join(steps)}.java"
-    return tuple(each for each in files.tails.get(f"{steps[-1]}.java", ()) if f"/{each}".endswith(tail))
+    return tuple(path for path in files.tails.get(f"{steps[-1]}.java", ()) if f"/{path}".endswith(tail))

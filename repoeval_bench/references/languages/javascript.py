@@ -55,21 +55,21 @@ class JavaScript(LanguageRules):
             exported = found.groupdict().get("word") == "export"
             what = found["what"].strip()
             braces = re.search(r"\{([^}]*)\}", what)
-            for each in braces[1].split(",") if braces else ():
-                words = re.findall(r"[\w$]+", re.sub(r"^\s*type\s+", "", each))
+            for named in braces[1].split(",") if braces else ():
+                words = re.findall(r"[\w$]+", re.sub(r"^\s*type\s+", "", named))
                 if words:
                     yield Import(words[-1], words[0], modules, exported)
             rest = re.sub(r"\{[^}]*\}", "", what)
-            for each in filter(None, (part.strip() for part in rest.split(","))):
-                if each.startswith("*"):
-                    name = each.rpartition(" ")[2]
+            for clause in filter(None, (part.strip() for part in rest.split(","))):
+                if clause.startswith("*"):
+                    name = clause.rpartition(" ")[2]
                     yield Import(name, EVERY if name == "*" else None, modules, exported)
                 elif "word" in found.groupdict():
-                    yield Import(each, "default", modules, exported)
+                    yield Import(clause, "default", modules, exported)
                 else:
                     # A required module is an object of its names, or the one thing that it gives.
                     one = any(_JS_GIVEN.search(files.files[file].text) for file in modules)
-                    yield Import(each, found["member"] or ("default" if one else None), modules)
+                    yield Import(clause, found["member"] or ("default" if one else None), modules)
 
     def is_told(self, name_in: str, defined_in: str) -> bool:
         """Say whether a name alone tells: what a declaration file has for users of a script is often another thing."""
@@ -82,6 +82,6 @@ def _module(files: Imports, path: str, module: str) -> tuple[str, ...]:
     # Without dots it may be a path from the outermost folder, as a tsconfig.json with `baseUrl` has it.
     stem = posixpath.normpath(posixpath.join(posixpath.dirname(path) if module.startswith(".") else "", module))
     bare = re.sub(r"\.[cm]?jsx?$", "", stem)
-    tries = [stem, *(each + end for each in (stem, bare) for end in _JS_ENDINGS)]
+    tries = [stem, *(start + end for start in (stem, bare) for end in _JS_ENDINGS)]
     tries += [f"{stem}/index{end}" for end in _JS_ENDINGS]
-    return next(((each,) for each in tries if each in files.files), ())
+    return next(((try_,) for try_ in tries if try_ in files.files), ())

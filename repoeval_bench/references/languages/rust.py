@@ -63,8 +63,12 @@ class Rust(LanguageRules):
 
     def given_last(self, names: Names, imported: Import) -> list[Located]:
         """Return the variant that is imported, as in `use Shape::Round`."""
-        every = ((path, each) for path in imported.files for each in names.defined(path))
-        return [each for each in every if (each[1].form, each[1].name) == ("enumerator", imported.original or "")]
+        every = ((path, definition) for path in imported.files for definition in names.defined(path))
+        return [
+            located
+            for located in every
+            if (located[1].form, located[1].name) == ("enumerator", imported.original or "")
+        ]
 
     def in_path(self, names: Names, path: str, steps: Sequence[str]) -> Sequence[Located]:
         """Return the type that a path through modules names."""
@@ -73,7 +77,7 @@ class Rust(LanguageRules):
     def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
         """Say whether a path begins in these files: `serde_json::Error` does not."""
         outer = names.bare(path, NOWHERE, steps[-2])[0]
-        known = {"crate", "self", "super", *(each.name for each in names.imports.of(path) if each.files)}
+        known = {"crate", "self", "super", *(import_.name for import_ in names.imports.of(path) if import_.files)}
         module = rf"\bmod\s+{re.escape(steps[0])}\b"
         # A crate's name is written small; what is written large may be a type parameter.
         here = outer or steps[0] in known or not steps[0].islower() or _module(names.imports, path, (steps[0],))
@@ -93,12 +97,16 @@ class Rust(LanguageRules):
         """Return the members that are seen, else those of an `impl`, which may be in any file."""
         if found:
             return found
-        every = [each for each in names.of_name(path, qualified.rpartition(".")[2]) if each[1].qualified == qualified]
+        every = [
+            located
+            for located in names.of_name(path, qualified.rpartition(".")[2])
+            if located[1].qualified == qualified
+        ]
         return every if len({at for at, _ in every}) == 1 else []
 
     def best(self, found: Sequence[Located], of_trait: Collection[int]) -> Located | None:
         """Return the method of the type's own `impl`; None where it may be any of several."""
-        own = [each for at, each in enumerate(found) if at not in of_trait]
+        own = [located for at, located in enumerate(found) if at not in of_trait]
         if len(own or found) > 1 and found[0][1].kind == "method":
             return None
         return (own or found)[0]
@@ -121,7 +129,7 @@ def _module(files: Imports, path: str, steps: tuple[str, ...]) -> tuple[str, ...
     for end in range(len(rest), -1, -1):
         stem = "/".join([*filter(None, [here]), *rest[:end]])
         tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
-        if found := tuple(each for each in tries if each in files.files):
+        if found := tuple(try_ for try_ in tries if try_ in files.files):
             return found[:1]
     return ()
 
@@ -131,7 +139,7 @@ def _crates(files: Imports) -> Mapping[str, str]:
 
     def read() -> Mapping[str, str]:
         roots = [posixpath.dirname(path) for path in files.tails["lib.rs"] if path.count("/") > 1]
-        return {posixpath.basename(posixpath.dirname(each)).replace("-", "_"): each for each in roots}
+        return {posixpath.basename(posixpath.dirname(root)).replace("-", "_"): root for root in roots}
 
     return files.once("rust: crates", read)
 
