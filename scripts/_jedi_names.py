@@ -79,7 +79,7 @@ class JediNames(ExitStack):
         self._inside = jedi.InterpreterEnvironment()
         self._project = jedi.Project(self._root, sys_path=roots, smart_sys_path=False)
 
-    def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
+    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[Definition, ...]:
         """The definitions that the name at a place (0-based) means; none where jedi finds none in these files."""
         file = self._files.get(path)
         if file is None or not file.plain:  # a stub; or jedi, which counts newlines alone, has other lines
@@ -102,7 +102,7 @@ class JediNames(ExitStack):
             at = name.module_path.relative_to(self._root).as_posix()
             if not self._files[at].plain:
                 continue
-            definition = self._definitions.at(at, name.line - 1, name.name, hole if at == path else None)
+            definition = self._definitions.at(at, name.line - 1, name.name, target_span if at == path else None)
             if definition is not None:
                 found[definition] = None
         return tuple(found)

@@ -13,7 +13,7 @@ from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.syntax import segments
-from repoeval_bench.dataset.build.candidates import comment_lines, examine, hole_of
+from repoeval_bench.dataset.build.candidates import comment_lines, examine, target_span_of
 from repoeval_bench.dataset.loader import load_benchmark
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def main() -> None:
     for file in benchmark.by_name.values():
         found = examine(file, PYTHON).functions
         candidates += len(found)
-        holes = {each.hole for each in found}
+        target_spans = {each.target_span for each in found}
         for task in tasks[file.name]:
-            if task.body not in holes:
-                missing[_why(file, task, holes)].append(task.task_id)
+            if task.body not in target_spans:
+                missing[_why(file, task, target_spans)].append(task.task_id)
     print(f"{candidates} candidates in {len(benchmark.by_name)} files")
     n_missing = sum(map(len, missing.values()))
     print(f"{len(benchmark.tasks) - n_missing} of {len(benchmark.tasks)} function tasks are among them; the others:")
@@ -46,7 +46,7 @@ def main() -> None:
         print(f"  {len(ids):3} {reason}: {', '.join(ids[:4])}{' …' if len(ids) > 4 else ''}")
 
 
-def _why(file: SourceFile, task: Task, holes: set[LineSpan]) -> str:
+def _why(file: SourceFile, task: Task, target_spans: set[LineSpan]) -> str:
     """The rule by which a task's function is not a candidate, or how its lines differ."""
     comments = comment_lines(file, [span for tree in segments(file, PYTHON) for span in occurrences(tree).comments])
     around = [each for each in definitions(file, PYTHON) if each.kind != "variable" and each.body]
@@ -55,13 +55,13 @@ def _why(file: SourceFile, task: Task, holes: set[LineSpan]) -> str:
     ]
     if not functions:
         return "no function is around its lines"
-    hole = hole_of(file, functions[-1], comments)
-    if isinstance(hole, str):
-        return hole
-    if hole == task.body:
-        nested = any(each.contains(task.body) for each in holes)
+    target_span = target_span_of(file, functions[-1], comments)
+    if isinstance(target_span, str):
+        return target_span
+    if target_span == task.body:
+        nested = any(each.contains(task.body) for each in target_spans)
         return "nested: in the body of another candidate" if nested else "overloaded: the second of that name"
-    return f"other lines: starts {task.body.start - hole.start:+}, ends {task.body.end - hole.end:+}"
+    return f"other lines: starts {task.body.start - target_span.start:+}, ends {task.body.end - target_span.end:+}"
 
 
 if __name__ == "__main__":

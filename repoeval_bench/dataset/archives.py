@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 def read_zip(
-    path: Path, wanted: Callable[[str], bool], *, max_unpacked: int = MAX_UNPACKED
+    path: Path, is_wanted: Callable[[str], bool], *, max_unpacked: int = MAX_UNPACKED
 ) -> Iterator[tuple[str, bytes]]:
     """(posix name, content) of each wanted file, in the archive's order.
 
@@ -42,7 +42,7 @@ def read_zip(
     """
     with _open(path, zipfile.ZipFile) as archive:
         for member in _judge(path, _zip_entries(archive), max_unpacked, links=False):
-            if wanted(member.path) and not member.path.startswith("__MACOSX/"):  # not a file of the archive's author
+            if is_wanted(member.path) and not member.path.startswith("__MACOSX/"):  # not a file of the archive's author
                 yield member.path, member.read()
 
 

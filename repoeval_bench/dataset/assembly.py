@@ -36,15 +36,15 @@ def files_of(trees: Mapping[str, Tree]) -> dict[str, SourceFile]:
 
 def place_problem(task: Task, trees: Mapping[str, Tree], files: Mapping[str, SourceFile]) -> str | None:
     """Why a task cannot be scored: a file of its ground truth is absent or too short; None where it can."""
-    for place in ground_truth_places(task):
-        file = files.get(place.file)
+    for location in ground_truth_places(task):
+        file = files.get(location.file)
         if file is None:
             undecodable = {f"{repo}/{path}" for repo, tree in trees.items() for path in tree.undecodable}
-            state = "is not UTF-8" if place.file in undecodable else "does not exist"
-            return f"{task.task_id}: its file {place.file} {state}"
-        if place.lines.end > file.n_lines:
+            state = "is not UTF-8" if location.file in undecodable else "does not exist"
+            return f"{task.task_id}: its file {location.file} {state}"
+        if location.lines.end > file.n_lines:
             return (
-                f"{task.task_id}: its ground truth ends at line {place.lines.end}, but {place.file} has "
+                f"{task.task_id}: its ground truth ends at line {location.lines.end}, but {location.file} has "
                 f"{file.n_lines} lines"
             )
     return None
@@ -53,8 +53,8 @@ def place_problem(task: Task, trees: Mapping[str, Tree], files: Mapping[str, Sou
 def is_misplaced(task: Task, files: Mapping[str, SourceFile]) -> bool:
     """Whether a task's ground truth is not at its lines, line ends apart; the files must be long enough."""
     expected = task.ground_truth.replace("\r\n", "\n")
-    found = "".join(files[place.file].line_text(place.lines) for place in ground_truth_places(task))
-    return found.removesuffix("\n") != expected.removesuffix("\n")
+    lines = "".join(files[location.file].line_text(location.lines) for location in ground_truth_places(task))
+    return lines.removesuffix("\n") != expected.removesuffix("\n")
 
 
 def check_places(tasks: Iterable[Task], trees: Mapping[str, Tree]) -> None:
@@ -70,9 +70,9 @@ def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]
     """12 hex digits of a SHA-256 over every task (id, place, text hashes) and every file (path, text hash)."""
     digest = hashlib.sha256()
     for task in tasks:
-        place: list[object] = [task.task_id, task.path, task.context_start, task.body.start, task.body.end]
-        place += [[location.file, location.lines.start, location.lines.end] for location in task.places]
-        digest.update(_line(*place, sha256_text(task.prompt), sha256_text(task.ground_truth)))
+        fields: list[object] = [task.task_id, task.path, task.context_start, task.body.start, task.body.end]
+        fields += [[location.file, location.lines.start, location.lines.end] for location in task.places]
+        digest.update(_line(*fields, sha256_text(task.prompt), sha256_text(task.ground_truth)))
     for repo in sorted(files):
         for file in files[repo]:
             digest.update(_line(repo, file.path, sha256_text(file.text)))
@@ -81,11 +81,11 @@ def fingerprint(tasks: Iterable[Task], files: Mapping[str, Iterable[SourceFile]]
 
 def with_fingerprint(benchmark: Benchmark) -> Benchmark:
     """The benchmark with the fingerprint of its tasks and files, and of the definitions used where these are gold."""
-    mark = fingerprint(benchmark.tasks, benchmark.files)
+    digest = fingerprint(benchmark.tasks, benchmark.files)
     if benchmark.of_definitions:
         uses = dump_uses(benchmark.tasks, {task.task_id: task.uses or () for task in benchmark.tasks})
-        mark = hashlib.sha256(f"{mark}\n{uses}".encode()).hexdigest()[:12]
-    return replace(benchmark, fingerprint=mark)
+        digest = hashlib.sha256(f"{digest}\n{uses}".encode()).hexdigest()[:12]
+    return replace(benchmark, fingerprint=digest)
 
 
 def _line(*values: object) -> bytes:

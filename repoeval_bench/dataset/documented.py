@@ -55,34 +55,34 @@ def documented(benchmark: Benchmark) -> Benchmark:
     files: dict[str, tuple[SourceFile, ...]] = {}
     unscored = 0
     for repo, repo_files in benchmark.files.items():
-        found = {file: _documented(file) for file in repo_files}
-        files[repo] = tuple(blanked(file, *(definition.doc for definition in found[file])) for file in repo_files)
-        asked = [[function for function in functions if function.question] for functions in found.values()]
+        by_file = {file: _documented(file) for file in repo_files}
+        files[repo] = tuple(blanked(file, *(definition.doc for definition in by_file[file])) for file in repo_files)
+        askable = [[function for function in functions if function.question] for functions in by_file.values()]
         unscored += sum(
-            function.has_code and not function.question for functions in found.values() for function in functions
+            function.has_code and not function.question for functions in by_file.values() for function in functions
         )
-        tasks += _tasks(repo, filter(None, chain.from_iterable(zip_longest(*asked))))
+        tasks += _tasks(repo, filter(None, chain.from_iterable(zip_longest(*askable))))
     if not tasks:
         raise DatasetError(
             f"no function in {', '.join(files) or benchmark.name} has a docstring of {LEAST} words or more, so "
             "protocol docstring asks nothing; choose another protocol"
         )
-    chosen = tuple(tasks[: benchmark.limit])
-    held = {repo: files[repo] for repo in files if any(task.repo == repo for task in chosen)}
+    first = tuple(tasks[: benchmark.limit])
+    sources = {repo: files[repo] for repo in files if any(task.repo == repo for task in first)}
     return replace(
         benchmark,
-        tasks=chosen,
-        files=held,
-        fingerprint=fingerprint(chosen, held),
+        tasks=first,
+        files=sources,
+        fingerprint=fingerprint(first, sources),
         whole_tasks=len(tasks),
         unscored=unscored,
     )
 
 
-def _tasks(repo: str, found: Iterable[_Documented]) -> Iterator[Task]:
+def _tasks(repo: str, functions: Iterable[_Documented]) -> Iterator[Task]:
     """A task for each distinct question, in their order."""
     golds: dict[str, list[Place]] = defaultdict(list)
-    for function in found:
+    for function in functions:
         golds[function.question] += function.gold
     for number, (question, gold) in enumerate(golds.items()):
         first = gold[0]
@@ -103,7 +103,7 @@ def _tasks(repo: str, found: Iterable[_Documented]) -> Iterator[Task]:
 def _documented(file: SourceFile) -> tuple[_Documented, ...]:
     """The documented functions of a file."""
     language = language_of(file.path, file.text)
-    found = []
+    documented = []
     for definition in definitions(file, language) if language else ():
         if definition.kind not in {"function", "method"} or definition.doc is None:
             continue
@@ -111,7 +111,7 @@ def _documented(file: SourceFile) -> tuple[_Documented, ...]:
         alone = not definition.doc.lines.overlaps(definition.header)  # no line of it holds code too
         is_all = alone and definition.doc.lines == definition.body
         has_code = definition.body is not None and not definition.declaration and not is_all
-        found.append(
+        documented.append(
             _Documented(
                 question=_question(definition.doc.text) if alone and has_code else "",
                 gold=gold,
@@ -119,7 +119,7 @@ def _documented(file: SourceFile) -> tuple[_Documented, ...]:
                 has_code=has_code,
             )
         )
-    return tuple(found)
+    return tuple(documented)
 
 
 def _question(text: str) -> str:

@@ -92,7 +92,7 @@ def uses_file_of(task_file: Path) -> Path:
 def installed_sets(home: Path, combination: Combination) -> list[InstalledSet]:
     """All sets under `home`, by folder name."""
     folders = sorted(path.parent.name for path in home.glob("datasets/*/set.json"))
-    return [found for folder in folders if (found := find_set(home, folder, combination))]
+    return [installed for folder in folders if (installed := find_set(home, folder, combination))]
 
 
 def find_set(home: Path, folder: str, combination: Combination) -> InstalledSet | None:
@@ -115,8 +115,8 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
     if done is not None and done.is_complete:
         return done
     root = home / "datasets" / source.folder
-    elsewhere = "name another folder with --home or REPOEVAL_HOME"
-    with os_errors_as(DatasetError, f"the data set cannot be written to {root}", elsewhere), alone(root):
+    way_out = "name another folder with --home or REPOEVAL_HOME"
+    with os_errors_as(DatasetError, f"the data set cannot be written to {root}", way_out), alone(root):
         done = find_set(home, source.folder, combination)
         if done is None:
             done = InstalledSet(root, source.facts, combination)
@@ -127,9 +127,9 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
             for name, content in source.task_files():
                 write_atomic(root / "tasks" / name, content)
         if not done.task_file.is_file():
-            held = ", ".join(sorted(path.name for path in root.glob("tasks/*.jsonl")))
+            there = ", ".join(sorted(path.name for path in root.glob("tasks/*.jsonl")))
             raise DatasetError(
-                f"the source {source.facts.source} holds no {combination.task_file}; it holds {held or 'no task file'}"
+                f"the source {source.facts.source} holds no {combination.task_file}; it holds {there or 'no task file'}"
             )
         if not done.tree.is_dir():
             _install_tree(done.tree, source.tree_files(combination.published.tree))

@@ -52,25 +52,25 @@ def load_benchmark(
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")
     if isinstance(repos, str):
         repos = repos.replace(",", " ").split()
-    asked: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
-    chosen = combination_at(str(source), level, context, tokenizer)
+    part: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
+    task_set = combination_at(str(source), level, context, tokenizer)
     if is_code_folder(str(source)):
-        benchmark = load_folder(str(source), chosen, notify)
+        benchmark = load_folder(str(source), task_set, notify)
         repoeval.check_repositories(repos or (), benchmark.files)
-        benchmark = replace(benchmark, **asked)
+        benchmark = replace(benchmark, **part)
         return with_questions(benchmark, Path(questions)) if questions else benchmark
-    kept = data_home(home)
-    sweep(kept)
-    obtained = obtain(str(source), chosen, kept)
+    home_folder = data_home(home)
+    sweep(home_folder)
+    obtained = obtain(str(source), task_set, home_folder)
     installed = obtained.installed
     tasks = installed.read_tasks()
     if obtained.fetched or obtained.notes or len(tasks) < installed.whole_size(tasks)[0]:
         notify(describe(obtained, tasks))
     if questions:
         whole = _assemble(installed, tasks, _select(tasks, repos, None, ()), notify)
-        return with_questions(replace(whole, **asked), Path(questions))
+        return with_questions(replace(whole, **part), Path(questions))
     selected = _select(tasks, repos, limit, without)
-    benchmark = replace(_assemble(installed, tasks, selected, notify), **asked)
+    benchmark = replace(_assemble(installed, tasks, selected, notify), **part)
     files = benchmark.by_name
     misplaced = sum(is_misplaced(task, files) for task in benchmark.tasks)
     if misplaced:
@@ -90,19 +90,19 @@ def load_set(installed: InstalledSet) -> Benchmark:
 def _assemble(
     installed: InstalledSet,
     tasks: Sequence[Task],
-    chosen: tuple[Task, ...],
+    selected: tuple[Task, ...],
     notify: Callable[[str], None] = lambda _: None,
 ) -> Benchmark:
     whole_tasks, whole_repos = installed.whole_size(tasks)
-    trees = read_trees(installed.tree, (task.repo for task in chosen), installed.endings)
-    check_places(chosen, trees)
+    trees = read_trees(installed.tree, (task.repo for task in selected), installed.endings)
+    check_places(selected, trees)
     files = {repo: tree.files for repo, tree in trees.items()}
-    chosen = _with_uses(chosen, installed.read_uses(chosen), files_of(trees), notify)
+    selected = _with_uses(selected, installed.read_uses(selected), files_of(trees), notify)
     return Benchmark(
         name=f"{installed.facts.name}-{installed.combination}",
-        fingerprint=fingerprint(chosen, files),
+        fingerprint=fingerprint(selected, files),
         level=installed.combination.level,
-        tasks=chosen,
+        tasks=selected,
         files=files,
         source=installed.facts.source,
         whole_tasks=whole_tasks,
@@ -119,18 +119,18 @@ def _with_uses(
     if uses is None:
         return tasks
     lost = 0
-    found = []
+    resolved = []
     for task in tasks:
-        kept = tuple(
+        task_uses = tuple(
             use
             for use in uses[task.task_id]
             if (file := files.get(use.definition.file)) and use.definition.lines.end <= file.n_lines
         )
-        lost += len(uses[task.task_id]) - len(kept)
-        found.append(replace(task, uses=kept))
+        lost += len(uses[task.task_id]) - len(task_uses)
+        resolved.append(replace(task, uses=task_uses))
     if lost:
         notify(f"{lost} of the definitions that tasks use are in files that this data set lacks; they are left out")
-    return tuple(found)
+    return tuple(resolved)
 
 
 def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
@@ -154,8 +154,8 @@ def _select(
 ) -> tuple[Task, ...]:
     if repos is not None:
         repoeval.check_repositories(repos, {task.repo for task in tasks})
-        chosen = set(map(repoeval.repository_name, repos))
-        tasks = tuple(task for task in tasks if task.repo in chosen)
+        names = set(map(repoeval.repository_name, repos))
+        tasks = tuple(task for task in tasks if task.repo in names)
         if not tasks:
             raise UsageError("an empty list of repositories leaves no task; leave it out to take all")
     if limit is not None:

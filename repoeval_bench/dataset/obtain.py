@@ -95,8 +95,8 @@ def known_repositories(source: str, combination: Combination, home: Path) -> Col
                 return pack.repositories
             opened = open_source(source, combination, home)
             # Whether an address has a custom set is known once it was fetched from.
-            found = find_set(home, opened.folder, combination) if _is_remote(source) else opened
-            if found is None or not found.facts.official:
+            installed = find_set(home, opened.folder, combination) if _is_remote(source) else opened
+            if installed is None or not installed.facts.official:
                 return None
         except DatasetError:
             return None
@@ -152,8 +152,10 @@ def _edition(shipped: Pack, combination: Combination, home: Path, *, upgrade: bo
 
 
 def _auto(combination: Combination, home: Path, *, upgrade: bool) -> Obtained:
-    held = [found for found in installed_sets(home, combination) if found.facts.official and found.is_complete]
-    best = max(held, key=_count_tasks, default=None)
+    complete = [
+        official for official in installed_sets(home, combination) if official.facts.official and official.is_complete
+    ]
+    best = max(complete, key=_count_tasks, default=None)
     if best is not None and (not upgrade or _count_tasks(best) == combination.published.tasks):
         return Obtained(best)
     # pypi has only the part that was fetched already.

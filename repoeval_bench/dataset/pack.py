@@ -133,13 +133,15 @@ class Pack:
     def combination(self, level: str, context: str, tokenizer: str) -> Combination:
         """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused."""
         own = self.content
-        for name, asked, usual, mine in (
+        for name, requested, usual, mine in (
             ("context", context, DEFAULT.context, own.context),
             ("tokenizer", tokenizer, DEFAULT.tokenizer, own.tokenizer),
         ):
-            if asked not in {usual, mine}:
-                raise UsageError(f"the pack {self.root} has prompts of {name} {mine} only, not {asked}; leave it out")
+            if requested not in {usual, mine}:
+                raise UsageError(
+                    f"the pack {self.root} has prompts of {name} {mine} only, not {requested}; leave it out"
+                )
         if level not in LEVELS or not own.levels[level].tasks:
-            held = ", ".join(f"{name} ({counts.tasks})" for name, counts in own.levels.items() if counts.tasks)
-            raise UsageError(f"the pack {self.root} has no task of level {level}; it has {held or 'none at all'}")
+            levels = ", ".join(f"{name} ({counts.tasks})" for name, counts in own.levels.items() if counts.tasks)
+            raise UsageError(f"the pack {self.root} has no task of level {level}; it has {levels or 'none at all'}")
         return Combination(level, own.context, own.tokenizer)

@@ -111,8 +111,8 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
         problems = [f"{path} has no query; a JSON object is expected on each line"]
     if problems:
         raise UsageError(all_mistakes(problems, path))
-    chosen = tuple(tasks[: benchmark.limit])
-    return replace(benchmark, tasks=chosen, fingerprint=fingerprint(chosen, benchmark.files), whole_tasks=len(tasks))
+    first = tuple(tasks[: benchmark.limit])
+    return replace(benchmark, tasks=first, fingerprint=fingerprint(first, benchmark.files), whole_tasks=len(tasks))
 
 
 def _task(row: Question, query_id: str, places: Sequence[Place]) -> Task:
@@ -134,11 +134,11 @@ class _Files:
     """The files of a benchmark by name, and by path where only one repository has it."""
 
     def __init__(self, benchmark: Benchmark) -> None:
-        found: dict[str, list[SourceFile]] = defaultdict(list)
+        by_name: dict[str, list[SourceFile]] = defaultdict(list)
         for file in benchmark.by_name.values():
-            found[file.name].append(file)
-            found[file.path].append(file)
-        self._found = found
+            by_name[file.name].append(file)
+            by_name[file.path].append(file)
+        self._found = by_name
 
     def places(self, row: Question) -> tuple[list[Place], list[str]]:
         """The places of a question, and what is wrong with the others."""
@@ -151,17 +151,17 @@ class _Files:
                 wrong.append(problem)
             else:
                 places.append(Place(file.name, LineSpan(span.start_line - 1, span.end_line)))
-        repos = sorted({place.file.partition("/")[0] for place in places})
+        repos = sorted({location.file.partition("/")[0] for location in places})
         if len(repos) > 1:
             wrong.append(f"its places are in {' and '.join(repos)}; a query searches one repository")
         return places, wrong
 
     def _file(self, name: str) -> SourceFile | str:
         """The file of a name, or why there is none."""
-        found = self._found.get(name.removeprefix("./"), [])
-        if len(found) > 1:
-            return f"{name} is a file of {' and '.join(file.repo for file in found)}; write repository/path"
-        return found[0] if found else nearest("file", name, self._found, "the source has no such file of code")
+        matches = self._found.get(name.removeprefix("./"), [])
+        if len(matches) > 1:
+            return f"{name} is a file of {' and '.join(file.repo for file in matches)}; write repository/path"
+        return matches[0] if matches else nearest("file", name, self._found, "the source has no such file of code")
 
 
 def _problem(file: SourceFile, span: _Span) -> str:

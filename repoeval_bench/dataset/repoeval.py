@@ -95,8 +95,8 @@ DEFAULT = Combination("function", "2k", "codex")
 
 def combination(level: str, context: str, tokenizer: str) -> Combination:
     """The combination that was published; for any other a UsageError that lists them."""
-    chosen = Combination(level, context, tokenizer)
-    if chosen not in combinations():
+    task_set = Combination(level, context, tokenizer)
+    if task_set not in combinations():
         known = "; ".join(
             f"{row.name}: "
             + " and ".join(f"{tokenizer} {', '.join(contexts)}" for tokenizer, contexts in row.contexts.items())
@@ -106,7 +106,7 @@ def combination(level: str, context: str, tokenizer: str) -> Combination:
             f"there is no RepoEval task file for level {level}, context {context}, tokenizer {tokenizer}; "
             f"choose from {known}"
         )
-    return chosen
+    return task_set
 
 
 def combinations(*levels: Level) -> list[Combination]:

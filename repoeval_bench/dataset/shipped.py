@@ -32,7 +32,7 @@ _HEADER = "task_id\tpath\tcontext_start\tbody_start\tbody_end\tfunction_name"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPlace:
-    """Where a task is: its file in its repository, the first line of its prompt, and the lines of its hole."""
+    """Where a task is: its file in its repository, the first line of its prompt, and the lines of its target."""
 
     task_id: str
     path: str
@@ -131,8 +131,15 @@ def pack_table(text: str) -> bytes:
 def dump_places(places: Iterable[TaskPlace]) -> str:
     """The table of tasks."""
     rows = [_HEADER]
-    for place in places:
-        row = place.task_id, place.path, place.context_start, place.body.start, place.body.end, place.function_name
+    for coordinates in places:
+        row = (
+            coordinates.task_id,
+            coordinates.path,
+            coordinates.context_start,
+            coordinates.body.start,
+            coordinates.body.end,
+            coordinates.function_name,
+        )
         rows.append("\t".join(map(str, row)))
     return "\n".join(rows) + "\n"
 

@@ -103,12 +103,12 @@ def _visible_paths(root: Path) -> list[str]:
     def stop(error: OSError) -> None:
         raise DatasetError(f"cannot read the folder {error.filename}: {error.strerror}") from error
 
-    found: list[str] = []
+    paths: list[str] = []
     for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
         subfolders[:] = [name for name in subfolders if not _is_hidden(name)]
         prefix = Path(folder).relative_to(root)
-        found.extend((prefix / name).as_posix() for name in names)
-    return sorted(found)
+        paths.extend((prefix / name).as_posix() for name in names)
+    return sorted(paths)
 
 
 def _within(file: Path, root: Path) -> bool:

@@ -27,9 +27,17 @@ def dump_uses(tasks: Iterable[Task], uses: Mapping[str, Iterable[UsedDefinition]
     rows = [HEADER]
     for task in tasks:
         for used in uses.get(task.task_id, ()):
-            found = used.definition
-            path = found.file.removeprefix(f"{task.repo}/")
-            fields = (task.task_id, path, found.lines.start, found.lines.end, found.kind, used.tier, found.name)
+            definition = used.definition
+            path = definition.file.removeprefix(f"{task.repo}/")
+            fields = (
+                task.task_id,
+                path,
+                definition.lines.start,
+                definition.lines.end,
+                definition.kind,
+                used.tier,
+                definition.name,
+            )
             rows.append("\t".join(map(str, fields)))
     return "\n".join(rows) + "\n"
 
@@ -37,7 +45,7 @@ def dump_uses(tasks: Iterable[Task], uses: Mapping[str, Iterable[UsedDefinition]
 def read_uses(text: str, tasks: Iterable[Task], name: str) -> Uses:
     """What these tasks use, by a table of them or of more; a DatasetError names the file and line that is broken."""
     repos = {task.task_id: task.repo for task in tasks}
-    found: dict[str, list[UsedDefinition]] = defaultdict(list)
+    by_task: dict[str, list[UsedDefinition]] = defaultdict(list)
     for number, line in enumerate(text.splitlines(), start=1):
         if number == 1 and line == HEADER:
             continue
@@ -50,5 +58,5 @@ def read_uses(text: str, tasks: Iterable[Task], name: str) -> Uses:
             raise DatasetError(f"{name}:{number} is not a row of used definitions ({error})") from error
         if task_id in repos:
             definition = Definition(f"{repos[task_id]}/{path}", lines, qualified, cast("Kind", kind))
-            found[task_id].append(UsedDefinition(definition, cast("Tier", tier)))
-    return {task_id: tuple(found.get(task_id, ())) for task_id in repos}
+            by_task[task_id].append(UsedDefinition(definition, cast("Tier", tier)))
+    return {task_id: tuple(by_task.get(task_id, ())) for task_id in repos}

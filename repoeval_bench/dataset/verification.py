@@ -70,7 +70,7 @@ def _task_file_problems(installed: InstalledSet, tasks: tuple[Task, ...]) -> Ite
     if combination.level != FUNCTION.name:
         yield f"{path.name}: it has a wrong hash"
         return
-    known = {place.task_id: place.hashes for place in index.coordinates(combination)}
+    known = {coordinates.task_id: coordinates.hashes for coordinates in index.coordinates(combination)}
     for task in tasks:
         if known.get(task.task_id) != (sha256_text(task.prompt), sha256_text(task.ground_truth)):
             yield f"{path.name}: the texts of {task.task_id} have a wrong hash"

@@ -91,46 +91,46 @@ class ByName(VisibleNames):
             for definition in self.defined(path)
             if definition.kind in ("function", "method") and definition.lines.overlaps(lines)
         ]
-        wanted = LineSpan(min([lines.start, *(e.start for e in around)]), max([lines.end, *(e.end for e in around)]))
+        span = LineSpan(min([lines.start, *(e.start for e in around)]), max([lines.end, *(e.end for e in around)]))
         query = _query(language)
-        found: list[_Use] = []
+        uses: list[_Use] = []
         local = {inner.name for inner in self.defined(path) if lines.contains(inner.lines) and lines != inner.lines}
         file = self._files[path]
         try:
             parsed = self._trees.of(path)
-            local |= self._bound_on(path, wanted)
+            local |= self._bound_on(path, span)
             for match in parsed.matches(query, lines):
                 (node,) = match["name"]
                 at = parsed.span(node)
                 if at.start in lines:
                     line = file.chars_of(at)
                     column = parsed.chars(node).start - line.start
-                    found.append(self._use(path, lines, node, (at.start, column), typed=len(line) <= _TYPED))
+                    uses.append(self._use(path, lines, node, (at.start, column), typed=len(line) <= _TYPED))
         except GrammarError:
             return None
-        return found, frozenset(local)
+        return uses, frozenset(local)
 
     def _bound_on(self, path: str, lines: LineSpan) -> frozenset[str]:
         """The names that are bound on some lines: of a function, which many tasks are in, they are read once."""
         if (path, lines) not in self._locals:
             parsed = self._trees.of(path)
-            found: frozenset[str] | None = None
+            local: frozenset[str] | None = None
             if not parsed.is_deeper(DEEPEST, lines):
                 names = (match["name"][0] for match in parsed.matches(_query(self._language[path]), lines))
-                found = frozenset(parsed.text(name) for name in names if not receiver_of(name) and is_bound(name))
-            self._locals[path, lines] = found
+                local = frozenset(parsed.text(name) for name in names if not receiver_of(name) and is_bound(name))
+            self._locals[path, lines] = local
         bound = self._locals[path, lines]
         if bound is None:
             raise TooManyStepsError
         return bound
 
-    def _use(self, path: str, lines: LineSpan, node: Node, place: tuple[int, int], *, typed: bool) -> _Use:
+    def _use(self, path: str, lines: LineSpan, node: Node, position: tuple[int, int], *, typed: bool) -> _Use:
         receiver = text_of(receiver_of(node))
         scripted = self.rules(path).scripted
         types = self._typed(path, lines, node) if typed and scripted else ()
         inside, members = self._static.named(path, node) if typed and not scripted else (bool(receiver), ())
         binds = not receiver and is_bound(node)
-        line, column = place
+        line, column = position
         return _Use(
             name=text_of(node),
             receiver=receiver,
@@ -165,44 +165,46 @@ class ByName(VisibleNames):
             for where, node_ in self._types.named(path, node)
         }
         parsed = ((where, self._parsed_at(where, line, name)) for where, line, name in sorted(places))
-        kept = [
+        outside = [
             (where, definition)
             for where, definition in parsed
             if definition and (where != path or not lines.contains(definition.lines))
         ]
-        found = self._best(kept)
-        return found if len(found) == 1 else () if found or not places else None
+        matches = self._best(outside)
+        return matches if len(matches) == 1 else () if matches or not places else None
 
     def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> Found:
         rules = self.rules(path)
-        found: Sequence[tuple[str, Parsed]] = ()
+        matches: Sequence[tuple[str, Parsed]] = ()
         reason: Reason | None = None
         if use.macro:  # a crate's macros are seen in all of it, and only where one is called
-            found = [located for located in self.of_name(path, use.name) if located[1].form == "macro"]
-            found, reason = (found, None) if len(found) == 1 else ((), "unresolved" if found else "builtin")
+            matches = [located for located in self.of_name(path, use.name) if located[1].form == "macro"]
+            matches, reason = (matches, None) if len(matches) == 1 else ((), "unresolved" if matches else "builtin")
         elif use.inside or use.receiver:
-            found, reason = self._looked_up(path, lines, use, local)
+            matches, reason = self._looked_up(path, lines, use, local)
         elif use.binds or (use.name in local and not use.elsewhere):
             return Found(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
         else:
-            found, reason = self.bare(path, lines, use.name)
-            found = [located for located in found if located[1].form not in rules.only_called]
-            found = self.fitting(found, use.arguments) if rules.overloads else found
-        kept = self._best([located for located in found if located[0] != path or not lines.contains(located[1].lines)])
-        if not kept and reason in ("dynamic", "unresolved"):
-            kept = use.typed or ()
+            matches, reason = self.bare(path, lines, use.name)
+            matches = [located for located in matches if located[1].form not in rules.only_called]
+            matches = self.fitting(matches, use.arguments) if rules.overloads else matches
+        best = self._best(
+            [located for located in matches if located[0] != path or not lines.contains(located[1].lines)]
+        )
+        if not best and reason in ("dynamic", "unresolved"):
+            best = use.typed or ()
             # What no class declares is set on `this`, and is not a member of another class.
             known = use.typed is None or use.receiver in rules.open_objects
             reason = None if known else reason
-        if use.kind == "namespace_identifier" and not (kept and kept[0].kind == "class"):
+        if use.kind == "namespace_identifier" and not (best and best[0].kind == "class"):
             return Found(name=use.name, line=use.line, column=use.column)
         kinds = rules.kinds.get(bool(use.receiver), KINDS)
         return Found(
             name=use.name,
             line=use.line,
             column=use.column,
-            definitions=kept,
-            reason=None if kept else reason,
+            definitions=best,
+            reason=None if best else reason,
             kinds=kinds,
         )
 
@@ -215,8 +217,8 @@ class ByName(VisibleNames):
             return use.members or (), None if use.members else "third party"
         if use.receiver in rules.own:
             above = use.receiver in rules.above
-            found = () if use.typed and above else self._own(path, lines, use.name, above=above)
-            return found, None if found else "unresolved"
+            matches = () if use.typed and above else self._own(path, lines, use.name, above=above)
+            return matches, None if matches else "unresolved"
         plain = use.receiver.replace("::", ".").split(".")
         if plain[0] in rules.standard:
             return (), "builtin"
@@ -235,10 +237,10 @@ class ByName(VisibleNames):
                 if not import_.files:
                     return (), "third party"
                 if import_.original is None:
-                    found = self.in_files(path, import_.files, name)
-                    return found, None if found else "unresolved"
-        if (told := self.rules(path).looked_up(self, path, steps, name)) is not None:
-            return told
+                    matches = self.in_files(path, import_.files, name)
+                    return matches, None if matches else "unresolved"
+        if (special := self.rules(path).looked_up(self, path, steps, name)) is not None:
+            return special
         if members := self.of_type(path, steps[-1], name):
             return members, None
         _, reason = self.bare(path, NOWHERE, steps[-1])

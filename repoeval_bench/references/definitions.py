@@ -25,8 +25,8 @@ class Reader(Protocol):
     def names_in(self, path: str, lines: LineSpan) -> Sequence[Found] | None:
         """Return every name on these lines in order; None where the file cannot be read."""
 
-    def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
-        """Return the definition that has a site of this name on a line (0-based), outside of the hole."""
+    def at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> Definition | None:
+        """Return the definition that has a site of this name on a line (0-based), outside of the target."""
 
     def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
         """Return the functions and methods that these lines are in."""
@@ -45,7 +45,7 @@ class Definitions:
         """Return what reads a file; None where its language is not known."""
         return next((reader for reader in self._readers if reader.knows(path)), None)
 
-    def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
-        """Return the definition that has a site of this name on a line (0-based), outside of the hole."""
+    def at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> Definition | None:
+        """Return the definition that has a site of this name on a line (0-based), outside of the target."""
         reader = self.reader(path)
-        return reader.at(path, line, name, hole) if reader else None
+        return reader.at(path, line, name, target_span) if reader else None

@@ -95,9 +95,9 @@ class FileDefinitions:
 
         None of them where some may be any of several.
         """
-        found = self.of_name(path, name)
-        known = {(path, definition.qualified) for path, definition in found if definition.kind == "method"}
-        best = self._best(found)
+        matches = self.of_name(path, name)
+        known = {(path, definition.qualified) for path, definition in matches if definition.kind == "method"}
+        best = self._best(matches)
         return () if len(known) > len(best) and self.rules(path).one_definition else best
 
     def of_name(self, path: str, name: str) -> Sequence[tuple[str, Parsed]]:
@@ -106,25 +106,25 @@ class FileDefinitions:
 
     @cached_property
     def _named(self) -> Mapping[tuple[LanguageRules, str], Sequence[tuple[str, Parsed]]]:
-        found: dict[tuple[LanguageRules, str], list[tuple[str, Parsed]]] = defaultdict(list)
+        by_name: dict[tuple[LanguageRules, str], list[tuple[str, Parsed]]] = defaultdict(list)
         for path in self._files:
             for definition in self.defined(path):
-                found[self.rules(path), definition.name].append((path, definition))
-        return found
+                by_name[self.rules(path), definition.name].append((path, definition))
+        return by_name
 
-    def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
-        """Return the definition of this name whose header is on a line (0-based); none that is in the hole."""
+    def at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> Definition | None:
+        """Return the definition of this name whose header is on a line (0-based); none that is in the target."""
         parsed = self._parsed_at(path, line, name)
-        found = self.definition(path, parsed) if parsed else None
-        return None if found and hole and hole.contains(found.lines) else found
+        definition = self.definition(path, parsed) if parsed else None
+        return None if definition and target_span and target_span.contains(definition.lines) else definition
 
     def _parsed_at(self, path: str, line: int, name: str) -> Parsed | None:
         defined = self.defined(path) if path in self._files else ()
-        held = [definition for definition in defined if definition.name == name and line in definition.header]
-        return min(held, key=lambda definition: len(definition.lines), default=None)
+        headed = [definition for definition in defined if definition.name == name and line in definition.header]
+        return min(headed, key=lambda definition: len(definition.lines), default=None)
 
-    def _best(self, found: Sequence[tuple[str, Parsed]]) -> tuple[Definition, ...]:
-        real = [located for located in found if not located[1].declaration] or found
+    def _best(self, matches: Sequence[tuple[str, Parsed]]) -> tuple[Definition, ...]:
+        real = [located for located in matches if not located[1].declaration] or matches
         # In Rust a type is defined once, and may have any number of `impl`.
         real = [located for located in real if located[1].form != "impl"] or real
         by_name: dict[tuple[str, str], list[tuple[str, Parsed]]] = defaultdict(list)
@@ -135,9 +135,9 @@ class FileDefinitions:
         )
         return tuple(self.definition(*located) for located in best if located)
 
-    def _of_traits(self, found: Sequence[tuple[str, Parsed]]) -> frozenset[int]:
+    def _of_traits(self, matches: Sequence[tuple[str, Parsed]]) -> frozenset[int]:
         """Return the indexes of those that are of an `impl` of a trait."""
-        return frozenset(index for index, located in enumerate(found) if self._is_of_trait(*located))
+        return frozenset(index for index, located in enumerate(matches) if self._is_of_trait(*located))
 
     def _is_of_trait(self, path: str, parsed: Parsed) -> bool:
         around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
@@ -145,18 +145,18 @@ class FileDefinitions:
 
     def _named_in(self, path: str) -> NamedIn:
         if path not in self._names:
-            found = NamedIn(defaultdict(list), defaultdict(list))
+            named = NamedIn(defaultdict(list), defaultdict(list))
             defined, rules = self.defined(path), self.rules(path)
             for node in defined:
-                found.whole[node.qualified].append(node)
+                named.whole[node.qualified].append(node)
                 if rules.hoists_enumerators and node.parent is not None and defined[node.parent].form == "enum":
                     # What an enumeration lists is named without it, too.
                     outer = defined[node.parent].qualified.rpartition(".")[0]
-                    held = found.whole[f"{outer}.{node.name}"] if outer else found.top[node.name]
-                    held.append(node)
+                    same_name = named.whole[f"{outer}.{node.name}"] if outer else named.top[node.name]
+                    same_name.append(node)
                 if self._is_top(path, node):
-                    found.top[node.name].append(node)
-            self._names[path] = found
+                    named.top[node.name].append(node)
+            self._names[path] = named
         return self._names[path]
 
     def _is_top(self, path: str, parsed: Parsed) -> bool:

@@ -63,5 +63,5 @@ class Imports:
         """Return what `read` gives of the files, read on first use."""
         if key not in self._once:
             self._once[key] = read()
-        found: _T = self._once[key]
-        return found
+        value: _T = self._once[key]
+        return value

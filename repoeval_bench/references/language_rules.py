@@ -34,7 +34,7 @@ class Names(Protocol):
     def rules(self, path: str) -> LanguageRules:
         """Return the rules of a file's language."""
 
-    def fitting(self, found: Sequence[Located], arguments: int | None) -> Sequence[Located]:
+    def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
         """Return what a call with so many arguments can be for; all of them where that leaves none."""
 
     def text(self, path: str) -> str:
@@ -177,10 +177,10 @@ class LanguageRules:
         names: Names,
         path: str,
         qualified: str,
-        found: list[Located],
+        matches: list[Located],
     ) -> list[Located]:
         """Return the members of a qualified name, given those that the files have that are seen."""
-        return found
+        return matches
 
     def is_fit(self, parsed: Parsed, arguments: int | None) -> bool:
         """Say whether a definition can be what is called, or not called where `arguments` is None."""
@@ -194,6 +194,6 @@ class LanguageRules:
         """Say whether a file's name alone can mean a definition of another file."""
         return True
 
-    def best(self, found: Sequence[Located], of_trait: Collection[int]) -> Located | None:
+    def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
         """Return the one of several definitions of one qualified name in one file; None where it may be any."""
-        return found[0]
+        return matches[0]

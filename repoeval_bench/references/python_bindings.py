@@ -184,14 +184,14 @@ class Binder:
     def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         for alias in node.names:
             if isinstance(node, ast.ImportFrom):
-                found = Imported(node.module or "", alias.name, node.level)
+                imported = Imported(node.module or "", alias.name, node.level)
                 if alias.name == "*":
-                    scope.stars.append(found)
+                    scope.stars.append(imported)
                     continue
                 name = alias.asname or alias.name
             else:
                 name = alias.asname or alias.name.partition(".")[0]
-                found = Imported(alias.name if alias.asname else name, None, 0)
+                imported = Imported(alias.name if alias.asname else name, None, 0)
             bound = Bound(
                 node=node,
                 role="unknown",
@@ -199,7 +199,7 @@ class Binder:
                 scope=scope,
                 line=node.lineno,
                 lines=self._statement,
-                imported=found,
+                imported=imported,
             )
             scope.elsewhere.get(name, scope).names[name].append(bound)
 

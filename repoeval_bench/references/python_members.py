@@ -21,10 +21,10 @@ class Members:
         self,
         modules: Modules,
         infer: Callable[[ast.expr, Scope], tuple[Type, ...]],
-        hole: tuple[str, LineSpan] | None,
+        target_span: tuple[str, LineSpan] | None,
         cut: Callable[[], None],
     ) -> None:
-        self._modules, self._infer, self._hole, self._cut = modules, infer, hole, cut
+        self._modules, self._infer, self._target_span, self._cut = modules, infer, target_span, cut
         self._ordering: set[Scope] = set()
         self._orders: dict[Scope, list[Scope | Outside]] = {}
         self._named: dict[Scope, list[Scope | Outside]] = {}
@@ -44,7 +44,7 @@ class Members:
     def _of_class(self, of: Class | Instance, name: str) -> Target | None:
         order = self.bases(of.scope)
         outside: Outside | None = None
-        in_hole: Name | None = None
+        in_target: Name | None = None
         for cls in order[1:] if isinstance(of, Instance) and of.above else order:
             self._modules.steps.take()
             if isinstance(cls, Outside):
@@ -52,16 +52,16 @@ class Members:
             elif sites := (*cls.names.get(name, ()), *(site for _, site in cls.members.get(name, ()))):
                 if imported := next((site.imported for site in sites if site.imported), None):
                     return self._modules.follow(imported, cls)
-                if not all(self._in_hole(cls, site) for site in sites):
+                if not all(self._in_target(cls, site) for site in sites):
                     return Name(cls, name)
-                # It is written in the hole: a base may define it, and else it tells the type.
-                in_hole = in_hole or Name(cls, name)
+                # It is written in the target: a base may define it, and else it tells the type.
+                in_target = in_target or Name(cls, name)
             elif "__getattr__" in cls.names:
                 outside = outside or Outside("dynamic")
-        if in_hole is None and isinstance(of, Class) and (found := self._of_metaclass(order, name)):
-            return found
+        if in_target is None and isinstance(of, Class) and (member := self._of_metaclass(order, name)):
+            return member
         known = name.startswith("__") and name.endswith("__")
-        return in_hole or outside or Outside("builtin" if known else "unresolved")
+        return in_target or outside or Outside("builtin" if known else "unresolved")
 
     def _of_metaclass(self, order: Iterable[Scope | Outside], name: str) -> Target | None:
         """What a class has of the class that it is an instance of; None where it has none of this repository."""
@@ -70,14 +70,14 @@ class Members:
                 continue
             for word in node.node.keywords:
                 for meta in self._infer(word.value, node.parent) if word.arg == "metaclass" else ():
-                    found = self._of_class(Instance(meta.scope), name) if isinstance(meta, Class) else None
-                    if isinstance(found, Name):
-                        return found
+                    member = self._of_class(Instance(meta.scope), name) if isinstance(meta, Class) else None
+                    if isinstance(member, Name):
+                        return member
         return None
 
-    def _in_hole(self, scope: Scope, site: Bound) -> bool:
-        hole = self._hole
-        return hole is not None and scope.module.file.path == hole[0] and site.inside(hole[1])
+    def _in_target(self, scope: Scope, site: Bound) -> bool:
+        target_span = self._target_span
+        return target_span is not None and scope.module.file.path == target_span[0] and site.inside(target_span[1])
 
     def bases(self, scope: Scope) -> list[Scope | Outside]:
         """A class and what it inherits from, in the order in which names are looked up."""

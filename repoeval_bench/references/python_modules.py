@@ -91,9 +91,9 @@ class Modules:
         path = self._by_package.get(package.path)
         return self.of_file(path) if path else None
 
-    def follow(self, found: Imported, scope: Scope) -> Target:
+    def follow(self, imported: Imported, scope: Scope) -> Target:
         """What an import in a scope names in the end."""
-        return self._follow(found, scope, {}, 0)
+        return self._follow(imported, scope, {}, 0)
 
     def attribute(self, package: Package, name: str) -> Target | None:
         """What a module has under a name: its own, what it imports, or a module in its folder; None where nothing."""
@@ -104,20 +104,20 @@ class Modules:
         around: Scope | None = scope
         while around is not None:
             # A class's names are not seen from its methods.
-            if (around is scope or around.kind != "class") and (found := self._in_scope(name, around, {}, 0)):
-                return found
+            if (around is scope or around.kind != "class") and (targets := self._in_scope(name, around, {}, 0)):
+                return targets
             around = around.parent
         return (Outside("builtin" if name in BUILTINS or name.startswith("__") else "unresolved"),)
 
     def _in_scope(self, name: str, scope: Scope, tried: _Tried, depth: int) -> tuple[Target, ...]:
         self.steps.take()
         sites = scope.names.get(name, ())
-        found = [self._follow(site.imported, scope, tried, depth) for site in sites if site.imported]
+        targets = [self._follow(site.imported, scope, tried, depth) for site in sites if site.imported]
         if any(not site.imported for site in sites):
-            found.append(Name(scope, name))
-        inside = [each for each in dict.fromkeys(found) if not isinstance(each, Outside)]
-        if found:
-            return tuple(inside or found[:1])
+            targets.append(Name(scope, name))
+        inside = [result for result in dict.fromkeys(targets) if not isinstance(result, Outside)]
+        if targets:
+            return tuple(inside or targets[:1])
         for star in scope.stars:
             target = self._follow(star, scope, tried, depth)
             if isinstance(target, Package) and self._gives(target, name):
@@ -145,10 +145,10 @@ class Modules:
 
     def _looked_up(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
         module = self.module(package)
-        if module is not None and (found := self._in_scope(name, module.top, tried, depth)):
+        if module is not None and (targets := self._in_scope(name, module.top, tried, depth)):
             inner = Package(f"{package.path}/{name}".lstrip("/"))
             # `from . import name` in the package itself names the module.
-            return inner if isinstance(found[0], Outside) and self._exists(inner) else found[0]
+            return inner if isinstance(targets[0], Outside) and self._exists(inner) else targets[0]
         inner = Package(f"{package.path}/{name}".lstrip("/"))
         if self._exists(inner):
             return inner
@@ -156,11 +156,11 @@ class Modules:
             return Outside("dynamic")
         return None
 
-    def _follow(self, found: Imported, scope: Scope, tried: _Tried, depth: int) -> Target:
-        package = self.find(found.module, found.level, scope.module.file.path)
-        if isinstance(package, Outside) or found.name in (None, "*"):
+    def _follow(self, imported: Imported, scope: Scope, tried: _Tried, depth: int) -> Target:
+        package = self.find(imported.module, imported.level, scope.module.file.path)
+        if isinstance(package, Outside) or imported.name in (None, "*"):
             return package
-        return self._attribute(package, found.name or "", tried, depth) or Outside("unresolved")
+        return self._attribute(package, imported.name or "", tried, depth) or Outside("unresolved")
 
     def find(self, module: str, level: int, importer: str) -> Package | Outside:
         """The module that an import statement names, seen from the file `importer`."""
@@ -169,12 +169,12 @@ class Modules:
         if level:
             if level - 1 > len(folders):
                 return Outside("unresolved")
-            found = Package("/".join([*folders[: len(folders) - level + 1], *steps]))
-            return found if self._exists(found) or not found.path else Outside("unresolved")
+            package = Package("/".join([*folders[: len(folders) - level + 1], *steps]))
+            return package if self._exists(package) or not package.path else Outside("unresolved")
         for root in self._roots(steps[0], folders):
-            found = Package("/".join([*root, *steps]))
-            if self._exists(found):
-                return found
+            package = Package("/".join([*root, *steps]))
+            if self._exists(package):
+                return package
         if self._roots(steps[0], folders):
             return Outside("unresolved")
         return Outside("builtin" if steps[0] in sys.stdlib_module_names else "third party")

@@ -44,13 +44,13 @@ class PythonNames:
             return None
         types = Types(self._modules, (path, lines))
         try:
-            found = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
+            uses = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
         except RecursionError:
             return None
-        return sorted(found, key=lambda use: (use.line, use.column))
+        return sorted(uses, key=lambda use: (use.line, use.column))
 
-    def at(self, path: str, line: int, name: str, hole: LineSpan | None = None) -> Definition | None:
-        """Return the definition that has a site of this name on a line (0-based); sites in the hole do not count."""
+    def at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> Definition | None:
+        """Return the definition that has a site of this name on a line (0-based); sites in the target do not count."""
         module = self._modules.of_file(path)
         if module is None:
             return None
@@ -59,8 +59,8 @@ class PythonNames:
             for scope, bound, own_line in module.sites():
                 sites[own_line - 1, bound].append(scope)
             self._sites[path] = sites
-        found = (module.definition(scope, name, hole) for scope in self._sites[path].get((line, name), ()))
-        return next(filter(None, found), None)
+        matches = (module.definition(scope, name, target_span) for scope in self._sites[path].get((line, name), ()))
+        return next(filter(None, matches), None)
 
     def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
         """Return the functions and methods that these lines are in, inner ones of the lines apart."""
@@ -73,12 +73,12 @@ class PythonNames:
 
     @cached_property
     def _named(self) -> Mapping[str, Sequence[Definition]]:
-        found: dict[str, dict[Definition, None]] = defaultdict(dict)
+        by_name: dict[str, dict[Definition, None]] = defaultdict(dict)
         for module in self._modules.all_modules():
             for scope, name, _ in module.sites():
                 if definition := module.definition(scope, name):
-                    found[name][definition] = None
-        return {name: tuple(definitions) for name, definitions in found.items()}
+                    by_name[name][definition] = None
+        return {name: tuple(definitions) for name, definitions in by_name.items()}
 
 
 def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:
@@ -118,8 +118,8 @@ def _resolve(
     for target in targets:
         if isinstance(target, Name):
             of = target.scope.module
-            if found := of.definition(target.scope, target.name, lines if of is module else None):
-                definitions[found] = None
+            if definition := of.definition(target.scope, target.name, lines if of is module else None):
+                definitions[definition] = None
     reason: Reason | None = None
     outside = [end.reason for end in targets if isinstance(end, Outside)]
     if not targets:

@@ -49,9 +49,9 @@ class Bound:
     imported: Imported | None = None
     local: bool = False
 
-    def inside(self, hole: LineSpan) -> bool:
+    def inside(self, target_span: LineSpan) -> bool:
         """Whether the name is bound on these lines; a class around them is bound above."""
-        return self.line - 1 in hole
+        return self.line - 1 in target_span
 
 
 @dataclass(eq=False, kw_only=True)
@@ -91,12 +91,12 @@ class Module:
         """The scope of the module itself."""
         return self.scopes[self.tree]
 
-    def definition(self, scope: Scope, name: str, hole: LineSpan | None = None) -> Definition | None:
+    def definition(self, scope: Scope, name: str, target_span: LineSpan | None = None) -> Definition | None:
         """The definition of a name bound in a scope, or of an attribute of a class; None for a local or an import.
 
-        Sites in the hole do not count.
+        Sites in the target do not count.
         """
-        site = self.site(scope, name, hole)
+        site = self.site(scope, name, target_span)
         if site is None:
             return None
         node = site.node
@@ -123,17 +123,17 @@ class Module:
         for node, scope in self.scopes.items():
             if isinstance(node, Function) and scope.parent is not None:
                 first, last = node.lineno - 1, node.end_lineno or node.lineno
-                if first <= lines.start < last and (found := self.definition(scope.parent, node.name)):
-                    yield found
+                if first <= lines.start < last and (definition := self.definition(scope.parent, node.name)):
+                    yield definition
 
-    def site(self, scope: Scope, name: str, hole: LineSpan | None = None) -> Bound | None:
+    def site(self, scope: Scope, name: str, target_span: LineSpan | None = None) -> Bound | None:
         """The site that a definition is read from: of a class the first in its body, then in `__init__`, then in any.
 
         Of several defs of a name the first that is not an overload. None where the name is not a definition.
         """
 
-        def counts(each: Bound) -> bool:
-            return not (each.imported or each.local) and (hole is None or not each.inside(hole))
+        def counts(site: Bound) -> bool:
+            return not (site.imported or site.local) and (target_span is None or not site.inside(target_span))
 
         sites = [site for site in scope.names.get(name, ()) if counts(site)]
         if scope.kind == "function":

@@ -36,11 +36,11 @@ _DEPTH, _TOO_FAR = 12, "farther"
 
 
 class Types:
-    """Types of expressions over the modules of one repository, remembered; names bound in the hole do not count."""
+    """Types of expressions over the modules of one repository, remembered; names bound in the target do not count."""
 
-    def __init__(self, modules: Modules, hole: tuple[str, LineSpan] | None = None) -> None:
+    def __init__(self, modules: Modules, target_span: tuple[str, LineSpan] | None = None) -> None:
         self._modules = modules
-        self._members = Members(modules, self.infer, hole, lambda: self._cut.add(_TOO_FAR))
+        self._members = Members(modules, self.infer, target_span, lambda: self._cut.add(_TOO_FAR))
         self._known: dict[tuple[ast.AST, Scope], tuple[Type, ...]] = {}
         self._unknown: dict[tuple[ast.AST, Scope], tuple[int, frozenset[object]]] = {}
         self._busy: set[object] = set()
@@ -55,8 +55,8 @@ class Types:
         if isinstance(node, ast.Name):
             return self._modules.lookup(node.id, scope)
         if isinstance(node, ast.Attribute):
-            found = (self._members.of(owner, node.attr) for owner in self.infer(node.value, scope))
-            return tuple(dict.fromkeys(target for target in found if target is not None))
+            members = (self._members.of(owner, node.attr) for owner in self.infer(node.value, scope))
+            return tuple(dict.fromkeys(target for target in members if target is not None))
         return ()
 
     def infer(self, node: ast.expr, scope: Scope) -> tuple[Type, ...]:
@@ -70,18 +70,18 @@ class Types:
         around, self._cut = self._cut, set()
         self._busy.add(key)
         try:
-            found = tuple(dict.fromkeys(self._infer(node, scope)))
+            types = tuple(dict.fromkeys(self._infer(node, scope)))
         finally:
             self._busy.discard(key)
             cut = frozenset(query for query in self._cut if query is _TOO_FAR or query in self._busy)
             self._cut = around | cut
-        if found:
+        if types:
             self._unknown.clear()  # with this known, what was cut short may lead farther
-        if found or not self._busy or not cut:
-            self._known[key] = found
+        if types or not self._busy or not cut:
+            self._known[key] = types
         else:
             self._unknown[key] = len(self._busy), cut
-        return found
+        return types
 
     def _is_unknown(self, key: tuple[ast.AST, Scope]) -> bool:
         """Whether an expression is too far to be known, or was cut short before as it would be again."""
@@ -108,9 +108,9 @@ class Types:
                 )
             case ast.Name() | ast.Attribute():
                 for target in self.targets(node, scope):
-                    found = self.types_of(target, self._object(node, scope))
+                    types = self.types_of(target, self._object(node, scope))
                     of = self.infer(node.value, scope) if isinstance(node, ast.Attribute) else ()
-                    yield from self._got(target, of, found)
+                    yield from self._got(target, of, types)
             case ast.Call():
                 yield from self._call(node, scope)
             case ast.Subscript():
@@ -119,7 +119,7 @@ class Types:
                         yield Items(type_.of) if isinstance(node.slice, ast.Slice) else type_.of
                     elif isinstance(type_, Instance):
                         given = tuple(self._returned(type_, "__getitem__"))
-                        yield from given or (held.of for held in self._held(type_))
+                        yield from given or (contained.of for contained in self._held(type_))
                     elif isinstance(type_, Class | Outside):
                         yield type_
             case ast.Await(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
@@ -185,7 +185,7 @@ class Types:
         """
         every = {site: tuple(self._of_site(site, scope, name, on)) for site in sites}
         declared = [
-            *chain.from_iterable(found for declared_site, found in every.items() if declared_site.role == "type")
+            *chain.from_iterable(types for declared_site, types in every.items() if declared_site.role == "type")
         ]
         if any(not isinstance(declaration, Outside) for declaration in declared):
             yield from declared
@@ -201,7 +201,7 @@ class Types:
         """What reading an attribute of an instance gives: of a descriptor in its class what `__get__` returns."""
         read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
         for type_ in types:
-            if not (read and isinstance(type_, Instance) and any(isinstance(held, Instance) for held in of)):
+            if not (read and isinstance(type_, Instance) and any(isinstance(owner, Instance) for owner in of)):
                 yield type_
             elif isinstance(self._members.of(type_, "__get__"), Name):
                 itself = [
@@ -260,8 +260,8 @@ class Types:
             if isinstance(scope, Scope) and isinstance(scope.node, ast.ClassDef) and scope.parent is not None:
                 for base in scope.node.bases:
                     if isinstance(base, ast.Subscript) and last_word(base.value) in HOLDERS:
-                        found = self._subscripted(base, scope.parent, None)
-                        yield from (type_ for type_ in found if isinstance(type_, Items))
+                        types = self._subscripted(base, scope.parent, None)
+                        yield from (type_ for type_ in types if isinstance(type_, Items))
 
     def _own(self, scope: Scope, name: str) -> Iterator[Type]:
         """The instance or class that a method's first parameter is."""
@@ -289,9 +289,9 @@ class Types:
         self._busy.add((scope, "returns"))
         try:
             if node.returns is not None:
-                found = tuple(self.annotated(node.returns, scope.parent or scope, on))
-                yield from found
-                if found:
+                types = tuple(self.annotated(node.returns, scope.parent or scope, on))
+                yield from types
+                if types:
                     return
             for part in own_nodes(node):
                 if isinstance(part, ast.Return) and part.value is not None:
@@ -309,8 +309,8 @@ class Types:
         if isinstance(node.func, ast.Attribute):
             owners = self.infer(node.func.value, scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
             own = (owner for owner in owners if not isinstance(self._members.of(owner, name), Name))
-            if held := [*chain.from_iterable(map(self._held, own))]:
-                yield from (type_.of if name in GIVES_ITEM else type_ for type_ in held)
+            if items := [*chain.from_iterable(map(self._held, own))]:
+                yield from (type_.of if name in GIVES_ITEM else type_ for type_ in items)
                 return
         if name == "__new__" and node.args:
             yield from (Instance(type_.scope) for type_ in self.infer(node.args[0], scope) if isinstance(type_, Class))
@@ -382,8 +382,8 @@ class Types:
             yield from (Class(e.scope) for p in parts for e in self.annotated(p, scope, on) if isinstance(e, Instance))
         elif word in HOLDERS:
             # Of a generator what it yields, of a dictionary its values.
-            held = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]
-            for part in held:
+            members = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]
+            for part in members:
                 yield from map(Items, self.annotated(part, scope, on))
             yield Outside("builtin")
         else:

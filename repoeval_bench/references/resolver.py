@@ -47,7 +47,7 @@ class Resolution:
 class Analysis(Protocol):
     """What knows definitions without reading names."""
 
-    def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
+    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[Definition, ...]:
         """The definitions that the name at a place (0-based) of a file means; none where it knows none."""
 
 
@@ -55,7 +55,7 @@ class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
     `scip` is an index file of these files in any language, asked first. `analyses` are asked before names are read, in
-    their order: each has `resolve(path, line, column, hole)`, which gives some of `definitions`.
+    their order: each has `resolve(path, line, column, target_span)`, which gives some of `definitions`.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class Resolver(ExitStack):
         scip: Path | None = None,
     ) -> None:
         super().__init__()
-        kept = tuple(files)
+        sources = tuple(files)
         self.steps = Steps()
-        self.definitions = Definitions(PythonNames(kept, self.steps), ByName(kept, self.steps))
-        self.analyses: list[Analysis] = [ScipNames(scip, kept, self.definitions)] if scip else []
+        self.definitions = Definitions(PythonNames(sources, self.steps), ByName(sources, self.steps))
+        self.analyses: list[Analysis] = [ScipNames(scip, sources, self.definitions)] if scip else []
 
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
         """The definitions that these lines of a file use; None where the file cannot be read in so many steps.
@@ -91,32 +91,36 @@ class Resolver(ExitStack):
         resolved: Counter[Tier] = Counter()
         without: Counter[str] = Counter()
         for name in names:
-            found = [(each, tier) for each, tier in self._ask(reader, path, name, lines) if each not in around]
-            for definition, tier in found:
+            uses = [(of, tier) for of, tier in self._ask(reader, path, name, lines) if of not in around]
+            for definition, tier in uses:
                 tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
-            if found:
-                resolved[min((tier for _, tier in found), key=TIERS.index)] += 1
+            if uses:
+                resolved[min((tier for _, tier in uses), key=TIERS.index)] += 1
             elif name.reason:
                 without[name.reason] += 1
         used = tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
         return Resolution(used=used, names=len(names), resolved=resolved, without=without)
 
-    def _ask(self, reader: Reader, path: str, name: Found, hole: LineSpan) -> Iterator[tuple[Definition, Tier]]:
+    def _ask(self, reader: Reader, path: str, name: Found, target_span: LineSpan) -> Iterator[tuple[Definition, Tier]]:
         for analysis in self.analyses:
-            if found := analysis.resolve(path, name.line, name.column, hole):
-                yield from ((definition, "resolved") for definition in found)
+            if definitions := analysis.resolve(path, name.line, name.column, target_span):
+                yield from ((definition, "resolved") for definition in definitions)
                 return
         yield from ((definition, "imported") for definition in name.definitions)
         if name.reason in ("dynamic", "unresolved"):
-            only = [candidate for candidate in reader.named(path, name.name) if not self._inside(candidate, path, hole)]
+            only = [
+                candidate
+                for candidate in reader.named(path, name.name)
+                if not self._inside(candidate, path, target_span)
+            ]
             if len(only) == 1 and only[0].kind in name.kinds and is_compound(name.name):
                 rules = reader.rules(path)
                 if name.name not in rules.common and rules.is_told(path, only[0].file):
                     yield only[0], "distinctive"
 
     @staticmethod
-    def _inside(definition: Definition, path: str, hole: LineSpan) -> bool:
-        return definition.file.endswith(f"/{path}") and definition.lines.overlaps(hole)
+    def _inside(definition: Definition, path: str, target_span: LineSpan) -> bool:
+        return definition.file.endswith(f"/{path}") and definition.lines.overlaps(target_span)
 
 
 def is_compound(name: str) -> bool:

@@ -57,19 +57,19 @@ class ScipNames:
             if occurrence.symbol_roles & _DEFINES:
                 self._defined.setdefault(_key(file.path, occurrence.symbol), (file.path, first, line[start:end]))
 
-    def resolve(self, path: str, line: int, column: int, hole: LineSpan) -> tuple[Definition, ...]:
+    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[Definition, ...]:
         """The definition that the name at a place (0-based) means; none where the index has none in these files.
 
         An attribute that an index takes for a class, as scip-python does with those in `__slots__`, is none either.
         """
         symbol, member = self._symbols.get((path, line, column), ("", ""))
-        found = self._defined.get(_key(path, symbol)) if symbol else None
-        if found is None:
+        occurrence = self._defined.get(_key(path, symbol)) if symbol else None
+        if occurrence is None:
             return ()
-        where, at, name = found
+        where, at, name = occurrence
         if member and member != name:
             return ()
-        definition = self._definitions.at(where, at, name, hole if where == path else None)
+        definition = self._definitions.at(where, at, name, target_span if where == path else None)
         return (definition,) if definition else ()
 
 

@@ -30,11 +30,11 @@ class ScriptPlaces(ScriptTypes):
         owners = self._owners(path, node)
         if owners is None:
             return [(where, _name_of(binding)) for where, binding in self.trees.bound(path, node, text_of(node))]
-        found = {}
+        by_place = {}
         for member in self.looked_up(owners, text_of(node)):
             name = _name_of(member.node)
-            found[member.path, name.start_byte] = member.path, name
-        return [*found.values()]
+            by_place[member.path, name.start_byte] = member.path, name
+        return [*by_place.values()]
 
     def _owners(self, path: str, node: Node) -> Iterable[Type] | None:
         """What a name is looked up in; None where it is alone."""
@@ -143,20 +143,20 @@ class ScriptPlaces(ScriptTypes):
                 if type_.node.type in FUNCTIONS:
                     yield from self._parameter(type_, at)
         elif call.type == "new_expression":
-            for made in self.made(path, call, {}):
-                signatures = self.members(made, "constructor") if made.node.type in CLASSES else [made]
+            for instance in self.made(path, call, {}):
+                signatures = self.members(instance, "constructor") if instance.node.type in CLASSES else [instance]
                 for signature in signatures:
                     yield from self._parameter(signature, at)
 
     def _given(self, path: str, function: Node) -> Iterator[Type]:
         """What a function has to return; of an async one, what it promises."""
         declared = child(function, "return_type")
-        found = self.of(path, declared) if declared is not None else []
+        types = self.of(path, declared) if declared is not None else []
         if declared is None:
             for type_ in self.expected(path, function):
-                found += self.returns(type_) if type_.node.type in FUNCTIONS else []
+                types += self.returns(type_) if type_.node.type in FUNCTIONS else []
         asynchronous = any(node.type == "async" for node in function.children)
-        for result in found:
+        for result in types:
             yield from self.elements(result) if asynchronous and self.head(result) == "Promise" else [result]
 
 

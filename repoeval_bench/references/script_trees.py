@@ -46,8 +46,8 @@ _DECLARATIONS = frozenset({"lexical_declaration", "variable_declaration"})
 
 def child(node: Node | None, *fields: str) -> Node | None:
     """The child in the first of these fields that has one."""
-    found = (node.child_by_field_name(field) for field in fields) if node is not None else ()
-    return next((node_ for node_ in found if node_ is not None), None)
+    children_ = (node.child_by_field_name(field) for field in fields) if node is not None else ()
+    return next((node_ for node_ in children_ if node_ is not None), None)
 
 
 def children(node: Node | None, kind: str) -> list[Node]:
@@ -95,8 +95,8 @@ class Trees:
         at: Node | None = node
         while at is not None:
             self.steps.take()
-            if found := [*self._bound_in(at, name)]:
-                return [(path, bound) for bound in found]
+            if bindings := [*self._bound_in(at, name)]:
+                return [(path, bound) for bound in bindings]
             at = self.parent(at)
         return self._imported(path, name)
 
@@ -121,10 +121,10 @@ class Trees:
     def _declared(self, block: Node, name: str) -> Sequence[Node]:
         """What the statements of a block declare under a name."""
         if block not in self._declarations:
-            found: dict[str, list[Node]] = defaultdict(list)
+            declared: dict[str, list[Node]] = defaultdict(list)
             for named, node in self._declared_in(block):
-                found[text_of(named)].append(node)
-            self._declarations[block] = found
+                declared[text_of(named)].append(node)
+            self._declarations[block] = declared
         return self._declarations[block].get(name, ())
 
     def _declared_in(self, block: Node) -> Iterator[tuple[Node | None, Node]]:
@@ -142,7 +142,7 @@ class Trees:
                     if is_required(child(declarator, "value")):  # an import
                         continue
                     bound = child(declarator, "name")
-                    yield from ((found, declarator if found == bound else found) for found in _names(bound))
+                    yield from ((result, declarator if result == bound else result) for result in _names(bound))
             elif node.type not in ("assignment_expression", "call_expression"):
                 yield child(node, "name"), node
 
@@ -152,9 +152,9 @@ class Trees:
                 if import_.original is None:
                     return [(file, self.of(file).root) for file in import_.files]
                 return [
-                    found
+                    result
                     for file in import_.files
-                    for found in self.exported(file, self.of(file).root, import_.original)
+                    for result in self.exported(file, self.of(file).root, import_.original)
                 ]
         return []
 
@@ -171,8 +171,8 @@ class Trees:
         block = module if module.type == "program" else child(module, "body")
         if block is None or depth > _DEEPEST:
             return []
-        if name == "default" and (found := self._default(path, block)):
-            return found
+        if name == "default" and (result := self._default(path, block)):
+            return result
         given = self._required(block, name) if module.type == "program" else None
         if given is not None:
             return self._value(path, given)
@@ -187,7 +187,7 @@ class Trees:
 
     def _given_on(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
         """What a module gives under a name that it has from others."""
-        found: list[tuple[str, Node]] = []
+        exported_nodes: list[tuple[str, Node]] = []
         for import_ in self._imports.of(path):
             if not import_.exported or import_.name not in (name, EVERY):
                 continue
@@ -195,8 +195,8 @@ class Trees:
                 return [(file, self.of(file).root) for file in import_.files]
             inner = name if import_.original == EVERY else import_.original
             for file in import_.files:
-                found += self.exported(file, self.of(file).root, inner, depth + 1)
-        return found
+                exported_nodes += self.exported(file, self.of(file).root, inner, depth + 1)
+        return exported_nodes
 
     def _default(self, path: str, block: Node) -> list[tuple[str, Node]]:
         for statement in children(block, "export_statement"):
@@ -212,18 +212,18 @@ class Trees:
 
     def _required(self, block: Node, name: str = "") -> Node | None:
         """What a CommonJS module gives: all of it, or what is under a name."""
-        found: Node | None = None
+        value: Node | None = None
         if block not in self._assigned:
             self._assigned[block] = [*_exports(block)]
         for target, right in self._assigned[block]:
             if target == "module.exports":
                 if not name:
-                    found = right
+                    value = right
                 elif right.type == "object":
-                    found = next(self.members(right, name), found)
+                    value = next(self.members(right, name), value)
             elif name and target in (f"exports.{name}", f"module.exports.{name}"):
-                found = right
-        return child(found, "value") if found is not None and found.type == "pair" else found
+                value = right
+        return child(value, "value") if value is not None and value.type == "pair" else value
 
     def members(self, node: Node, name: str) -> Iterator[Node]:
         """What a class, interface, enum, object type or object itself declares under a name."""
@@ -253,14 +253,14 @@ class Trees:
     def parameters(self, function: Node) -> list[Node]:
         """The parameters of a function in order, `this` aside."""
         alone = child(function, "parameter")
-        found = child(function, "parameters")
-        every = [alone] if alone is not None else found.named_children if found is not None else []
+        result = child(function, "parameters")
+        every = [alone] if alone is not None else result.named_children if result is not None else []
         return [node for node in every if node.type != "comment" and text_of(child(node, "pattern")) != "this"]
 
     def own(self, function: Node) -> Node | None:
         """The type that a function declares of `this`, as its first parameter."""
-        found = child(function, "parameters") if function.type in FUNCTIONS else None
-        first = found.named_children[0] if found is not None and found.named_children else None
+        result = child(function, "parameters") if function.type in FUNCTIONS else None
+        first = result.named_children[0] if result is not None and result.named_children else None
         return child(first, "type") if text_of(child(first, "pattern")) == "this" else None
 
     def returned(self, body: Node | None) -> Iterator[Node]:

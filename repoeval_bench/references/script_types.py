@@ -161,11 +161,11 @@ class ScriptTypes(ABC):
             yield Type(path, node, names)
 
     def _of_new(self, path: str, node: Node, names: Names) -> Iterator[Type]:
-        for made in self.made(path, node, names):
-            if made.node.type in CLASSES:
-                yield made
+        for instance in self.made(path, node, names):
+            if instance.node.type in CLASSES:
+                yield instance
             else:
-                yield from self.of(made.path, child(made.node, "type"), made.names)
+                yield from self.of(instance.path, child(instance.node, "type"), instance.names)
         head = child(node, "constructor")
         given = child(node, "type_arguments")
         if given is not None and head is not None and text_of(head) in _COLLECTIONS:
@@ -187,8 +187,8 @@ class ScriptTypes(ABC):
         if (narrowed := self.trees.narrowed(node, name)) is not None:
             yield from self.of(path, narrowed)
             return
-        for where, found in self.trees.bound(path, node, name):
-            yield from self.of_binding(where, found, arguments)
+        for where, binding in self.trees.bound(path, node, name):
+            yield from self.of_binding(where, binding, arguments)
 
     def of_binding(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...] = ()) -> Iterator[Type]:
         """The types of a name that is bound at a node."""
@@ -238,14 +238,16 @@ class ScriptTypes(ABC):
 
     def made(self, path: str, node: Node, names: Names) -> Iterator[Type]:
         """What is made by `new`: classes, or signatures that say what they construct."""
-        made = child(node, "constructor")
-        if made is None:
+        constructor = child(node, "constructor")
+        if constructor is None:
             return
-        for instance in self._instances(path, made, names, self._arguments(path, child(node, "type_arguments"), names)):
+        for instance in self._instances(
+            path, constructor, names, self._arguments(path, child(node, "type_arguments"), names)
+        ):
             if instance.node.type == "constructor_type":
                 yield instance
-            elif found := children(child(instance.node, "body") or instance.node, "construct_signature"):
-                yield from (Type(instance.path, signature, instance.names) for signature in found)
+            elif signatures := children(child(instance.node, "body") or instance.node, "construct_signature"):
+                yield from (Type(instance.path, signature, instance.names) for signature in signatures)
             elif instance.node.type in CLASSES:
                 yield instance
 
@@ -311,11 +313,11 @@ class ScriptTypes(ABC):
             for path, node in self.trees.exported(of.path, of.node, name):
                 yield Type(path, node)
             return
-        found = False
+        has_member = False
         for member in self.trees.members(of.node, name):
-            found = True
+            has_member = True
             yield Type(of.path, member, of.names)
-        if not found:
+        if not has_member:
             for base in self._bases(of):
                 yield from self._members(base, name, below | {of.node}, tried)
 

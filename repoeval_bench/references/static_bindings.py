@@ -67,8 +67,8 @@ class Bindings:
             if parent is None or around is None:  # what is outermost is a definition
                 break
             self._trees.steps.take()
-            if parent.type == "type_case" and (found := _case(parent, name)):
-                return found
+            if parent.type == "type_case" and (bound := _case(parent, name)):
+                return bound
             if parent.type in _AROUND and at != child(parent, "value", "right"):
                 for binding in _bound(parent):
                     if text_of(binding.name) == name:
@@ -82,13 +82,13 @@ class Bindings:
     def _in(self, parent: Node) -> Mapping[str, list[tuple[int, Bound]]]:
         """Name -> (where it ends, binding) of the children of a node that bind one, in order."""
         if parent not in self._inside:
-            found: dict[str, list[tuple[int, Bound]]] = defaultdict(list)
+            by_name: dict[str, list[tuple[int, Bound]]] = defaultdict(list)
             for child in parent.named_children:
                 # Of what one child binds twice, the last counts.
                 bound = [(text_of(part.name), (child.end_byte, part)) for part in _within(child)]
                 for name, last in dict(reversed(bound)).items():
-                    found[name].append(last)
-            self._inside[parent] = found
+                    by_name[name].append(last)
+            self._inside[parent] = by_name
         return self._inside[parent]
 
 
@@ -117,7 +117,7 @@ def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a
     if typed is not None and (typed.type in _NO_TYPE or text_of(typed) == "var"):
         typed = None
     if kind in ("short_var_declaration", "receive_statement", "range_clause"):
-        yield from _several(child(node, "left"), child(node, "right"), each=kind == "range_clause")
+        yield from _several(child(node, "left"), child(node, "right"), item_by_item=kind == "range_clause")
     elif kind == "var_spec":
         names = node.children_by_field_name("name")
         if typed is not None:
@@ -136,12 +136,12 @@ def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a
     elif kind in ("enhanced_for_statement", "foreach_statement"):
         name = child(node, "name", "left")
         if name is not None:
-            held = None if typed is not None else child(node, "value", "right")
-            yield Bound(name, typed, held, () if typed is not None else ("item",))
+            source = None if typed is not None else child(node, "value", "right")
+            yield Bound(name, typed, source, () if typed is not None else ("item",))
     elif kind == "for_range_loop":
         for name in _declared(child(node, "declarator")):
-            held = None if typed is not None else child(node, "right")
-            yield Bound(name, typed, held, () if typed is not None else ("item",))
+            source = None if typed is not None else child(node, "right")
+            yield Bound(name, typed, source, () if typed is not None else ("item",))
     elif kind in ("declaration", "variable_declaration", "local_variable_declaration", "spread_parameter"):
         for inner in node.named_children:
             value = child(inner, "value") or (inner.named_children[-1] if inner.type == "variable_declarator" else None)
@@ -157,10 +157,10 @@ def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a
             yield Bound(name, typed, child(node, "value"))
 
 
-def _several(left: Node | None, right: Node | None, *, each: bool) -> Iterator[Bound]:
+def _several(left: Node | None, right: Node | None, *, item_by_item: bool) -> Iterator[Bound]:
     """`a, b := f()` and `for a, b := range c` of Go."""
     names = left.named_children if left is not None and left.type == "expression_list" else [left] if left else []
-    if not each:
+    if not item_by_item:
         yield from _given(names, right)
         return
     for at, name in enumerate(names):
@@ -209,10 +209,10 @@ def _pattern(  # noqa: C901, PLR0912 - one branch a kind of pattern
         for at, part in enumerate(node.named_children):
             yield from _pattern(part, typed, value, (*steps, at if node.type == "tuple_pattern" else "item"))
     elif node.type == "struct_pattern":
-        for each in node.named_children[1:]:
-            name = child(each, "pattern", "name")
+        for field in node.named_children[1:]:
+            name = child(field, "pattern", "name")
             if name is not None:  # what it is of is asked of the field's own name
-                yield from _pattern(name, None, child(each, "name"))
+                yield from _pattern(name, None, child(field, "name"))
     elif node.type == "or_pattern":
-        for each in node.named_children:
-            yield from _pattern(each, typed, value, steps)
+        for alternative in node.named_children:
+            yield from _pattern(alternative, typed, value, steps)

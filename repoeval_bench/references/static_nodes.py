@@ -97,15 +97,15 @@ def arguments_of(node: Node) -> list[Node]:
     generic = generic_part(bare_type(node))
     if generic is None:
         return []
-    held = [child for child in generic.named_children if child.type.endswith(("arguments", "argument_list"))]
-    return [child for child in held[0].named_children if child.type != "lifetime"] if held else []
+    lists = [child for child in generic.named_children if child.type.endswith(("arguments", "argument_list"))]
+    return [child for child in lists[0].named_children if child.type != "lifetime"] if lists else []
 
 
 def steps_of(node: Node) -> Sequence[str]:
     """The names of a type, from the outermost on."""
     text = re.sub(r"[<\[(].*", "", text_of(node), flags=re.DOTALL)
-    found = re.findall(r"\w+", text)
-    return found if re.fullmatch(r"[\w.:\s]*", text) else ()
+    words = re.findall(r"\w+", text)
+    return words if re.fullmatch(r"[\w.:\s]*", text) else ()
 
 
 def callee_of(function: Node) -> Node | None:

@@ -38,8 +38,8 @@ class StaticPlaces(StaticTypes):
         owner = self._owner(path, node)
         if owner is None or owner is _NOTHING:
             return owner is None, ()
-        found = self.members(owner, text_of(node))
-        return True, self._names.fitting(found, called_with(node)) if found else found
+        matches = self.members(owner, text_of(node))
+        return True, self._names.fitting(matches, called_with(node)) if matches else matches
 
     def _owner(self, path: str, node: Node) -> Value | None:
         """What a name is looked up in, also where a literal or a pattern names a member.
@@ -59,9 +59,9 @@ class StaticPlaces(StaticTypes):
         if parent.type in ("field_initializer", "shorthand_field_initializer") and node == (
             child(parent, "field") or node
         ):
-            made = holder.parent
-            if made is not None and made.type == "struct_expression":
-                return self.typed(path, child(made, "name"))
+            literal = holder.parent
+            if literal is not None and literal.type == "struct_expression":
+                return self.typed(path, child(literal, "name"))
             return self.around(path, node) if self._names.rules(path).initializes_own else None
         if parent.type == "field_pattern" and node == child(parent, "name"):
             return self.typed(path, child(holder, "type"))
@@ -78,8 +78,8 @@ class StaticPlaces(StaticTypes):
         if owner is not None and self.members(owner, text_of(node)):
             return owner
         line = self._trees.of(path).span(node).start
-        found = self._names.bare(path, LineSpan(line, line + 1), text_of(node))[0]
-        return _NOTHING if any(definition.kind != "class" for _, definition in found) else None
+        matches = self._names.bare(path, LineSpan(line, line + 1), text_of(node))[0]
+        return _NOTHING if any(definition.kind != "class" for _, definition in matches) else None
 
     def _literal(self, path: str, body: Node | None) -> Value | None:
         """The type of the literal of Go that these braces are of, worked out once: each asks for what is around it."""
@@ -102,7 +102,7 @@ class StaticPlaces(StaticTypes):
             key = child(holder, "key")
             whole = self._literal(path, holder.parent)
             named = key.named_children[0] if key is not None and key.named_children else None
-            if whole and named is not None and named.type == "identifier" and (found := self.named(path, named)[1]):
-                return self.of_definition(*found[0])
+            if whole and named is not None and named.type == "identifier" and (matches := self.named(path, named)[1]):
+                return self.of_definition(*matches[0])
             return self.step(whole, "item")
         return self.step(self._literal(path, holder), "item") if of.type == "literal_element" else None

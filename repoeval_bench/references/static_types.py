@@ -142,8 +142,8 @@ class StaticTypes(ABC):
         bound = self.bindings.of(node, name)
         if bound is None:
             line = self._trees.of(path).span(node).start
-            found, reason = self._names.bare(path, LineSpan(line, line + 1), name)
-            return self._first(found) if found else _OUTSIDE if reason == "third party" else None
+            matches, reason = self._names.bare(path, LineSpan(line, line + 1), name)
+            return self._first(matches) if matches else _OUTSIDE if reason == "third party" else None
         value = self.typed(path, bound.typed) if bound.typed is not None else self.of(path, bound.value)
         for step in bound.steps:
             value = self.step(value, step)
@@ -155,9 +155,9 @@ class StaticTypes(ABC):
         if name.type in GENERIC:
             name = next((inner for inner in name.named_children if inner.type in _NAMES), name)
         if steps and all(map(str.isidentifier, steps)) and self.bindings.of(node, steps[0]) is None:
-            found, reason = self._names.of_module(path, steps, text_of(name))
-            if found or reason == "third party":
-                return self._first(found) if found else _OUTSIDE
+            matches, reason = self._names.of_module(path, steps, text_of(name))
+            if matches or reason == "third party":
+                return self._first(matches) if matches else _OUTSIDE
         found_member = self.named(path, name)[1]
         if found_member is None:
             return _OUTSIDE
@@ -167,8 +167,8 @@ class StaticTypes(ABC):
         """A class of Java in a class or in a package."""
         return Value(path, node) if self._names.types(path, steps_of(node))[0] else None
 
-    def _first(self, found: Members) -> Value | None:
-        return self.of_definition(*found[0]) if found else None
+    def _first(self, matches: Members) -> Value | None:
+        return self.of_definition(*matches[0]) if matches else None
 
     def of_definition(self, path: str, parsed: Parsed) -> Value | None:
         """What a name that is defined so is."""
@@ -194,8 +194,8 @@ class StaticTypes(ABC):
     def _node(self, path: str, parsed: Parsed) -> Node | None:
         """The syntax node of a definition, of several in one declaration its own."""
         if path not in self._nodes:
-            found = defining_nodes(self._trees.of(path))
-            self._nodes[path] = {(binding.named, binding.name): node for binding, node in found}
+            bindings = defining_nodes(self._trees.of(path))
+            self._nodes[path] = {(binding.named, binding.name): node for binding, node in bindings}
         node = self._nodes[path].get((parsed.named, parsed.name))
         if node is not None and node.type in _GROUPS:
             names = ((child, name) for child in node.named_children for name in child.children_by_field_name("name"))
@@ -224,9 +224,9 @@ class StaticTypes(ABC):
         template = next(
             (typed for typed in (function, child(function, "name")) if typed and typed.type in GENERIC), None
         )
-        made = child(template, "arguments")
-        if made is not None and re.match(r"(std::)?(make_unique|make_shared|\w+_cast)\b", name):
-            return self.typed(path, made.named_children[0] if made.named_children else None)
+        template_arguments = child(template, "arguments")
+        if template_arguments is not None and re.match(r"(std::)?(make_unique|make_shared|\w+_cast)\b", name):
+            return self.typed(path, template_arguments.named_children[0] if template_arguments.named_children else None)
         alone = node.type != "method_invocation" or child(node, "object") is None
         called = self.of(path, function) if alone else self._first(self.named(path, function)[1])
         method = child(function, "field", "name") if function.type in DOTTED else function
@@ -270,8 +270,8 @@ class StaticTypes(ABC):
             one = child(parts[step], "type") or parts[step] if step < len(parts) else None
             return self.typed(of.path, one) if parts or step else of
         if node.type in HELD:
-            held = child(node, "element", "value", "type") or node.named_children[-1]
-            return Value(of.path, held)
+            element = child(node, "element", "value", "type") or node.named_children[-1]
+            return Value(of.path, element)
         given = arguments_of(node)
         if step == "inside":
             return Value(of.path, given[0]) if given and head_of(node) != "Err" else None
@@ -319,9 +319,9 @@ class StaticTypes(ABC):
         if not (steps := steps_of(node)):
             return ()
         classes, reason = self._names.types(of.path, steps)
-        found = self._names.members(of.path, [cls for cls in classes if cls[1].kind == "class"], name)
-        if found:
-            return found
+        matches = self._names.members(of.path, [cls for cls in classes if cls[1].kind == "class"], name)
+        if matches:
+            return matches
         for path, parsed in classes if self._depth < _DEPTH else ():  # another name of a type
             spec = self._node(path, parsed)
             if spec is not None and spec.type in _ALIASES:
@@ -341,8 +341,8 @@ class StaticTypes(ABC):
         """What a struct of Go embeds: it is a field that is called as its type."""
         for path, parsed in self._classes(of) if of is not None and self._names.rules(of.path).embeds else ():
             for steps in self.embedded(path, parsed):
-                if steps and steps[-1] == name and (found := self._names.types(path, steps)[0]):
-                    return self.of_definition(*found[0])
+                if steps and steps[-1] == name and (matches := self._names.types(path, steps)[0]):
+                    return self.of_definition(*matches[0])
         return None
 
     def embedded(self, path: str, parsed: Parsed) -> Iterable[Sequence[str]]:

@@ -80,9 +80,9 @@ def receiver_of(node: Node) -> Node | None:
     if not any((of := parent.child_by_field_name(field)) is not None and of.id == node.id for field in _MEMBERS):
         return None
     for field in _OBJECTS:
-        found = parent.child_by_field_name(field)
-        if found is not None and found.id != node.id and found.end_byte <= node.start_byte:
-            return found
+        receiver = parent.child_by_field_name(field)
+        if receiver is not None and receiver.id != node.id and receiver.end_byte <= node.start_byte:
+            return receiver
     return None
 
 

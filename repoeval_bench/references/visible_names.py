@@ -41,8 +41,8 @@ class VisibleNames(FileDefinitions):
     def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
         """(file, definition) of what a name alone means on some lines of a file, locals aside, or why there is none."""
         rules = self.rules(path)
-        if rules.implicit_members and lines and (found := self._own(path, lines, name)):
-            return found, None
+        if rules.implicit_members and lines and (matches := self._own(path, lines, name)):
+            return matches, None
         outside = False
         for import_ in self.imports.of(path):
             if import_.name == name:
@@ -50,15 +50,15 @@ class VisibleNames(FileDefinitions):
                     outside = True
                 elif import_.original is None:
                     return (), None  # a module
-                elif found := self._given(import_, name, rules, 0):
-                    return found, None
+                elif matches := self._given(import_, name, rules, 0):
+                    return matches, None
         if top := self._named_in(path).top.get(name):  # what is imported may be for a module in the file
             return [(path, definition) for definition in top], None
         if outside:
             return (), "third party"
         for files in (self._tops.get((rules, name), ()),) if rules.sees_all else self._visible(path):
-            if found := self._in_files(files, name, name, rules, 0):
-                return found, None
+            if matches := self._in_files(files, name, name, rules, 0):
+                return matches, None
         return (), "unresolved"
 
     def _visible(self, path: str) -> Sequence[Sequence[str]]:
@@ -82,12 +82,12 @@ class VisibleNames(FileDefinitions):
         return self._by_names(lambda path: self._named_in(path).whole)
 
     def _by_names(self, names_of: Callable[[str], Iterable[str]]) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        found: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
+        by_names: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
         for path in self._files:
             rules = self.rules(path)
             for name in names_of(path) if rules.sees_all else ():
-                found[rules, name].append(path)
-        return found
+                by_names[rules, name].append(path)
+        return by_names
 
     def _reached(self, path: str, rules: LanguageRules) -> Iterator[Sequence[str]]:
         yield rules.beside(self.imports, path)
@@ -98,9 +98,9 @@ class VisibleNames(FileDefinitions):
             reach = [
                 file
                 for reached in reach
-                for found in self.imports.of(reached)
-                if found.original == EVERY
-                for file in found.files
+                for import_ in self.imports.of(reached)
+                if import_.original == EVERY
+                for file in import_.files
                 if file not in seen
             ]
             seen.update(reach)
@@ -121,7 +121,7 @@ class VisibleNames(FileDefinitions):
 
         `tried`: how deep each was asked so far, as many ways may lead to one file.
         """
-        found = []
+        matches = []
         tried = {} if tried is None else tried
         self.steps.take(len(files))
         for path in files:
@@ -130,19 +130,19 @@ class VisibleNames(FileDefinitions):
             tried[path, original] = depth
             top = self._named_in(path).top
             if original == "default":
-                found += [(path, e) for definitions in top.values() for e in definitions if self._is_default(path, e)]
-                found = found or [(path, definition) for definition in top.get(name, ())]
-            found += [(path, original_definition) for original_definition in top.get(original, ())]
-            if found or depth > 4 or not rules.gives_on or self.rules(path) is not rules:
+                matches += [(path, e) for definitions in top.values() for e in definitions if self._is_default(path, e)]
+                matches = matches or [(path, definition) for definition in top.get(name, ())]
+            matches += [(path, original_definition) for original_definition in top.get(original, ())]
+            if matches or depth > 4 or not rules.gives_on or self.rules(path) is not rules:
                 continue
             for import_ in self.imports.of(path):
                 given_on = import_.exported or import_.original == EVERY
                 if given_on and import_.original is not None and import_.name in (original, EVERY):
                     if import_.original == EVERY:
-                        found += self._in_files(import_.files, original, name, rules, depth + 1, tried)
+                        matches += self._in_files(import_.files, original, name, rules, depth + 1, tried)
                     else:
-                        found += self._given(import_, name, rules, depth + 1, tried)
-        return found
+                        matches += self._given(import_, name, rules, depth + 1, tried)
+        return matches
 
     def _given(
         self, of: Import, name: str, rules: LanguageRules, depth: int, tried: dict[tuple[str, str], int] | None = None
@@ -151,8 +151,8 @@ class VisibleNames(FileDefinitions):
         given = rules.given(self, of)
         if given is not None:
             return given
-        found = self._in_files(of.files, of.original or "", name, rules, depth, tried)
-        return found or rules.given_last(self, of)
+        matches = self._in_files(of.files, of.original or "", name, rules, depth, tried)
+        return matches or rules.given_last(self, of)
 
     def in_files(self, path: str, files: Sequence[str], name: str) -> list[tuple[str, Parsed]]:
         """Return what files define under a name at their top, or give on from others, as the file `path` sees it."""
@@ -180,12 +180,12 @@ class VisibleNames(FileDefinitions):
     ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
         """The same of a name of a module; nothing where the steps are not those of one."""
         rules = self.rules(path)
-        if (told := rules.of_module(self, path, steps, name)) is not None:
-            return told
+        if (special := rules.of_module(self, path, steps, name)) is not None:
+            return special
         for import_ in self.imports.of(path):
             if [import_.name] == [*steps] and (import_.original is None or not import_.files):
-                found = self.in_files(path, import_.files, name)
-                return found, None if found else "third party"
+                matches = self.in_files(path, import_.files, name)
+                return matches, None if matches else "third party"
         return (), None
 
     def types(self, path: str, steps: Sequence[str]) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
@@ -194,23 +194,23 @@ class VisibleNames(FileDefinitions):
         if not steps or steps[0] in rules.standard:
             return (), "third party" if steps else None
         if steps[1:]:
-            found, reason = self.of_module(path, steps[:-1], steps[-1])
-            if not (found or reason):
-                found = rules.in_path(self, path, steps)
-            if found or reason:
-                return found, reason
+            matches, reason = self.of_module(path, steps[:-1], steps[-1])
+            if not (matches or reason):
+                matches = rules.in_path(self, path, steps)
+            if matches or reason:
+                return matches, reason
             if not rules.is_here(self, path, steps):
                 return (), "third party"
             if rules.inner_types and (outer := self.types(path, steps[:-1])[0]):
-                found = self.members(path, outer, steps[-1])
-                return found, None if found else "unresolved"
+                matches = self.members(path, outer, steps[-1])
+                return matches, None if matches else "unresolved"
         return self.bare(path, NOWHERE, steps[-1])
 
     def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:
         """The members of that name of the first class that has one."""
         rules = self.rules(path)
-        found = (self._members(where, cls.qualified, name, rules) for where, cls in classes if cls.kind == "class")
-        return next(filter(None, found), ())
+        matches = (self._members(where, cls.qualified, name, rules) for where, cls in classes if cls.kind == "class")
+        return next(filter(None, matches), ())
 
     def of_type(self, path: str, type_name: str, name: str) -> Sequence[tuple[str, Parsed]]:
         """Return the member of the class that a file calls so."""
@@ -220,31 +220,31 @@ class VisibleNames(FileDefinitions):
         """Return the members of that name of a class as a file sees it, or of its bases."""
         return self._members(path, qualified, name, self.rules(path))
 
-    def fitting(self, found: Sequence[tuple[str, Parsed]], arguments: int | None) -> Sequence[tuple[str, Parsed]]:
+    def fitting(self, matches: Sequence[tuple[str, Parsed]], arguments: int | None) -> Sequence[tuple[str, Parsed]]:
         """Of what has one name that which a call with so many arguments can be for, where that leaves any.
 
         In Java and C# a class has its base's methods of that name beside its own; in C# one of its own that can be
         called so, by defaults or `params`, comes first.
         """
-        at = found
+        at = matches
         for _ in range(4):
             if not at:
                 break
             path, method = at[0]
             rules = self.rules(path)
             at = [located for located in at if rules.is_fit(located[1], arguments)]
-            if kept := [located for located in at if arguments in (None, len(parameters_of(located[1].signature)))]:
-                return kept
+            if fitting := [located for located in at if arguments in (None, len(parameters_of(located[1].signature)))]:
+                return fitting
             if not rules.overloads or arguments is None:
                 break
-            if kept := [located for located in at if rules.may_take(located[1].signature, arguments)]:
-                return kept
+            if fitting := [located for located in at if rules.may_take(located[1].signature, arguments)]:
+                return fitting
             # A part of a class of C# may have the method, and another part its base.
             of = method.qualified.rpartition(".")[0]
             parts = self._seen_from(path, rules, of) if rules.sees_all else [path]
             bases = [base for part in parts for base in self._bases(part, of)]
             at = next(filter(None, (self._members(file, of, method.name, rules) for file, of in bases)), [])
-        return found
+        return matches
 
     def _own(self, path: str, lines: LineSpan, name: str, *, above: bool = False) -> list[tuple[str, Parsed]]:
         """The member of the classes around the lines, or of their bases, the innermost first.
@@ -260,8 +260,8 @@ class VisibleNames(FileDefinitions):
             if above:
                 bases = self._bases(path, qualified)
                 return next(filter(None, (self._members(at, of, name, rules) for at, of in bases)), [])
-            if found := self._members(path, qualified, name, rules):
-                return found
+            if matches := self._members(path, qualified, name, rules):
+                return matches
         return []
 
     def _members(self, path: str, qualified: str, name: str, rules: LanguageRules) -> list[tuple[str, Parsed]]:
@@ -278,14 +278,14 @@ class VisibleNames(FileDefinitions):
             tried[path, qualified] = depth
             if name == qualified.rpartition(".")[2] and rules.implicit_members:
                 continue
-            wanted = f"{qualified}.{name}"
+            full_name = f"{qualified}.{name}"
             # A class farther away may be another of its name.
-            files = self._seen_from(path, rules, wanted)
+            files = self._seen_from(path, rules, full_name)
             self.steps.take(len(files))
-            held = ((file, self._named_in(file).whole.get(wanted, ())) for file in files)
-            found = next(([(file, member) for member in members] for file, members in held if members), [])
-            if found := rules.members(self, path, wanted, found):
-                return [located for located in found if not self._is_of_trait(*located)] or found
+            in_files = ((file, self._named_in(file).whole.get(full_name, ())) for file in files)
+            matches = next(([(file, member) for member in members] for file, members in in_files if members), [])
+            if matches := rules.members(self, path, full_name, matches):
+                return [located for located in matches if not self._is_of_trait(*located)] or matches
             if depth <= 3:
                 files = self._seen_from(path, rules, qualified)
                 above = [(at, of, depth + 1) for file in files for at, of in self._bases(file, qualified)]
@@ -296,7 +296,7 @@ class VisibleNames(FileDefinitions):
         """A file and those whose names it sees, the nearest first; where it sees all, those with this name."""
         if rules.sees_all:
             return dict.fromkeys([path, *self._wholes.get((rules, qualified), ())])
-        return dict.fromkeys([path, *(located for found in self._visible(path) for located in found)])
+        return dict.fromkeys([path, *(located for paths in self._visible(path) for located in paths)])
 
     def _bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
         """(file, qualified name) of the classes that a class of a file names in its header behind its own name."""
@@ -312,13 +312,13 @@ class VisibleNames(FileDefinitions):
             if definition.kind == "class"
             for word in _BASE.findall(_without_arguments(definition.signature.partition(definition.name)[2]))
         ]
-        named = [found for word in words for found in self.bare(file, NOWHERE, word)[0]]
+        named = [base for word in words for base in self.bare(file, NOWHERE, word)[0]]
         if self.rules(file).embeds:
             structs = (
                 definition for definition in self._named_in(file).whole.get(qualified, ()) if definition.kind == "class"
             )
             inside = (steps for struct in structs for steps in self._static.embedded(file, struct))
-            named = [found for steps in inside for found in self.types(file, steps)[0]]
+            named = [base for steps in inside for base in self.types(file, steps)[0]]
         above = ((at, of.qualified) for at, of in named if of.kind == "class" and of.qualified != qualified)
         return tuple(dict.fromkeys(above))
 

@@ -95,9 +95,9 @@ def test_the_line_of_the_name_is_gold(case, times):
     """From the name on, what fits of the header; then as many lines before the name as still fit."""
     marked = lines_of(case, times)
     code = "".join(f"{line[1:]}\n" for line in marked) + TASKS[case.rpartition(".")[2]]
-    hole = next(at for at, line in enumerate(code.splitlines()) if "HOLE" in line)
+    target_span = next(at for at, line in enumerate(code.splitlines()) if "HOLE" in line)
     with Resolver([SourceFile("r", case, code)]) as resolver:
-        found = resolver.uses(case, LineSpan(hole, hole + 1))
+        found = resolver.uses(case, LineSpan(target_span, target_span + 1))
     gold = next(each.definition.lines for each in found.used if each.definition.name.endswith("far"))
     name = next(at for at, line in enumerate(marked) if line[0] == ">")
     last = next((at for at, line in enumerate(marked) if line[0] == "<"), name)

@@ -89,34 +89,34 @@ class Examined:
 
 def examine(file: SourceFile, language: Language) -> Examined:
     """The candidates of a file: functions and lines, its calls, and the (kind, name) of what it defines."""
-    found = definitions(file, language)
+    defined = definitions(file, language)
     comments: set[int] = set()
     lines: list[Candidate] = []
     calls: list[Call] = []
-    left_out: dict[str, Counter[str]] = {level: Counter() for level in LEFT_OUT}
+    skipped: dict[str, Counter[str]] = {level: Counter() for level in LEFT_OUT}
     for parsed in segments(file, language):
         occurring = occurrences(parsed)
         comments |= comment_lines(file, occurring.comments)
-        lines += _lines(file, parsed, _aside(found, occurring, comments), left_out["line"])
+        lines += _lines(file, parsed, _aside(defined, occurring, comments), skipped["line"])
         calls += occurring.calls
     return Examined(
         path=file.path,
         family=language.family,
-        functions=tuple(_functions(file, found, comments, left_out["function"], language)),
+        functions=tuple(_functions(file, defined, comments, skipped["function"], language)),
         lines=tuple(lines),
         calls=tuple(calls),
         defined=tuple(
             {
                 (definition.kind, definition.name)
-                for definition in found
+                for definition in defined
                 if definition.kind != "variable" and not definition.declaration
             }
         ),
-        left_out=left_out,
+        left_out=skipped,
     )
 
 
-def hole_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:
+def target_span_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:
     """The lines of a function that are to be written, or why there are none.
 
     They are the body from its first statement on: the docstring, and those of the lines `comments` that are before it,
@@ -134,9 +134,9 @@ def hole_of(file: SourceFile, function: Definition, comments: Collection[int]) -
         return "on the signature's line"
     while start < body.end and (start in comments or not file.line_text(LineSpan(start, start + 1)).strip()):
         start += 1
-    hole = LineSpan(min(start, body.end), body.end)
-    filled = sum(1 for line in file.line_text(hole).splitlines() if line.strip())
-    return "short" if filled < SHORTEST else "long" if filled > LONGEST else hole
+    target_span = LineSpan(min(start, body.end), body.end)
+    filled = sum(1 for line in file.line_text(target_span).splitlines() if line.strip())
+    return "short" if filled < SHORTEST else "long" if filled > LONGEST else target_span
 
 
 def comment_lines(file: SourceFile, comments: Iterable[LineSpan]) -> frozenset[int]:
@@ -150,44 +150,44 @@ def comment_lines(file: SourceFile, comments: Iterable[LineSpan]) -> frozenset[i
 
 def _functions(
     file: SourceFile,
-    found: Sequence[Definition],
+    defined: Sequence[Definition],
     comments: Collection[int],
-    left_out: Counter[str],
+    skipped: Counter[str],
     language: Language,
 ) -> Iterator[Candidate]:
     """The functions and methods that fit, outer ones before those in them."""
     # Overloads have no bodies in JavaScript's family; functions of one name are often local ones of many callbacks.
     seen: set[str] | None = None if language.family == "javascript" else set()
     taken_until = 0
-    for definition in found:
+    for definition in defined:
         if definition.kind not in {"function", "method"} or definition.declaration or definition.form == "macro":
             continue
-        hole = hole_of(file, definition, comments)
-        reason = hole if isinstance(hole, str) else ""
+        target_span = target_span_of(file, definition, comments)
+        reason = target_span if isinstance(target_span, str) else ""
         if definition.broken:
             reason = "syntax error"
         elif not reason and definition.lines.end <= taken_until:
             reason = "nested"
         elif not reason and seen is not None and definition.qualified in seen:
             reason = "overloaded"
-        if reason or isinstance(hole, str):
-            left_out[reason] += 1
+        if reason or isinstance(target_span, str):
+            skipped[reason] += 1
             continue
         if seen is not None:
             seen.add(definition.qualified)
         taken_until = max(taken_until, definition.lines.end)
-        yield Candidate(file.path, hole, definition.name)
+        yield Candidate(file.path, target_span, definition.name)
 
 
-def _aside(found: Sequence[Definition], occurring: Occurrences, comments: Iterable[int]) -> dict[int, str]:
+def _aside(defined: Sequence[Definition], occurring: Occurrences, comments: Iterable[int]) -> dict[int, str]:
     """Line -> why it is not a statement."""
     of = {line: "text" for span in occurring.texts for line in span}
     of |= {line: "import" for span in occurring.imports for line in span}
-    of |= {line: "comment" for definition in found if definition.doc for line in definition.doc.lines}
+    of |= {line: "comment" for definition in defined if definition.doc for line in definition.doc.lines}
     return of | dict.fromkeys(comments, "comment")
 
 
-def _lines(file: SourceFile, parsed: Parsed, aside: Mapping[int, str], left_out: Counter[str]) -> Iterator[Candidate]:
+def _lines(file: SourceFile, parsed: Parsed, aside: Mapping[int, str], skipped: Counter[str]) -> Iterator[Candidate]:
     """The statements of a tree that fit, and not the first line of a file, which has no prompt."""
     for number, text in enumerate(file.line_text(LineSpan(parsed.first, parsed.end)).splitlines(), parsed.first):
         if not number or not text.strip():
@@ -196,7 +196,7 @@ def _lines(file: SourceFile, parsed: Parsed, aside: Mapping[int, str], left_out:
         if not reason and not _is_long(text):
             reason = "short"
         if reason:
-            left_out[reason] += 1
+            skipped[reason] += 1
         else:
             yield Candidate(file.path, LineSpan(number, number + 1), "")
 
@@ -229,19 +229,19 @@ class Calls(ExitStack):
         self._spool.seek(0)
         for row in self._spool:
             path, family, own, calls = json.loads(row)
-            left_out: Counter[str] = Counter()
+            skipped: Counter[str] = Counter()
             spans: list[LineSpan] = []
             for name, receiver, start, end in calls:
                 reason = self._reason(family, name, receiver, own)
                 if not reason and end - start > CALL_LINES:
                     reason = "long"
                 if reason:
-                    left_out[reason] += 1
+                    skipped[reason] += 1
                 else:
                     spans.append(LineSpan(start, end))
             outer = _outermost(spans)
-            left_out["same lines"] += len(spans) - len(outer)
-            yield [Candidate(path, span, "") for span in outer], left_out
+            skipped["same lines"] += len(spans) - len(outer)
+            yield [Candidate(path, span, "") for span in outer], skipped
 
     def _reason(self, family: str, name: str, receiver: str, own: Sequence[str]) -> str:
         known = self._defined[family]
@@ -258,8 +258,8 @@ class Calls(ExitStack):
 
 def _outermost(spans: Iterable[LineSpan]) -> list[LineSpan]:
     """The spans that are in no other, each once."""
-    kept: list[LineSpan] = []
+    outer: list[LineSpan] = []
     for span in sorted(set(spans), key=lambda span_: (span_.start, -span_.end)):
-        if not kept or span.end > kept[-1].end:
-            kept.append(span)
-    return kept
+        if not outer or span.end > outer[-1].end:
+            outer.append(span)
+    return outer

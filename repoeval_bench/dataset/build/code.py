@@ -171,24 +171,24 @@ class Gathered:
         return f" ({missing}; to read them run {install_command()})" if missing else ""
 
 
-def gather(origin: Origin, languages: Collection[str], found: Gathered) -> Iterator[CodeFile]:
+def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> Iterator[CodeFile]:
     """The files that are taken, in the source's order; `languages` are wanted, none means all; `found` is filled."""
-    found.left_out.update(origin.left_out)
+    gathered.left_out.update(origin.left_out)
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths)
         if is_licence_path(entry.path) and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue
-        taken = _read(entry, origin.name, languages, found) if reason is None else reason
+        taken = _read(entry, origin.name, languages, gathered) if reason is None else reason
         if isinstance(taken, CodeFile):
             yield taken
             if taken.language and taken.file:
-                found.files[taken.language.name] += 1
-                found.lines[taken.language.name] += taken.file.n_lines
+                gathered.files[taken.language.name] += 1
+                gathered.lines[taken.language.name] += taken.file.n_lines
             continue
-        found.left_out[taken] += 1
+        gathered.left_out[taken] += 1
         if taken == "unknown language":
-            found.endings[PurePosixPath(entry.path).suffix.lower()] += 1
+            gathered.endings[PurePosixPath(entry.path).suffix.lower()] += 1
 
 
 def is_test(path: str) -> bool:
@@ -202,20 +202,20 @@ _TEST = re.compile(
 )
 
 
-def no_code(origin: Origin, found: Gathered, languages: Sequence[str]) -> str:
+def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str:
     """The sentence for a source without a file of code."""
-    if not origin.paths and not found.left_out:
+    if not origin.paths and not gathered.left_out:
         return f"the source {origin.name} is empty; name a folder, an archive or a package with code"
-    wanted = ", ".join(languages or LANGUAGES)
-    endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in found.endings.most_common(5))
-    counts = ", ".join(f"{number} {reason}" for reason, number in found.counts.items())
+    names = ", ".join(languages or LANGUAGES)
+    endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in gathered.endings.most_common(5))
+    counts = ", ".join(f"{number} {reason}" for reason, number in gathered.counts.items())
     seen = f" (endings: {endings})" if endings else ""
-    if found.endings[".ipynb"]:
+    if gathered.endings[".ipynb"]:
         seen += "; to read notebooks, make code of them: jupyter nbconvert --to script FOLDER/*.ipynb"
-    return f"the source {origin.name} has no code in {wanted} of its own; left out: {counts}{seen}{found.way_out}"
+    return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}{gathered.way_out}"
 
 
-def _read(entry: Entry, repo: str, languages: Collection[str], found: Gathered) -> CodeFile | str:
+def _read(entry: Entry, repo: str, languages: Collection[str], gathered: Gathered) -> CodeFile | str:
     """A file of code, or why it is left out; its language is counted where its grammar is missing."""
     if entry.size > MAX_BYTES:
         return "too large"
@@ -230,6 +230,6 @@ def _read(entry: Entry, repo: str, languages: Collection[str], found: Gathered) 
     if reason := text_reason(language, text):
         return reason
     if not language.installed:
-        found.unread[language] += 1
+        gathered.unread[language] += 1
         return "no grammar"
     return CodeFile(entry.path, raw, SourceFile(repo, entry.path, text), language)

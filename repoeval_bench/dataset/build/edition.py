@@ -59,9 +59,9 @@ def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFi
     uses = installed.read_uses(tasks) or {}
     sources = []
     for source, more in zip(pack.content.sources, facts, strict=True):
-        mark = _fingerprint(tasks, _files(pack.root, source.repository), source.repository)
+        digest = _fingerprint(tasks, _files(pack.root, source.repository), source.repository)
         own = sum(task.repo == source.repository for task in tasks)
-        sources.append(PackSource(**source.model_dump() | dict(more) | {"tasks": own, "fingerprint": mark}))
+        sources.append(PackSource(**source.model_dump() | dict(more) | {"tasks": own, "fingerprint": digest}))
     none = {name: level.model_copy(update={"tasks": 0, "uses": None}) for name, level in pack.content.levels.items()}
     levels = none | {LEVEL: pack.content.levels[LEVEL]}
     content = pack.content.model_copy(update={"sources": sources, "levels": levels})
@@ -179,12 +179,14 @@ def _place(task: Task) -> TaskPlace:
 def _tasks(places: Iterable[TaskPlace], files: Mapping[str, tuple[SourceFile, ...]]) -> Iterable[Task]:
     """The tasks of the repositories that are here."""
     by_name = {file.name: file for of_repo in files.values() for file in of_repo}
-    for place in places:
-        repo = place.task_id.rpartition("/")[0]
+    for coordinates in places:
+        repo = coordinates.task_id.rpartition("/")[0]
         if repo in files:
-            shown = LineSpan(place.context_start, place.body.start)
-            file = by_name[f"{repo}/{place.path}"]
-            yield make_task(LEVEL, file, place.body, shown, task_id=place.task_id, name=place.function_name)
+            shown = LineSpan(coordinates.context_start, coordinates.body.start)
+            file = by_name[f"{repo}/{coordinates.path}"]
+            yield make_task(
+                LEVEL, file, coordinates.body, shown, task_id=coordinates.task_id, name=coordinates.function_name
+            )
 
 
 def _check(content: PackFile, tasks: Sequence[Task], files: Mapping[str, tuple[SourceFile, ...]]) -> None:
@@ -192,8 +194,8 @@ def _check(content: PackFile, tasks: Sequence[Task], files: Mapping[str, tuple[S
     for source in content.sources:
         repo = source.repository
         stated = (source.model_extra or {})["fingerprint"]
-        if repo in files and (found := _fingerprint(tasks, files[repo], repo)) != stated:
-            raise DatasetError(f"{repo} of {content.name} has fingerprint {found}, and not {stated}; report this")
+        if repo in files and (digest := _fingerprint(tasks, files[repo], repo)) != stated:
+            raise DatasetError(f"{repo} of {content.name} has fingerprint {digest}, and not {stated}; report this")
 
 
 def _fingerprint(tasks: Iterable[Task], files: tuple[SourceFile, ...], repo: str) -> str:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.pack import PackFile
 
 
-def new_target(out: Path | str, made: str) -> Path:
+def new_target(out: Path | str, kind: str) -> Path:
     """The whole path of a folder that is to be made; a UsageError where something is there."""
     target = Path(out).expanduser().absolute()
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
-        raise UsageError(f"{out} exists already; name a new folder for the {made}, or delete that one")
+        raise UsageError(f"{out} exists already; name a new folder for the {kind}, or delete that one")
     return target
 
 
@@ -44,6 +44,6 @@ def write_plain(path: Path, raw: bytes) -> None:
 
 def dump_manifest(content: PackFile) -> bytes:
     """The bytes of a `pack.yaml`; what is missing is named where something is."""
-    kept = content.model_dump(by_alias=True, exclude=None if content.missing else {"missing"})
-    text: str = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=100)
+    fields = content.model_dump(by_alias=True, exclude=None if content.missing else {"missing"})
+    text: str = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=100)
     return text.encode()

@@ -26,7 +26,7 @@ def open_folder(path: Path) -> Origin:
     name = repository_name(root.name)
     if (root / PACK).is_file():
         raise DatasetError(f"{path} is a pack already; name it with --source, or build a pack of its sources")
-    paths, left_out = _walk(root)
+    paths, skipped = _walk(root)
     facts: dict[str, object] = {"kind": "folder"}
     notes: tuple[str, ...] = ()
     try:
@@ -39,7 +39,7 @@ def open_folder(path: Path) -> Origin:
             "git ignores",
         )
     if checkout is not None:
-        left_out["ignored by git"] = sum(map(_is_code, set(paths) - checkout.known))
+        skipped["ignored by git"] = sum(map(_is_code, set(paths) - checkout.known))
         paths = [known_path for known_path in paths if known_path in checkout.known]
         facts = {"kind": "git", "commit": checkout.commit, "changed_files": _changed(checkout, root, paths)}
     return Origin(
@@ -47,7 +47,7 @@ def open_folder(path: Path) -> Origin:
         facts=facts,
         paths=frozenset(paths),
         entries=lambda: _entries(root, paths),
-        left_out=+left_out,
+        left_out=+skipped,
         notes=notes,
     )
 
@@ -80,29 +80,29 @@ def _walk(root: Path) -> tuple[list[str], Counter[str]]:
     def stop(error: OSError) -> None:
         raise DatasetError(f"cannot read the folder {error.filename}: {error.strerror}") from error
 
-    found: list[str] = []
-    left_out: Counter[str] = Counter()
+    paths: list[str] = []
+    skipped: Counter[str] = Counter()
     for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
         where = os.path.relpath(folder, root)
         prefix = "" if where == os.curdir else f"{where}/".replace(os.sep, "/")
         if PACK in names and prefix:
-            left_out["pack"] += 1
+            skipped["pack"] += 1
             subfolders.clear()
             continue
         links = [subfolder for subfolder in subfolders if os.path.islink(os.path.join(folder, subfolder))]  # noqa: PTH114, PTH118  # 4x faster in large trees
-        left_out["link"] += len(links)
+        skipped["link"] += len(links)
         subfolders[:] = sorted(subfolder for subfolder in subfolders if subfolder not in {*links, ".git"})
         for name in names:
             if name == ".git":  # of a linked worktree or a submodule
                 continue
             path = os.path.join(folder, name)  # noqa: PTH118  # as above
             if os.path.islink(path):  # noqa: PTH114  # as above
-                left_out["link"] += 1
+                skipped["link"] += 1
             elif os.path.isfile(path):  # noqa: PTH113  # as above
-                found.append(prefix + name)
+                paths.append(prefix + name)
             else:
-                left_out["special file"] += 1
-    return sorted(found), left_out
+                skipped["special file"] += 1
+    return sorted(paths), skipped
 
 
 def _changed(checkout: Checkout, root: Path, paths: Collection[str]) -> int:

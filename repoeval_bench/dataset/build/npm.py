@@ -168,8 +168,8 @@ def _npm(*arguments: str, of: str) -> dict[str, Any]:
         code = (problem or {}).get("code", "")
         if code in {"E404", "ETARGET"} or (done.returncode == 0 and not answer):
             name, _, version = of.rpartition("@")
-            wanted = f"{name} in version {version}" if name else of
-            raise SourceError(f"the npm registry has no package {wanted}")
+            package = f"{name} in version {version}" if name else of
+            raise SourceError(f"the npm registry has no package {package}")
         if code == "EINTEGRITY":
             raise TamperedError(f"the tarball of {of} does not have the hash that the npm registry states; try again")
         reason = (problem or {}).get("summary") or next(iter(done.stderr.splitlines()), "it gave no reason")

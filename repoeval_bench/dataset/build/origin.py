@@ -48,9 +48,9 @@ MAX_UNPACKED = 4 * 1024**3
 
 def checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:
     """The SHA-256 of a fetched package; a TamperedError where another was pinned."""
-    digest, wanted = sha256_file(path), (pinned or {}).get("sha256")
-    if wanted and digest != wanted:
-        raise TamperedError(f"{path.name} has SHA-256 {digest}, and not {wanted}; the index serves another file")
+    digest, expected = sha256_file(path), (pinned or {}).get("sha256")
+    if expected and digest != expected:
+        raise TamperedError(f"{path.name} has SHA-256 {digest}, and not {expected}; the index serves another file")
     return digest
 
 

@@ -149,10 +149,10 @@ class _Building:
             self._notify(f"note: {note}")
         name = self._free_name(origin.name)
         root = self._folder / TREE / name
-        found = Gathered()
+        gathered = Gathered()
         orders = {level: Order(self._request.seed, name, 10 * self._request.tasks) for level in LEVELS}
         with Calls() as calls, progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
-            for taken in gather(origin, self._request.languages, found):
+            for taken in gather(origin, self._request.languages, gathered):
                 self._write(root, f"{name}/{taken.path}", taken.path, taken.raw)
                 bar.update()
                 if taken.file is None or taken.language is None:
@@ -161,10 +161,10 @@ class _Building:
                 calls.add(examined)
                 self._count("function", examined.functions, examined.left_out["function"], orders)
                 self._count("line", examined.lines, examined.left_out["line"], orders)
-            for candidates, left_out in calls.candidates():
-                self._count("api", candidates, left_out, orders)
-        if not found.files:
-            raise NoDataError(no_code(origin, found, self._request.languages))
+            for candidates, skipped in calls.candidates():
+                self._count("api", candidates, skipped, orders)
+        if not gathered.files:
+            raise NoDataError(no_code(origin, gathered, self._request.languages))
         licence = licence_of(root)
         facts: dict[str, Any] = dict(origin.facts)
         if len(self._repositories) < len(self._request.scip):
@@ -173,13 +173,13 @@ class _Building:
         source = PackSource(
             repository=name,
             licence=licence if licence != UNKNOWN else origin.licence or UNKNOWN,
-            files=dict(sorted(found.files.items())),
-            lines=dict(sorted(found.lines.items())),
-            left_out=found.counts,
+            files=dict(sorted(gathered.files.items())),
+            lines=dict(sorted(gathered.lines.items())),
+            left_out=gathered.counts,
             **facts,
         )
         self._repositories[name] = _Repository(source, orders)
-        return f"{name}: {found.summary}"
+        return f"{name}: {gathered.summary}"
 
     def finish(self) -> PackFile:
         """Draw the tasks, write them and the manifest."""
@@ -235,18 +235,18 @@ class _Building:
             rules=f"{RULES_VERSION}: docs/packs.md",
         )
 
-    def _free_name(self, wanted: str) -> str:
-        name, number = wanted, 2
+    def _free_name(self, stem: str) -> str:
+        name, number = stem, 2
         while name in self._repositories:
-            name, number = f"{wanted}_{number}", number + 1
+            name, number = f"{stem}_{number}", number + 1
         return name
 
     def _count(
-        self, level: str, found: Sequence[Candidate], left_out: Mapping[str, int], orders: Mapping[str, Order]
+        self, level: str, candidates: Sequence[Candidate], skipped: Mapping[str, int], orders: Mapping[str, Order]
     ) -> None:
-        self._candidates[level] += len(found)
-        self._left_out[level].update(left_out)
-        orders[level].add(found)
+        self._candidates[level] += len(candidates)
+        self._left_out[level].update(skipped)
+        orders[level].add(candidates)
 
     def _draw(self, level: str) -> list[Task]:
         """The tasks of a level, in the order in which they were drawn."""
@@ -257,11 +257,11 @@ class _Building:
             if len(tasks) == self._request.tasks:
                 break
             file = self._file(repositories[position], candidate.path)
-            truth = file.line_text(candidate.hole)
+            truth = file.line_text(candidate.target_span)
             if distinct.admits(tokens_of(truth)):
-                shown = prompt_lines(file, candidate.hole.start)
+                shown = prompt_lines(file, candidate.target_span.start)
                 task_id = f"{file.repo}/{len(tasks)}"
-                tasks.append(make_task(level, file, candidate.hole, shown, task_id=task_id, name=candidate.name))
+                tasks.append(make_task(level, file, candidate.target_span, shown, task_id=task_id, name=candidate.name))
             else:
                 self._left_out[level]["near-duplicate, when drawn"] += 1
         return tasks

@@ -56,13 +56,13 @@ def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Co
     """
     with tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
         origin = open_origin(source, Path(work))
-        found = Gathered()
-        files = tuple(code.file for code in gather(origin, (), found) if code.file is not None)
+        gathered = Gathered()
+        files = tuple(code.file for code in gather(origin, (), gathered) if code.file is not None)
     if not files:
-        raise NoDataError(no_code(origin, found, ()))
+        raise NoDataError(no_code(origin, gathered, ()))
     for note in origin.notes:
         notify(f"note: {note}")
-    notify(f"{source}: {found.summary}")
+    notify(f"{source}: {gathered.summary}")
     return Code(origin.name, str(origin.facts["kind"]), tuple(sorted(files, key=lambda file: file.path)))
 
 

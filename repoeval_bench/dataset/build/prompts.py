@@ -35,11 +35,11 @@ def tokens_per_nws(files: Iterable[SourceFile]) -> float:
     return sum(len(tokens_of(text)) for text in texts) / max(1, sum(map(count_nws, texts)))
 
 
-def prompt_lines(file: SourceFile, hole: int) -> LineSpan:
+def prompt_lines(file: SourceFile, target_span: int) -> LineSpan:
     """Return the lines before line `hole` that a prompt shows: whole ones of at most 2,000 tokens, at least one."""
     before = _tokens_before(file)
-    start = bisect_left(before, before[hole] - PROMPT_TOKENS)
-    return LineSpan(max(0, min(start, hole - 1)), hole)
+    start = bisect_left(before, before[target_span] - PROMPT_TOKENS)
+    return LineSpan(max(0, min(start, target_span - 1)), target_span)
 
 
 @lru_cache(maxsize=64)
@@ -49,16 +49,16 @@ def _tokens_before(file: SourceFile) -> list[int]:
     return list(accumulate((len(tokens_of("\n" + line.rstrip())) for line in file.text.splitlines()), initial=0))
 
 
-def make_task(level: str, file: SourceFile, hole: LineSpan, shown: LineSpan, *, task_id: str, name: str) -> Task:
+def make_task(level: str, file: SourceFile, target_span: LineSpan, shown: LineSpan, *, task_id: str, name: str) -> Task:
     """A task as upstream writes its own: neither a prompt nor a line or call ends in a line end."""
-    truth = file.line_text(hole)
+    truth = file.line_text(target_span)
     return Task(
         task_id=task_id,
         repo=file.repo,
         path=file.path,
         prompt=file.line_text(shown).removesuffix("\n"),
         ground_truth=truth if level == "function" else truth.removesuffix("\n"),
-        body=hole,
+        body=target_span,
         context_start=shown.start,
         level=level,
         function_name=name or None,

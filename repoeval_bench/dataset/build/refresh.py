@@ -153,14 +153,14 @@ def refresh_pack(
     with open_registry(recipe.registry) as registry:
         taken = list(chosen(recipe, request, registry, notify))
         sources = tuple(registry.source(package.name, package.version) for package in taken)
-    asked = BuildRequest(
+    build = BuildRequest(
         sources=sources,
         tasks=recipe.tasks,
         languages=tuple(recipe.languages),
         name=f"{recipe.name}@{request.edition}",
     )
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="edition-") as work:
-        pack = build_pack(asked, Path(work) / "pack", notify=notify)
+        pack = build_pack(build, Path(work) / "pack", notify=notify)
         return ship(pack, folder, [release.facts for release in taken])
 
 
@@ -170,23 +170,22 @@ def chosen(
     """The packages of an edition, in the order of the recipe; a DatasetError where a list has too few."""
     lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
-    for domain, names, wanted, since in lists:
+    for domain, names, number, since in lists:
         taken = 0
         for name in in_order(names, f"{recipe.name}@{request.edition}:"):
-            if taken == wanted:
+            if taken == number:
                 break
             try:
-                found = examined(registry, name, recipe, request.before, since)
+                release = examined(registry, name, recipe, request.before, since)
             except (LeftOutError, DatasetError) as reason:
                 notify(f"left out {name}: {reason}")
                 continue
             taken += 1
-            notify(
-                f"{domain}: {name} {found.version}, {', '.join(f'{key} {value}' for key, value in found.facts.items())}"
-            )
-            yield found._replace(facts=found.facts | {"domain": domain})
-        if taken < wanted:
-            raise DatasetError(f"{domain} has {taken} of {wanted} packages; add names to the recipe of {recipe.name}")
+            facts = ", ".join(f"{key} {value}" for key, value in release.facts.items())
+            notify(f"{domain}: {name} {release.version}, {facts}")
+            yield release._replace(facts=release.facts | {"domain": domain})
+        if taken < number:
+            raise DatasetError(f"{domain} has {taken} of {number} packages; add names to the recipe of {recipe.name}")
 
 
 def in_order(names: Sequence[str], salt: str) -> list[str]:
@@ -220,13 +219,13 @@ def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: 
 
 def _newest(releases: Sequence[Release], before: str) -> Release:
     """The newest final release that was uploaded before a day."""
-    found = next(
+    newest = next(
         (release for release in releases if release.is_final and release.uploaded and _day(release.uploaded) < before),
         None,
     )
-    if found is None:
+    if newest is None:
         raise LeftOutError(f"it has no final release before {before}")
-    return found
+    return newest
 
 
 def _day(when: datetime | None) -> str:
@@ -256,11 +255,11 @@ def _check_size(origin: Origin, folder: Path, recipe: Recipe) -> None:
         raise LeftOutError(f"{lines:,} lines of code")
     if not functions or functions < bounds.functions:
         raise LeftOutError(f"{functions} functions that could be tasks")
-    asked = 0
+    n_documented = 0
     with suppress(DatasetError):  # none is documented
-        asked = len(documented(load_benchmark(folder)).tasks)
-    if asked < bounds.documented:
-        raise LeftOutError(f"{asked} documented functions")
+        n_documented = len(documented(load_benchmark(folder)).tasks)
+    if n_documented < bounds.documented:
+        raise LeftOutError(f"{n_documented} documented functions")
 
 
 def _own_dependencies() -> frozenset[str]:

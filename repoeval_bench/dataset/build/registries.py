@@ -55,8 +55,8 @@ def open_package(kind: str, text: str, work: Path) -> Origin:
     UsageError: it is not written so. DatasetError: it cannot be fetched, or is not what the registry states.
     """
     written = KINDS[kind]
-    found = written.spec.fullmatch(text.strip())
-    if found is None:
+    match = written.spec.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"the source '{kind}:{text}' is not of the form {written.form}, such as {written.example}")
     with open_registry(kind) as registry:
-        return registry.open_release(found["name"], found["version"], work)
+        return registry.open_release(match["name"], match["version"], work)

@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
     """Lines of a file that could be written by completion; `name` is the function's, "" at the other levels."""
 
     path: str
-    hole: LineSpan
+    target_span: LineSpan
     name: str
 
 
@@ -70,7 +70,7 @@ class Order:
         del self._front[self._room :]
 
     def _chance(self, candidate: Candidate) -> bytes:
-        key = f"{self._salt}{candidate.path}\0{candidate.hole.start}"
+        key = f"{self._salt}{candidate.path}\0{candidate.target_span.start}"
         return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
@@ -98,9 +98,9 @@ def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
     drawn = {candidate.name for _, candidate in islice(take_turns(orders), most)}
     tasks = tuple(task for task in benchmark.tasks if task.task_id in drawn)
     repos = {task.repo for task in tasks}
-    held = {repo: files for repo, files in benchmark.files.items() if repo in repos}
+    sources = {repo: files for repo, files in benchmark.files.items() if repo in repos}
     sample = Sample(most=most, of=len(benchmark.tasks), seed=seed)
-    return with_fingerprint(replace(benchmark, tasks=tasks, files=held, sample=sample))
+    return with_fingerprint(replace(benchmark, tasks=tasks, files=sources, sample=sample))
 
 
 class Distinct:

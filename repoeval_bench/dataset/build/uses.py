@@ -41,14 +41,14 @@ class TaskUses:
     def add(self, tasks: Iterable[Task], resolver: Resolver) -> None:
         """Resolve the names of tasks of the resolver's repository."""
         for task in tasks:
-            found = resolver.uses(task.path, task.body)
-            self.uses[task.task_id] = found.used if found else ()
-            if found is None:
+            uses = resolver.uses(task.path, task.body)
+            self.uses[task.task_id] = uses.used if uses else ()
+            if uses is None:
                 self.unread.append(task.task_id)
                 continue
-            self.names += found.names
-            self.resolved.update(found.resolved)
-            self.without.update(found.without)
+            self.names += uses.names
+            self.resolved.update(uses.resolved)
+            self.without.update(uses.without)
 
     def pass_over(self, tasks: Iterable[Task]) -> None:
         """Take these tasks for unread."""
@@ -74,7 +74,7 @@ def resolve_levels(
 
     A line names each that is too large. DatasetError where an index leads to nothing: it is another code's.
     """
-    found = {level: TaskUses() for level in levels}
+    by_level = {level: TaskUses() for level in levels}
     total = sum(map(len, levels.values()))
     with progress(desc="resolve names", unit="tasks", total=total) as bar:
         for repo, index in repositories.items():
@@ -84,17 +84,17 @@ def resolve_levels(
                     "so its tasks use nothing under protocol uses"
                 )
                 for level, tasks in levels.items():
-                    found[level].pass_over(task for task in tasks if task.repo == repo)
+                    by_level[level].pass_over(task for task in tasks if task.repo == repo)
                 continue
             files = read_tree(tree / repo, repo, ENDINGS).files
-            before, unread = _resolved(found), _unread(found)
+            before, unread = _resolved(by_level), _unread(by_level)
             with Resolver(files, scip=index) as resolver:
                 for level, tasks in levels.items():
                     for task in tasks:
                         if task.repo == repo:
-                            found[level].add([task], resolver)
+                            by_level[level].add([task], resolver)
                             bar.update()
-            if more := _unread(found) - unread:
+            if more := _unread(by_level) - unread:
                 notify(
                     f"note: {count(more, 'task')} of {repo} left unread, so they use nothing under protocol uses: the "
                     f"file cannot be parsed, is nested more than {DEEPEST:,} deep, or takes more than {MOST:,} steps"
@@ -103,33 +103,33 @@ def resolve_levels(
             gc.collect()  # what a resolver knows of a repository refers to itself, and the next one needs the memory
             if (
                 index is not None
-                and _resolved(found) == before
+                and _resolved(by_level) == before
                 and any(repo == task_.repo for task_ in chain(*levels.values()))
             ):
                 raise DatasetError(
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
                 )
-    return found
+    return by_level
 
 
-def _resolved(found: Mapping[str, TaskUses]) -> int:
-    return sum(uses.resolved["resolved"] for uses in found.values())
+def _resolved(by_level: Mapping[str, TaskUses]) -> int:
+    return sum(uses.resolved["resolved"] for uses in by_level.values())
 
 
-def _unread(found: Mapping[str, TaskUses]) -> int:
-    return sum(len(uses.unread) for uses in found.values())
+def _unread(by_level: Mapping[str, TaskUses]) -> int:
+    return sum(len(uses.unread) for uses in by_level.values())
 
 
 def _bytes_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def counts(found: TaskUses) -> PackUses:
+def counts(uses: TaskUses) -> PackUses:
     """The counts that the manifest keeps of a level."""
     return PackUses(
-        tasks=sum(map(bool, found.uses.values())),
-        unread=len(found.unread),
-        names=found.names,
-        resolved={tier: found.resolved[tier] for tier in TIERS},
-        without={reason: found.without[reason] for reason in REASONS},
+        tasks=sum(map(bool, uses.uses.values())),
+        unread=len(uses.unread),
+        names=uses.names,
+        resolved={tier: uses.resolved[tier] for tier in TIERS},
+        without={reason: uses.without[reason] for reason in REASONS},
     )

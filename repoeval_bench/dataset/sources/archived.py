@@ -176,13 +176,13 @@ def _base_name(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _without_wrapper(found: Iterator[tuple[str, bytes]], tree: str, *, several: bool) -> list[tuple[str, bytes]]:
+def _without_wrapper(members: Iterator[tuple[str, bytes]], tree: str, *, several: bool) -> list[tuple[str, bytes]]:
     """The files without the folder that some packers put around all repositories.
 
     A folder around everything is a wrapper where it is named like the tree, or where `several` repositories
     are known to be inside; otherwise it is the one repository.
     """
-    files = list(found)
+    files = list(members)
     while files:
         tops = {name.partition("/")[0] for name, _ in files if "/" in name}
         (top,) = tops if len(tops) == 1 else ("",)

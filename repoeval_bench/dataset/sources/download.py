@@ -110,9 +110,9 @@ def _client(patience: Patience) -> httpx.Client:
 
 def _transfer(client: httpx.Client, url: str, part: Path, most: int, deadline: float) -> None:
     """One request: the whole file, or the rest of it where the server agrees that it is the same file."""
-    mark = _read_mark(part, url)
-    arrived = part.stat().st_size if mark else 0
-    headers = {"Range": f"bytes={arrived}-", "If-Range": mark} if mark else {}
+    validator = _read_mark(part, url)
+    arrived = part.stat().st_size if validator else 0
+    headers = {"Range": f"bytes={arrived}-", "If-Range": validator} if validator else {}
     seconds = deadline - time.monotonic()
     with exchange(client, "GET", url, seconds=seconds, most=most, raw=True, headers=headers) as reply:
         if not _is_rest(reply, url, arrived, part):
@@ -157,20 +157,20 @@ def _mark_file(part: Path) -> Path:
 def _write_mark(part: Path, url: str, response: Reply) -> None:
     """Keep a strong validator; with a weak one or none, If-Range must not be used (RFC 9110, 13.1.5)."""
     etag = response.headers.get("ETag", "")
-    mark = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
+    validator = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
     part.unlink(missing_ok=True)
-    _mark_file(part).write_text(json.dumps({"url": url, "mark": mark}), encoding="utf-8")
+    _mark_file(part).write_text(json.dumps({"url": url, "mark": validator}), encoding="utf-8")
 
 
 def _read_mark(part: Path, url: str) -> str:
     """What identifies the bytes of the part on the server; "" without a part, or where that is not known."""
     try:
-        found = parse_plain(read_document(_mark_file(part), 1 << 16))
-        mark = str(found["mark"]) if part.stat().st_size and found["url"] == url else ""
+        stored = parse_plain(read_document(_mark_file(part), 1 << 16))
+        validator = str(stored["mark"]) if part.stat().st_size and stored["url"] == url else ""
     except (FileNotFoundError, UnreadableError, JsonFaultError, KeyError, TypeError):
         return ""  # no part, or a torn mark: the file is fetched from its beginning
     # A header can carry no other characters; without one the file is fetched from its beginning too.
-    return mark if mark.isascii() and mark.isprintable() else ""
+    return validator if validator.isascii() and validator.isprintable() else ""
 
 
 def _reason(error: Exception) -> str:

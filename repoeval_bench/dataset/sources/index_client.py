@@ -54,15 +54,15 @@ class Index:
         """All files of a package, the newest version first; a SourceError where the index has no such package."""
         from packaging.version import InvalidVersion, Version
 
-        found = []
+        releases_ = []
         for link in _all_files(self._finder, name, self._warnings):
             try:
                 version = Version(str(link.version))
             except InvalidVersion:
                 continue
             final = not version.is_prerelease and link.link.yank_reason is None
-            found.append(Release(str(link.version), link.link.upload_time, final))
-        return found
+            releases_.append(Release(str(link.version), link.link.upload_time, final))
+        return releases_
 
     def fetch(self, name: str, version: str, folder: Path, *, file: str = "") -> tuple[Path, dict[str, str]]:
         """(the pure-Python wheel of a version in this folder, else its sdist; the hashes that it was checked against).
@@ -194,8 +194,8 @@ def _fetch(finder: PackageFinder, package: Package, work: Path) -> Path:
 def _stated_hashes(package: Package) -> dict[str, str]:
     """The hashes that the index states of a file: the strong ones where there are any."""
     stated = dict(package.link.hash_option or {})
-    found = {algorithm: digests[0] for algorithm, digests in stated.items()}
-    return {key: value for key, value in found.items() if key.startswith("sha") and key != "sha1"} or found
+    first = {algorithm: digests[0] for algorithm, digests in stated.items()}
+    return {key: value for key, value in first.items() if key.startswith("sha") and key != "sha1"} or first
 
 
 @contextmanager

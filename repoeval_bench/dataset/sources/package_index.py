@@ -59,7 +59,7 @@ class PackageIndex(Source):
         yield from self._files.items()
 
 
-def take_files(folder: Path, left_out: list[str]) -> dict[str, bytes]:
+def take_files(folder: Path, skipped: list[str]) -> dict[str, bytes]:
     """`repository/path` -> content: the wheels' source files whose text hashes as the index says, and licences."""
     known = index.file_hashes(FUNCTION.tree)
     taken: dict[str, bytes] = {}
@@ -78,7 +78,7 @@ def take_files(folder: Path, left_out: list[str]) -> dict[str, bytes]:
             if text_hash(content) == known.get(full):
                 taken[full] = content
             else:
-                left_out.append(full)
+                skipped.append(full)
     return taken
 
 
@@ -89,27 +89,27 @@ def rebuild_tasks(combination: Combination, files: Mapping[str, bytes]) -> list[
     """
     tasks = []
     sources: dict[str, SourceFile] = {}
-    for place in index.coordinates(combination):
-        name = f"{place.repo}/{place.path}"
-        if place.prompt is None or name not in files:
+    for coordinates in index.coordinates(combination):
+        name = f"{coordinates.repo}/{coordinates.path}"
+        if coordinates.prompt is None or name not in files:
             continue
         if name not in sources:
-            sources[name] = SourceFile(place.repo, place.path, decode(files[name]))
-        prompt = sources[name].slice(place.prompt)
-        ground_truth = sources[name].line_text(place.body)
-        if (sha256_text(prompt), sha256_text(ground_truth)) != place.hashes:
-            raise DatasetError(f"{place.task_id}: the text at its place in {name} has a wrong hash")
+            sources[name] = SourceFile(coordinates.repo, coordinates.path, decode(files[name]))
+        prompt = sources[name].slice(coordinates.prompt)
+        ground_truth = sources[name].line_text(coordinates.body)
+        if (sha256_text(prompt), sha256_text(ground_truth)) != coordinates.hashes:
+            raise DatasetError(f"{coordinates.task_id}: the text at its place in {name} has a wrong hash")
         tasks.append(
             Task(
-                task_id=place.task_id,
-                repo=place.repo,
-                path=place.path,
+                task_id=coordinates.task_id,
+                repo=coordinates.repo,
+                path=coordinates.path,
                 prompt=prompt,
                 ground_truth=ground_truth,
-                body=place.body,
-                context_start=place.context_start,
+                body=coordinates.body,
+                context_start=coordinates.context_start,
                 level=combination.level,
-                function_name=place.function_name,
+                function_name=coordinates.function_name,
             )
         )
     return tasks

@@ -41,8 +41,8 @@ class C(LanguageRules):
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read what is included, each header with the source of its name."""
-        for found in _C.finditer(text):
-            included = found["path"]
+        for match in _C.finditer(text):
+            included = match["path"]
             near = posixpath.normpath(posixpath.join(posixpath.dirname(path), included))
             name = posixpath.basename(included)
             paths = [near] if near in files.files else []
@@ -60,12 +60,12 @@ class C(LanguageRules):
         """Return what a name of a namespace means, which is what it means alone."""
         return names.bare(path, NOWHERE, name) if names.of_namespaces(path, steps) else None
 
-    def members(self, names: Names, path: str, qualified: str, found: list[Located]) -> list[Located]:
+    def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members with their definitions elsewhere, where a header only declares them."""
-        if not found or not all(definition.declaration for _, definition in found):
-            return found
+        if not matches or not all(definition.declaration for _, definition in matches):
+            return matches
         named = names.of_name(path, qualified.rpartition(".")[2])
-        return found + [
+        return matches + [
             located for located in named if located[1].qualified == qualified and located[1].kind != "variable"
         ]
 

@@ -32,8 +32,8 @@ class Go(LanguageRules):
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read the packages that are imported, each a folder."""
         for block in _GO_BLOCK.finditer(text):
-            for found in _GO.finditer(block["many"] or block["one"]):
-                steps = found["module"].split("/")
+            for match in _GO.finditer(block["many"] or block["one"]):
+                steps = match["module"].split("/")
                 folders = ("/".join(steps[at:]) for at in range(len(steps)))
                 folder = next((known for known in folders if known in files.folders), None)
                 own = re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
@@ -43,7 +43,7 @@ class Go(LanguageRules):
                 if folder is None and "." in steps[0] and own == _outermost(files) and not beside:
                     folder = ""
                 package = tuple(file for file in files.folders.get(folder or "", ()) if not file.endswith("_test.go"))
-                yield Import((found["alias"] or "").strip() or own, None, package if folder is not None else ())
+                yield Import((match["alias"] or "").strip() or own, None, package if folder is not None else ())
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
         """Return the files of the package, which are those of the folder."""
@@ -61,7 +61,7 @@ def _outermost(files: Imports) -> str:
         paths = (
             folder for folder in files.folders.get("", ()) if folder.endswith(".go") and not folder.endswith("_test.go")
         )
-        found = (_GO_PACKAGE.search(files.files[path].text) for path in paths)
-        return next((match[1] for match in found if match), "")
+        matches = (_GO_PACKAGE.search(files.files[path].text) for path in paths)
+        return next((match[1] for match in matches if match), "")
 
     return files.once("go: package of the outermost folder", read)

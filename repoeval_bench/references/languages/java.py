@@ -44,12 +44,15 @@ class Java(LanguageRules):
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read imports of classes, of members and of whole packages."""
-        for found in _JAVA.finditer(text):
-            steps = found["path"].split(".")
-            if found["every"]:
+        for match in _JAVA.finditer(text):
+            steps = match["path"].split(".")
+            if match["every"]:
                 tail = "/".join(steps)
                 inside = [
-                    file for folder, held in files.folders.items() if f"/{folder}".endswith(f"/{tail}") for file in held
+                    file
+                    for folder, files_in in files.folders.items()
+                    if f"/{folder}".endswith(f"/{tail}")
+                    for file in files_in
                 ]
                 yield Import(EVERY, EVERY, tuple(inside))
                 continue
@@ -68,14 +71,14 @@ class Java(LanguageRules):
         if not inside or not f"/{folder}".endswith(f"/{inside}"):
             return files.folders[folder]
         others = (other for other in files.folders if other != folder and f"/{other}".endswith(f"/{inside}"))
-        return [file for each in (folder, *others) for file in files.folders[each]]
+        return [file for near in (folder, *others) for file in files.folders[near]]
 
     def given(self, names: Names, imported: Import) -> list[Located] | None:
         """Return the member or inner class that an import names in its class."""
-        held, dot, own = (imported.original or "").rpartition(".")
+        owner, dot, own = (imported.original or "").rpartition(".")
         if not dot:
             return None
-        return next(filter(None, (names.members_of(path, held, own) for path in imported.files)), [])
+        return next(filter(None, (names.members_of(path, owner, own) for path in imported.files)), [])
 
     def of_module(
         self, names: Names, path: str, steps: Sequence[str], name: str

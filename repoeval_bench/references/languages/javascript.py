@@ -50,10 +50,10 @@ class JavaScript(LanguageRules):
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read `import`, `export … from` and `require`."""
-        for found in (*_JS_FROM.finditer(text), *_JS_REQUIRE.finditer(text)):
-            modules = _module(files, path, found["module"])
-            exported = found.groupdict().get("word") == "export"
-            what = found["what"].strip()
+        for match in (*_JS_FROM.finditer(text), *_JS_REQUIRE.finditer(text)):
+            modules = _module(files, path, match["module"])
+            exported = match.groupdict().get("word") == "export"
+            what = match["what"].strip()
             braces = re.search(r"\{([^}]*)\}", what)
             for named in braces[1].split(",") if braces else ():
                 words = re.findall(r"[\w$]+", re.sub(r"^\s*type\s+", "", named))
@@ -64,12 +64,12 @@ class JavaScript(LanguageRules):
                 if clause.startswith("*"):
                     name = clause.rpartition(" ")[2]
                     yield Import(name, EVERY if name == "*" else None, modules, exported)
-                elif "word" in found.groupdict():
+                elif "word" in match.groupdict():
                     yield Import(clause, "default", modules, exported)
                 else:
                     # A required module is an object of its names, or the one thing that it gives.
                     one = any(_JS_GIVEN.search(files.files[file].text) for file in modules)
-                    yield Import(clause, found["member"] or ("default" if one else None), modules)
+                    yield Import(clause, match["member"] or ("default" if one else None), modules)
 
     def is_told(self, name_in: str, defined_in: str) -> bool:
         """Say whether a name alone tells: what a declaration file has for users of a script is often another thing."""

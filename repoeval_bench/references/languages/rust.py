@@ -45,9 +45,9 @@ class Rust(LanguageRules):
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read `use`, into other crates of the source too."""
-        for found in _RUST.finditer(text):
-            exported = found[0].lstrip().startswith("pub")
-            for steps, name in _use_tree(re.sub(r"\s+", " ", found["tree"]).strip(), ()):
+        for match in _RUST.finditer(text):
+            exported = match[0].lstrip().startswith("pub")
+            for steps, name in _use_tree(re.sub(r"\s+", " ", match["tree"]).strip(), ()):
                 if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(steps[0])}\b", text):  # of this file
                     steps = ("self", *steps)  # noqa: PLW2901
                 of, original = _module(files, path, steps[:-1]), steps[-1]
@@ -93,10 +93,10 @@ class Rust(LanguageRules):
         members = names.members(path, classes, name)
         return members, None if members else reason or "dynamic"
 
-    def members(self, names: Names, path: str, qualified: str, found: list[Located]) -> list[Located]:
+    def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members that are seen, else those of an `impl`, which may be in any file."""
-        if found:
-            return found
+        if matches:
+            return matches
         every = [
             located
             for located in names.of_name(path, qualified.rpartition(".")[2])
@@ -104,12 +104,12 @@ class Rust(LanguageRules):
         ]
         return every if len({at for at, _ in every}) == 1 else []
 
-    def best(self, found: Sequence[Located], of_trait: Collection[int]) -> Located | None:
+    def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
         """Return the method of the type's own `impl`; None where it may be any of several."""
-        own = [located for at, located in enumerate(found) if at not in of_trait]
-        if len(own or found) > 1 and found[0][1].kind == "method":
+        own = [located for at, located in enumerate(matches) if at not in of_trait]
+        if len(own or matches) > 1 and matches[0][1].kind == "method":
             return None
-        return (own or found)[0]
+        return (own or matches)[0]
 
 
 def _module(files: Imports, path: str, steps: tuple[str, ...]) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ def _module(files: Imports, path: str, steps: tuple[str, ...]) -> tuple[str, ...
     for end in range(len(rest), -1, -1):
         stem = "/".join([*filter(None, [here]), *rest[:end]])
         tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
-        if found := tuple(try_ for try_ in tries if try_ in files.files):
-            return found[:1]
+        if sources := tuple(try_ for try_ in tries if try_ in files.files):
+            return sources[:1]
     return ()
 
 

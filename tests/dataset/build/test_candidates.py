@@ -26,7 +26,7 @@ def look(path, text):
 def functions(path, text):
     found = look(path, text)
     left_out = {reason: count for reason, count in found.left_out["function"].items() if count}
-    return [(each.name, each.hole.start, each.hole.end) for each in found.functions], left_out
+    return [(each.name, each.target_span.start, each.target_span.end) for each in found.functions], left_out
 
 
 def body(lines, indent="    "):
@@ -115,7 +115,7 @@ def test_braces_are_not_part_of_a_body():
 )
 def test_a_line_is_a_statement_with_five_words_or_signs(path, line, reason):
     found = look(path, f"\n{line}\n")
-    assert [each.hole for each in found.lines] == ([] if reason else [LineSpan(1, 2)])
+    assert [each.target_span for each in found.lines] == ([] if reason else [LineSpan(1, 2)])
     assert {key: n for key, n in found.left_out["line"].items() if n} == ({reason: 1} if reason else {})
 
 
@@ -139,7 +139,7 @@ def calls(**files):
             found.add(look(name.replace("_", "."), text))
         candidates, left_out = [], {}
         for some, reasons in found.candidates():
-            candidates += [(each.path, each.hole.start, each.hole.end) for each in some]
+            candidates += [(each.path, each.target_span.start, each.target_span.end) for each in some]
             for reason, count in reasons.items():
                 left_out[reason] = left_out.get(reason, 0) + count
     return candidates, {reason: count for reason, count in left_out.items() if count}
