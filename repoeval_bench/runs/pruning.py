@@ -11,7 +11,7 @@ from repoeval_bench.core.words import few
 from repoeval_bench.dataset.pack import MANIFEST as PACK
 from repoeval_bench.runs.naming import COMPARED, OWN, find_runs, stored_runs, unfinished_runs
 from repoeval_bench.runs.parts import PACKS, store_url
-from repoeval_bench.runs.publish import writing_to
+from repoeval_bench.runs.results import writing_to
 
 ALL, UNFINISHED = "all", "unfinished"
 """Every run, with the packs that `recommend` built; the runs that no command can read."""

@@ -52,9 +52,8 @@ from repoeval_bench.runs.planning import (
     select,
 )
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
-from repoeval_bench.runs.publish import staging
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest, by_setting, eval_line
-from repoeval_bench.runs.results import Results, results_at
+from repoeval_bench.runs.results import Results, results_at, staging
 from repoeval_bench.runs.stages import embed, execute, texts_of
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.plugins.cluster.run_store import fetch_run, folder_of_runs, run_states
 from repoeval_bench.runs.parts import is_url
-from repoeval_bench.runs.publish import differing, staging
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.results import results_at
+from repoeval_bench.runs.results import differing, results_at, staging
 from repoeval_bench.runs.view import RunView
 
 

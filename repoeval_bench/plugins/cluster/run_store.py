@@ -23,9 +23,8 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.runs.parts import OF_STORE, VERIFIED, vectors_folder
-from repoeval_bench.runs.publish import differing, publish, staging
 from repoeval_bench.runs.records import MANIFEST
-from repoeval_bench.runs.results import Results
+from repoeval_bench.runs.results import Results, differing, publish, staging
 from repoeval_bench.runs.view import RunView, current_run
 
 if TYPE_CHECKING:

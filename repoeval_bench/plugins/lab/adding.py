@@ -13,10 +13,9 @@ from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.naming import check_finished, check_folder
 from repoeval_bench.runs.parts import RESULTS, VERIFIED, shown_place, silent
-from repoeval_bench.runs.publish import differing
 from repoeval_bench.runs.records import MANIFEST, METRICS
 from repoeval_bench.runs.replay import code_named_by
-from repoeval_bench.runs.results import results_at
+from repoeval_bench.runs.results import differing, results_at
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
