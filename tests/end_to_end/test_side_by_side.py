@@ -2,6 +2,8 @@
 
 import pytest
 
+from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.runner import evaluate_all
@@ -45,11 +47,14 @@ def test_two_processes_write_what_one_writes(benchmark, large, warm_home, tmp_pa
     assert len(content(tmp_path / "shared")) > 24
 
 
+def whole_file(file):
+    return [Chunk.cut(file, CharSpan(0, len(file.text)))] if file.text.strip() else []
+
+
 def test_small_data_and_other_peoples_chunkers_stay_in_this_process(benchmark, monkeypatch, tmp_path):
     """A pool is not started for a mini benchmark, and a program is not run by several processes at once."""
     with Counted() as pool:
         list(evaluate_all(benchmark, CHUNKERS, retriever="bm25", out=tmp_path, executor=pool))
         monkeypatch.setattr("repoeval_bench.runs.planning.LARGE", 0)
-        cutters = ["fixed", "langchain"]
-        list(evaluate_all(benchmark, cutters, retriever="bm25", out=tmp_path, executor=pool))
+        list(evaluate_all(benchmark, ["fixed", whole_file], retriever="bm25", out=tmp_path, executor=pool))
     assert pool.jobs == []
