@@ -5,22 +5,45 @@ What is embedded is header + text. Spans never move with a header, so what is sc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from repoeval_bench.chunkers._syntax import chosen_language
 from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.syntax import parse
 
 KINDS = {
     "none": "the chunk's text alone",
     "path": "the file's path in its repository",
     "scope": "the path, the classes and functions around the chunk, and the signatures it defines",
+    "stem": "the file's name twice and its last three folders, as Semble's BM25 reads them",
+    "context": "code-chunk's: path, scope, signatures, what the file imports, and the definitions before and after",
 }
+
+_IMPORTS = {
+    "python": """
+        (import_statement name: [(dotted_name) @name (aliased_import alias: (_) @name)])
+        (import_from_statement name: [(dotted_name) @name (aliased_import alias: (_) @name)])""",
+    "javascript": """
+        (import_clause (identifier) @name) (namespace_import (identifier) @name)
+        (import_specifier name: (_) @name)""",
+    "java": "(import_declaration (scoped_identifier name: (_) @name))",
+    "go": "(import_spec path: (_) @name)",
+    "rust": "(use_declaration argument: (_) @name)",
+    "c": "(preproc_include path: (_) @name)",
+    "csharp": "(using_directive [(identifier) (qualified_name)] @name)",
+}
+"""Language -> a query for the names that a file imports."""
+_SAME = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
+_MOST_IMPORTS = 10
+"""Names of imports in a header, at most, as in code-chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +77,55 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
     _check(kind)
     if kind == "none" or not chunks:
         return list(chunks)
-    if kind == "path":
+    if kind in {"path", "stem"}:
         known = language_of(file.path)
         comment = known.line_comment if known else "//"
-        return [replace(chunk, header=f"{comment} {file.path}\n") for chunk in chunks]
+        line = file.path if kind == "path" else _stem(file.path)
+        return [replace(chunk, header=f"{comment} {line}\n") for chunk in chunks]
     language = chosen_language(file)
     declared = [definition for definition in definitions(file, language) if definition.kind != "variable"]
+    if kind == "context":
+        imports = _imported(file, language)
+        return [replace(chunk, header=_context(file, chunk, declared, imports, language)) for chunk in chunks]
     return _with_scopes(file, chunks, declared, language.line_comment)
+
+
+def _stem(path: str) -> str:
+    parts = PurePosixPath(path)
+    return " ".join([parts.stem, parts.stem, *parts.parent.parts[-3:]])
+
+
+def _imported(file: SourceFile, language: Language) -> list[str]:
+    """Return the last part of each name that a file imports, in order."""
+    query = _IMPORTS[_SAME.get(language.name, language.name)]
+    parsed = parse(file, language)
+    nodes = [node for match in parsed.matches(query) for node in match["name"]]
+    names = (parsed.text(node).strip("\"'<>`;") for node in nodes)
+    # A file that C includes has an ending.
+    return [
+        re.split(r"/" if _SAME.get(language.name, language.name) == "c" else r"::|[./]", name)[-1] for name in names
+    ]
+
+
+def _context(
+    file: SourceFile, chunk: Chunk, declared: Sequence[Definition], imports: Sequence[str], language: Language
+) -> str:
+    """Return a header as code-chunk formats it (supermemoryai/code-chunk, src/context/format.ts at e7fdfec)."""
+    around = [item for item in declared if item.lines.start <= chunk.lines.start < item.lines.end]
+    inside = [item for item in declared if item.lines.overlaps(chunk.lines)]
+    parent = around[-1].parent if around else None
+    siblings = [item for item in declared if item.parent == parent and not item.lines.overlaps(chunk.lines)]
+    before = [item.name for item in siblings if item.lines.start < chunk.lines.start][::-1]
+    after = [item.name for item in siblings if item.lines.start > chunk.lines.start]
+    parts = {
+        "": "/".join(PurePosixPath(file.path).parts[-3:]),
+        "Scope: ": " > ".join(item.name for item in around),
+        "Defines: ": ", ".join(item.signature for item in inside),
+        "Uses: ": ", ".join(imports[:_MOST_IMPORTS]),
+        "After: ": ", ".join(before),
+        "Before: ": ", ".join(after),
+    }
+    return "".join(f"{language.line_comment} {name}{value}\n" for name, value in parts.items() if value)
 
 
 def _check(kind: str) -> None:

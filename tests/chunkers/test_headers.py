@@ -97,3 +97,39 @@ def test_a_header_is_an_option_of_every_built_in_chunker():
     assert make_chunker("fixed:header=none").spec == make_chunker("fixed").spec
     with pytest.raises(SpecError, match="did you mean 'scope'"):
         make_chunker("ast:header=scop")
+
+
+def test_stem_names_the_file_twice_and_three_folders() -> None:
+    assert header(at("import"), "stem") == "# a a src\n"
+    file = SourceFile("r", "one/two/three/four/http.py", "x = 1\n")
+    (chunk,) = with_headers(file, [Chunk.cut(file, CharSpan(0, 6))], "stem")
+    assert chunk.header == "# http http two three four\n"
+
+
+def test_context_has_what_code_chunk_puts_before_a_chunk() -> None:
+    assert header(at("    two"), "context").splitlines() == [
+        "# src/a.py",
+        "# Scope: A",
+        "# Defines: class A(Base)",
+        "# Uses: os",
+        "# After: f",
+    ]
+    assert header(at("@d", "class"), "context").splitlines()[-1] == "# Before: A"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "names"),
+    [
+        ("a.py", "import os.path as p, sys\nfrom a.b import c as d, e\n", "p, sys, d, e"),
+        ("a.ts", "import a, { b as c, d } from './m';\nimport * as f from 'g';\n", "a, b, d, f"),
+        ("A.java", "import java.util.List;\nclass A {}\n", "List"),
+        ("a.go", 'package a\nimport (\n\t"net/http"\n)\n', "http"),
+        ("a.rs", "use std::io;\n", "io"),
+        ("a.c", '#include <stdio.h>\n#include "b.h"\n', "stdio.h, b.h"),
+        ("A.cs", "using System.Text;\nclass A {}\n", "Text"),
+    ],
+)
+def test_context_names_imports_in_every_language(path: str, text: str, names: str) -> None:
+    file = SourceFile("r", path, text)
+    (chunk,) = with_headers(file, [Chunk.cut(file, CharSpan(0, len(text)))], "context")
+    assert [line.split(" ", 2)[2] for line in chunk.header.splitlines() if " Uses: " in line] == [names]
