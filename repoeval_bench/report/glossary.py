@@ -124,6 +124,7 @@ _OTHERS = {
     "note": "A remark that limits what a number or text says.",
     "what": "The property that a row is about.",
     "search": "The time or results of the search for a query.",
+    "search, ms": "The median time of a query's search in milliseconds, without its embedding.",
     "made": "When the run was finished.",
     "chunks": "The number of chunks.",
     "median": "The size that half of the chunks do not exceed, in characters.",

@@ -5,10 +5,8 @@ import shutil
 
 import pytest
 
-from repoeval_bench.runs.pruning import prunable, prune
 from support.codebase import LEDGER_PY
 from support.command import bench, one_sentence
-from support.runs import write_run
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +60,6 @@ def test_unfinished_runs_and_one_by_name(results):
     assert bench("runs", "--prune", second.name, "--yes", "--out", results).code == 0
     assert not second.exists()
     assert len(list((results / "packs").iterdir())) == 1
-
-
-def test_an_earlier_layout_can_be_removed(tmp_path):
-    run = write_run(tmp_path / "old", {"mrr": [0.5, 1.0]})
-    manifest = run.folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"schema": 3', '"schema": 2'))
-    (run.folder / "run.trec.gz").rename(run.folder / "run.trec")
-    prune(prunable(tmp_path, ["unfinished"]), tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_is_removed_without_an_answer_or_where_it_is_not_a_run(results, tmp_path):

@@ -114,9 +114,9 @@ def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
 
 def test_a_model_that_is_not_here_leaves_the_ranking_as_stored(hashed, mirror, home, tmp_path, monkeypatch):
     """The reason is the sentence that running it gives, and token counts are taken over with the ranking."""
-    from repoeval_bench.runs import ranker
+    from repoeval_bench.runs import replay
 
-    monkeypatch.setattr(ranker, "make_embedder", _missing)
+    monkeypatch.setattr(replay, "make_embedder", _missing)
     found = json.loads(bench("verify", hashed, "--source", mirror, "--json", home=home).out)
     assert (found["holds"], found["ranking"], found["reason"]) == (True, "as stored", "faiss is not installed")
     assert any("tokens" in each for each in found["as_stored"])
