@@ -35,7 +35,7 @@ def files_of(trees: Mapping[str, Tree]) -> dict[str, SourceFile]:
 
 
 def place_problem(task: Task, trees: Mapping[str, Tree], files: Mapping[str, SourceFile]) -> str | None:
-    """Why a task cannot be scored: a file of its ground truth is absent or too short; None where it can."""
+    """Return why a task cannot be scored: a file of its ground truth is absent or too short; None where it can."""
     for location in ground_truth_places(task):
         file = files.get(location.file)
         if file is None:
@@ -51,7 +51,7 @@ def place_problem(task: Task, trees: Mapping[str, Tree], files: Mapping[str, Sou
 
 
 def is_misplaced(task: Task, files: Mapping[str, SourceFile]) -> bool:
-    """Whether a task's ground truth is not at its lines, line ends apart; the files must be long enough."""
+    """Return whether a task's ground truth is not at its lines, line ends apart; the files must be long enough."""
     expected = task.ground_truth.replace("\r\n", "\n")
     lines = "".join(files[location.file].line_text(location.lines) for location in ground_truth_places(task))
     return lines.removesuffix("\n") != expected.removesuffix("\n")

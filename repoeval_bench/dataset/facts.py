@@ -1,4 +1,4 @@
-"""What a task is like, read from its file's syntax: the facts that segments are made of."""
+"""Facts of a task, read from its file's syntax: segments are made of them."""
 
 from __future__ import annotations
 

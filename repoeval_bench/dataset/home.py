@@ -1,4 +1,4 @@
-"""Where everything is kept that is fetched or computed once (data sets, models, vectors), and what ships with it."""
+"""The folder of everything that is fetched or computed once (data sets, models, vectors), and what ships with it."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What `sources.json` holds.
+    """The content of `sources.json`.
 
     `archives` and `task_files` (git blob ids) are by file name; `wheels` carry repositories of the function level.
     """
@@ -77,7 +77,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coordinates:
-    """Where a task is in its repository, and the hashes of its texts; `prompt` None: no exact range.
+    """A task's location in its repository, and the hashes of its texts; `prompt` None: no exact range.
 
     `prompt` is in characters of the file's text (LF, no BOM), `body` in lines.
     """
@@ -137,7 +137,7 @@ def read_text(name: str) -> str:
 
 @cache
 def sources() -> Sources:
-    """What is published, where, and with which hashes."""
+    """Return what is published, where, and with which hashes."""
     return TypeAdapter(Sources).validate_json(read_text("sources.json"))
 
 
@@ -157,7 +157,7 @@ def repositories() -> dict[str, Repository]:
 
 
 def used_definitions(level: str, tasks: Sequence[Task]) -> Uses | None:
-    """What these tasks of a published level use; None where the level's table is not at hand."""
+    """Return what these tasks of a published level use; None where the level's table is not at hand."""
     name = uses_name(level)
     return read_uses(read_text(name), tasks, name) if shipped(name) else None
 

@@ -1,4 +1,4 @@
-"""Where data sets are on disk, and how one gets there whole or not at all.
+"""Data sets on disk: one is installed whole or not at all.
 
 `HOME/datasets/<source>/` holds one source's set: `set.json` (what it is), `tasks/*.jsonl` (each file is written whole)
 and one folder per tree (renamed into place when complete). Sources never mix, so a part can never fill the gaps of a
@@ -54,7 +54,7 @@ class InstalledSet:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the task file and the tree are both here."""
+        """Return whether the task file and the tree are both here."""
         return self.task_file.is_file() and self.tree.is_dir()
 
     def read_tasks(self) -> tuple[Task, ...]:
@@ -66,11 +66,11 @@ class InstalledSet:
 
     @property
     def uses_file(self) -> Path:
-        """What the combination's tasks use, in a user's own set; of a published one the shipped index has it."""
+        """Return what the combination's tasks use, in a user's own set; of a published one the shipped index has it."""
         return uses_file_of(self.task_file)
 
     def read_uses(self, tasks: Sequence[Task]) -> Uses | None:
-        """What these tasks use; None where it was never resolved."""
+        """Return what these tasks use; None where it was never resolved."""
         if self.facts.official:
             return used_definitions(self.combination.level, tasks)
         if not self.uses_file.is_file():
@@ -85,7 +85,7 @@ class InstalledSet:
 
 
 def uses_file_of(task_file: Path) -> Path:
-    """Where the table of what a file's tasks use is: beside it."""
+    """Return where the table of what a file's tasks use is: beside it."""
     return task_file.with_suffix(".uses.tsv")
 
 

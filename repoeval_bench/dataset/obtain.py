@@ -1,4 +1,4 @@
-"""Which source serves: the one that was named, or with `auto` the best that is there or can be reached."""
+"""The choice of a source: the one that was named, or with `auto` the best that is installed or can be reached."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def combination_at(source: str, level: str, context: str, tokenizer: str) -> Com
 
 
 def is_benchmark(source: str) -> bool:
-    """Whether a source is a benchmark by its form: a name, an address, a pack, or a folder with a task archive."""
+    """Return whether a source is a benchmark by its form: a name, an address, a pack, a folder with a task archive."""
     if source in {"", "auto", *NAMED} or _is_remote(source) or edition_of(source):
         return True
     folder = Path(source).expanduser()

@@ -46,7 +46,7 @@ class PackSource(BaseModel):
 
 
 class PackUses(BaseModel):
-    """What resolving a level's names gave.
+    """Counts of a level's names by how they resolved.
 
     tasks: how many use a definition; unread: how many are in a file that cannot be read, or not in so many steps.
     names: all in tasks' lines. resolved: tier -> names; without: reason -> names that lead to no definition. The others

@@ -165,7 +165,7 @@ class _Files:
 
 
 def _problem(file: SourceFile, span: _Span) -> str:
-    """Why a place is not one of the file; "" where it is."""
+    """Return why a place is not one of the file; "" where it is."""
     if span.end_line > file.n_lines:
         return f"{span.file} ends at line {file.n_lines}, before line {span.end_line}"
     quote = (span.quote or "").replace("\r\n", "\n").strip()

@@ -32,7 +32,7 @@ _HEADER = "task_id\tpath\tcontext_start\tbody_start\tbody_end\tfunction_name"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPlace:
-    """Where a task is: its file in its repository, the first line of its prompt, and the lines of its target."""
+    """A task's location: its file in its repository, the first line of its prompt, and the lines of its target."""
 
     task_id: str
     path: str

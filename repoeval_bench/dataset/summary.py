@@ -1,4 +1,4 @@
-"""What a data set holds, repository by repository: counts here and in the whole, and licences."""
+"""The summary of a data set, repository by repository: counts here and in the whole, and licences."""
 
 from __future__ import annotations
 

@@ -80,18 +80,18 @@ def text_hash(raw: bytes) -> str:
 
 
 def is_source_path(path: str, endings: tuple[str, ...] = EXTENSIONS) -> bool:
-    """Whether a posix path within a repository is one that `read_tree` takes."""
+    """Return whether a posix path within a repository is one that `read_tree` takes."""
     *folders, name = path.split("/")
     return name.lower().endswith(endings) and not any(map(_is_hidden, folders))
 
 
 def is_wanted_path(path: str) -> bool:
-    """Whether a posix path is installed: a source file, or a licence text."""
+    """Return whether a posix path is installed: a source file, or a licence text."""
     return is_source_path(path) or is_licence_path(path)
 
 
 def is_licence_path(path: str) -> bool:
-    """Whether a posix path is that of a licence text."""
+    """Return whether a posix path is that of a licence text."""
     return path.rpartition("/")[2].upper().startswith(("LICENSE", "LICENCE", "NOTICE", "COPYING"))
 
 

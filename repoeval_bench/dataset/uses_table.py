@@ -1,4 +1,4 @@
-"""What tasks use, as a table: one row a task and definition, facts only.
+"""The definitions that tasks use, as a table: one row a task and definition, facts only.
 
 Columns: task_id, path (in the task's repository), start, end (lines, 0-based, half-open), kind, tier, name.
 """
@@ -43,7 +43,7 @@ def dump_uses(tasks: Iterable[Task], uses: Mapping[str, Iterable[UsedDefinition]
 
 
 def read_uses(text: str, tasks: Iterable[Task], name: str) -> Uses:
-    """What these tasks use, by a table of them or of more; a DatasetError names the file and line that is broken."""
+    """Return what these tasks use, by a table of them or of more; a DatasetError names the broken file and line."""
     repos = {task.task_id: task.repo for task in tasks}
     by_task: dict[str, list[UsedDefinition]] = defaultdict(list)
     for number, line in enumerate(text.splitlines(), start=1):

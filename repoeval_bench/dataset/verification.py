@@ -1,4 +1,4 @@
-"""Whether an installed set is still what was verified when it came, and whether its tasks fit its files."""
+"""Checks that an installed set is still what was verified when it came, and that its tasks fit its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from repoeval_bench.dataset.trees import Tree, is_source_path, read_trees, text_
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """How many tasks and files were checked, and one line for each that is wrong."""
+    """Counts of the tasks and files that were checked, and one line for each that is wrong."""
 
     tasks: int
     files: int
@@ -27,7 +27,7 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return whether nothing is wrong."""
         return not self.wrong_tasks and not self.wrong_files
 
 

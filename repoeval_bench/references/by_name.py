@@ -147,7 +147,7 @@ class ByName(VisibleNames):
         )
 
     def _is_elsewhere(self, node: Node, rules: LanguageRules) -> bool:
-        """Whether a name is that of a type, or called before a local has it, or where no local is called."""
+        """Return whether a name is that of a type, or called before a local has it, or where no local is called."""
         if rules.calls_no_local and called_with(node) is not None:
             return True
         called = node.parent is not None and node.parent.child_by_field_name("function") == node
@@ -156,7 +156,7 @@ class ByName(VisibleNames):
         return self._static.bindings.of(node, text_of(node)) is None
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
-        """What a name means by its type, other than what is defined on the lines; none where it may be several.
+        """Return what a name means by its type, other than what is defined on the lines; none where it may be several.
 
         None where nothing that it may mean is a definition, or all of it is on the lines.
         """
@@ -211,7 +211,7 @@ class ByName(VisibleNames):
     def _looked_up(
         self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]
     ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
-        """What a name is of what it is looked up in."""
+        """Return what a name is of what it is looked up in."""
         rules = self.rules(path)
         if use.inside and (use.members or use.members is None):
             return use.members or (), None if use.members else "third party"

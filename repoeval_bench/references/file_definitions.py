@@ -22,7 +22,7 @@ _NO_RULES = LanguageRules()
 
 
 class NamedIn(NamedTuple):
-    """What a file defines, by name at its top, and all of it by qualified name."""
+    """A file's definitions, by name at its top, and all of them by qualified name."""
 
     top: dict[str, list[Parsed]]
     whole: dict[str, list[Parsed]]
@@ -160,7 +160,7 @@ class FileDefinitions:
         return self._names[path]
 
     def _is_top(self, path: str, parsed: Parsed) -> bool:
-        """Whether a definition is named without an object: not in a class, but a class in a class in Java and C#."""
+        """Return whether a definition is named without an object: outside of classes, or a class in Java and C#."""
         if parsed.parent is None:
             return parsed.kind != "method" and "." not in parsed.qualified
         around = self.defined(path)[parsed.parent]

@@ -1,4 +1,4 @@
-"""What a file imports, led to files by path: the record, and the files as each language looks them up.
+"""Imports of a file, led to files by path: the record, and the files as each language looks them up.
 
 Macros, build systems and path aliases are not read. A module that no file of the repository answers to is outside.
 """

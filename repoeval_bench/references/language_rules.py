@@ -26,7 +26,7 @@ NOWHERE = LineSpan(0, 0)
 
 
 class Names(Protocol):
-    """What languages and types ask of a repository's files; `visible_names` answers."""
+    """The interface by which languages and types ask for a repository's names; `visible_names` answers."""
 
     imports: Imports
     steps: Steps
@@ -72,7 +72,7 @@ class Names(Protocol):
 
 
 class LanguageRules:
-    """What is said of names in most languages; a language overrides what it says otherwise."""
+    """Rules of names in most languages; a language overrides what it says otherwise."""
 
     common: ClassVar[frozenset[str]] = frozenset()
     """Methods of the language's own types with compound names: a call of one says nothing of the repository's."""

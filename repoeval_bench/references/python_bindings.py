@@ -319,7 +319,7 @@ def decorators(node: Function) -> frozenset[str]:
 
 
 def _part(source: ast.expr, role: Role, at: int, count: int) -> ast.expr | None:
-    """What the target number `at` of `count` gets of a source that is unpacked; None where it is not known."""
+    """Return what the target number `at` of `count` gets of a source that is unpacked; None where it is not known."""
     match source:
         case ast.Tuple(elts=parts) | ast.List(elts=parts) if role == "value" and len(parts) == count:
             return parts[at]

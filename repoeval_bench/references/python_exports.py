@@ -1,4 +1,4 @@
-"""What `from module import *` gives: the names in the module's `__all__`, else those without an underscore."""
+"""Names that `from module import *` gives: those in the module's `__all__`, else those without an underscore."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Exports:
     whole: bool
 
     def __contains__(self, name: str) -> bool:
-        """Whether a star import gives the name."""
+        """Return whether a star import gives the name."""
         return name in self.names or (not self.whole and not name.startswith("_"))
 
 

@@ -1,4 +1,4 @@
-"""What an attribute of a value denotes: the order in which classes, their bases and metaclasses are looked through."""
+"""Attributes of values: the order in which classes, their bases and metaclasses are looked through."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Members:
         self._named: dict[Scope, list[Scope | Outside]] = {}
 
     def of(self, of: Type, name: str) -> Target | None:
-        """What an attribute of a value denotes; None where its type says nothing."""
+        """Return what an attribute of a value denotes; None where its type says nothing."""
         match of:
             case Outside():
                 return of
@@ -64,7 +64,7 @@ class Members:
         return in_target or outside or Outside("builtin" if known else "unresolved")
 
     def _of_metaclass(self, order: Iterable[Scope | Outside], name: str) -> Target | None:
-        """What a class has of the class that it is an instance of; None where it has none of this repository."""
+        """Return what a class has of the class that it is an instance of; None where it has none of this repository."""
         for node in order:
             if isinstance(node, Outside) or not isinstance(node.node, ast.ClassDef) or node.parent is None:
                 continue
@@ -113,7 +113,7 @@ class Members:
         return [*last][::-1]
 
     def _above(self, scope: Scope) -> list[Scope | Outside]:
-        """What a class names as its bases."""
+        """Return what a class names as its bases."""
         if scope not in self._named:
             self._named[scope] = [*self._bases_of(scope)]
         return self._named[scope]

@@ -55,7 +55,7 @@ _Tried = dict[tuple[Package, str], Target | None]
 
 
 def is_python(path: str) -> bool:
-    """Whether a file is Python, by its name."""
+    """Return whether a file is Python, by its name."""
     return path.endswith((".py", ".pyi"))
 
 
@@ -92,15 +92,15 @@ class Modules:
         return self.of_file(path) if path else None
 
     def follow(self, imported: Imported, scope: Scope) -> Target:
-        """What an import in a scope names in the end."""
+        """Return what an import in a scope names in the end."""
         return self._follow(imported, scope, {}, 0)
 
     def attribute(self, package: Package, name: str) -> Target | None:
-        """What a module has under a name: its own, what it imports, or a module in its folder; None where nothing."""
+        """Return what a module has under a name: its own, an import, or a module in its folder; None for nothing."""
         return self._attribute(package, name, {}, 0)
 
     def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
-        """What a name means in a scope, by Python's rule; each once where it is imported in several ways."""
+        """Return what a name means in a scope, by Python's rule; each once where it is imported in several ways."""
         around: Scope | None = scope
         while around is not None:
             # A class's names are not seen from its methods.
@@ -127,7 +127,7 @@ class Modules:
         return ()
 
     def _gives(self, package: Package, name: str) -> bool:
-        """Whether a star import of a module or folder may give a name."""
+        """Return whether a star import of a module or folder may give a name."""
         module = self.module(package)
         if module is None:
             return not name.startswith("_")

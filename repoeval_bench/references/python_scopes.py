@@ -50,7 +50,7 @@ class Bound:
     local: bool = False
 
     def inside(self, target_span: LineSpan) -> bool:
-        """Whether the name is bound on these lines; a class around them is bound above."""
+        """Return whether the name is bound on these lines; a class around them is bound above."""
         return self.line - 1 in target_span
 
 
@@ -74,7 +74,7 @@ class Scope:
 
     @property
     def prefix(self) -> str:
-        """What comes before a name of this scope in a qualified one."""
+        """Return what comes before a name of this scope in a qualified one."""
         return f"{self.name}." if self.name else ""
 
 
@@ -192,12 +192,12 @@ def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
 
 
 def is_overload(node: ast.AST | None) -> bool:
-    """Whether a def is one of several signatures, whose body follows in another."""
+    """Return whether a def is one of several signatures, whose body follows in another."""
     return isinstance(node, Function) and any(last_word(decorator) == "overload" for decorator in node.decorator_list)
 
 
 def operands(node: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]:
-    """What an operator joins, from left to right: a row of them is nested as deeply as it is long."""
+    """Yield what an operator joins, from left to right: a row of them is nested as deeply as it is long."""
     ahead = [node]
     while ahead:
         part = ahead.pop()

@@ -47,11 +47,11 @@ class Types:
         self._cut: set[object] = set()
 
     def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
-        """What a name means in a scope."""
+        """Return what a name means in a scope."""
         return self._modules.lookup(name, scope)
 
     def targets(self, node: ast.expr, scope: Scope) -> tuple[Target, ...]:
-        """What a name or an attribute denotes; nothing where its object's type is not known."""
+        """Return what a name or an attribute denotes; nothing where its object's type is not known."""
         if isinstance(node, ast.Name):
             return self._modules.lookup(node.id, scope)
         if isinstance(node, ast.Attribute):
@@ -84,7 +84,7 @@ class Types:
         return types
 
     def _is_unknown(self, key: tuple[ast.AST, Scope]) -> bool:
-        """Whether an expression is too far to be known, or was cut short before as it would be again."""
+        """Return whether an expression is too far to be known, or was cut short before as it would be again."""
         if len(self._busy) > _DEPTH:
             self._cut.add(_TOO_FAR)
             return True
@@ -96,7 +96,7 @@ class Types:
         return again
 
     def _asked(self, key: object) -> bool:
-        """Whether something is being worked out already: what asks for it then goes without."""
+        """Return whether something is being worked out already: what asks for it then goes without."""
         self._cut |= {key} & self._busy
         return key in self._busy
 
@@ -198,7 +198,7 @@ class Types:
                     return
 
     def _got(self, target: Target, of: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
-        """What reading an attribute of an instance gives: of a descriptor in its class what `__get__` returns."""
+        """Yield what reading an attribute of an instance gives: of a descriptor in its class what `__get__` returns."""
         read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
         for type_ in types:
             if not (read and isinstance(type_, Instance) and any(isinstance(owner, Instance) for owner in of)):
@@ -242,7 +242,7 @@ class Types:
         return (type_.of for type_ in types if isinstance(type_, Items))
 
     def _iterated(self, of: Type) -> Iterator[Type]:
-        """What a loop over a value gives."""
+        """Yield what a loop over a value gives."""
         if not isinstance(of, Instance):
             yield from self._items_of((of,))
             return
@@ -253,7 +253,7 @@ class Types:
                 yield from self._first_returned(type_, "__next__", "__anext__")
 
     def _held(self, of: Type) -> Iterator[Items]:
-        """What a value holds: it is a collection, or its class inherits from one that says of what."""
+        """Yield what a value holds: it is a collection, or its class inherits from one that says of what."""
         if isinstance(of, Items):
             yield of
         for scope in self._members.bases(of.scope) if isinstance(of, Instance) else ():
@@ -278,11 +278,11 @@ class Types:
                     yield from self.returns(type_.scope, of.scope)
 
     def _first_returned(self, of: Instance, *methods: str) -> tuple[Type, ...]:
-        """What the first of the methods gives of which that is known: an object may be for `async` and not."""
+        """Return what the first of the methods gives of which that is known: an object may be for `async` and not."""
         return next(filter(None, (tuple(self._returned(of, method)) for method in methods)), ())
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
-        """What a function gives: by its annotation, else by what it returns or yields."""
+        """Yield what a function gives: by its annotation, else by what it returns or yields."""
         node = scope.node
         if not isinstance(node, Function) or self._asked((scope, "returns")):
             return
@@ -327,7 +327,7 @@ class Types:
                     yield from self._call_outside(name, node, scope) or (callee,)
 
     def _call_outside(self, name: str, node: ast.Call, scope: Scope) -> tuple[Type, ...]:
-        """What well-known functions give; the rest is not known."""
+        """Return what well-known functions give; the rest is not known."""
         arguments = [argument for argument in node.args if not isinstance(argument, ast.Starred)]
         if name == "super":
             around = class_around(scope)

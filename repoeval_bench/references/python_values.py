@@ -1,4 +1,4 @@
-"""What the light inference of types knows of values: classes, instances, routines, what holds others."""
+"""Values of the light inference of types: classes, instances, routines, what holds others."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classpr
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """What is in a function's body but not in functions and classes in it."""
+    """Yield what is in a function's body but not in functions and classes in it."""
     ahead = [*ast.iter_child_nodes(node)][::-1]
     while ahead:
         child = ahead.pop()

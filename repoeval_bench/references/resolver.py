@@ -1,4 +1,4 @@
-"""Which definitions of a repository some lines of it use, and how sure each is.
+"""The definitions of a repository that some lines of it use, and how sure each is.
 
 A name is looked up in a SCIP index first, then by scope, imports and light types, then by a compound name alone.
 """
@@ -32,7 +32,7 @@ _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What some lines use, ordered by place.
+    """Definitions that some lines use, ordered by place.
 
     `names` are all on the lines, `resolved` those with a definition by their surest tier, `without` those without one
     by the reason. The others are locals, parameters, modules, and what the lines themselves define.
@@ -45,7 +45,7 @@ class Resolution:
 
 
 class Analysis(Protocol):
-    """What knows definitions without reading names."""
+    """A source of definitions that reads no names, such as a SCIP index."""
 
     def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[Definition, ...]:
         """The definitions that the name at a place (0-based) of a file means; none where it knows none."""
@@ -124,5 +124,5 @@ class Resolver(ExitStack):
 
 
 def is_compound(name: str) -> bool:
-    """Whether a name has at least 6 characters and is made of two words or more."""
+    """Return whether a name has at least 6 characters and is made of two words or more."""
     return len(name) >= _SHORTEST and _COMPOUND.search(name) is not None

@@ -18,7 +18,7 @@ _EACH = frozenset({"map", "filter", "forEach", "some", "every", "find", "findInd
 
 
 class ScriptPlaces(ScriptTypes):
-    """What names and expressions mean by their places."""
+    """Types of names and expressions that depend on the syntax around them."""
 
     def named(self, path: str, node: Node) -> list[tuple[str, Node]]:
         """(file, node of the name) of what a name at a place may mean: a member of what it is looked up in, or alone.
@@ -37,7 +37,7 @@ class ScriptPlaces(ScriptTypes):
         return [*by_place.values()]
 
     def _owners(self, path: str, node: Node) -> Iterable[Type] | None:
-        """What a name is looked up in; None where it is alone."""
+        """Return what a name is looked up in; None where it is alone."""
         parent = node.parent
         if parent is None:
             return ()
@@ -55,7 +55,7 @@ class ScriptPlaces(ScriptTypes):
         return None
 
     def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
-        """What is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
+        """Yield what is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
         if node is None or node.parent is None:
             return
         parent, inside = node.parent, node.parent.type
@@ -79,7 +79,7 @@ class ScriptPlaces(ScriptTypes):
             yield from self._of_argument(path, node)
 
     def _of_argument(self, path: str, parameter: Node) -> Iterator[Type]:
-        """What a parameter without a type is, by what takes its function."""
+        """Yield what a parameter without a type is, by what takes its function."""
         of = (
             parameter.parent
             if parameter.parent is None or parameter.parent.type in FUNCTIONS
@@ -106,7 +106,7 @@ class ScriptPlaces(ScriptTypes):
             yield from self.of(of.path, child(parameters[at], "type"), of.names)
 
     def expected(self, path: str, node: Node | None) -> list[Type]:
-        """What an expression has to be, by its place."""
+        """Return what an expression has to be, by its place."""
         if node is None or node.parent is None:
             return []
         parent = node.parent
@@ -137,7 +137,7 @@ class ScriptPlaces(ScriptTypes):
                 yield from self._given(path, of)
 
     def _asked(self, path: str, call: Node, at: int) -> Iterator[Type]:
-        """What a call asks for in an argument."""
+        """Yield what a call asks for in an argument."""
         if call.type == "call_expression":
             for type_ in self.of(path, child(call, "function")):
                 if type_.node.type in FUNCTIONS:
@@ -149,7 +149,7 @@ class ScriptPlaces(ScriptTypes):
                     yield from self._parameter(signature, at)
 
     def _given(self, path: str, function: Node) -> Iterator[Type]:
-        """What a function has to return; of an async one, what it promises."""
+        """Yield what a function has to return; of an async one, what it promises."""
         declared = child(function, "return_type")
         types = self.of(path, declared) if declared is not None else []
         if declared is None:
@@ -161,7 +161,7 @@ class ScriptPlaces(ScriptTypes):
 
 
 def _name_of(node: Node) -> Node:
-    """Where what is bound has its name: `f` of the function of `{ f: () => 1 }` and `exports.f = () => 1` too."""
+    """Return the name of what is bound: `f` of the function of `{ f: () => 1 }` and `exports.f = () => 1` too."""
     own = child(node, "name", "key")
     if own is None and node.parent is not None and node == child(node.parent, "value", "right"):
         own = child(node.parent, "key") or child(child(node.parent, "left"), "property")

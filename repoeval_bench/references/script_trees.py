@@ -101,7 +101,7 @@ class Trees:
         return self._imported(path, name)
 
     def _bound_in(self, node: Node, name: str) -> Iterator[Node]:
-        """What this very node binds for what is inside it."""
+        """Yield what this very node binds for what is inside it."""
         for type_parameter in children(child(node, "type_parameters"), "type_parameter"):
             if text_of(child(type_parameter, "name")) == name:
                 yield type_parameter
@@ -119,7 +119,7 @@ class Trees:
             yield from self._declared(node, name)
 
     def _declared(self, block: Node, name: str) -> Sequence[Node]:
-        """What the statements of a block declare under a name."""
+        """Return what the statements of a block declare under a name."""
         if block not in self._declarations:
             declared: dict[str, list[Node]] = defaultdict(list)
             for named, node in self._declared_in(block):
@@ -186,7 +186,7 @@ class Trees:
         return self._given_on(path, name, depth) if module.type == "program" else []
 
     def _given_on(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
-        """What a module gives under a name that it has from others."""
+        """Return what a module gives under a name that it has from others."""
         exported_nodes: list[tuple[str, Node]] = []
         for import_ in self._imports.of(path):
             if not import_.exported or import_.name not in (name, EVERY):
@@ -207,11 +207,11 @@ class Trees:
         return self._value(path, given) if given is not None and given.type != "object" else []
 
     def _value(self, path: str, given: Node) -> list[tuple[str, Node]]:
-        """What an expression is, by the name that it may be."""
+        """Return what an expression is, by the name that it may be."""
         return self.bound(path, given, text_of(given)) if given.type.endswith("identifier") else [(path, given)]
 
     def _required(self, block: Node, name: str = "") -> Node | None:
-        """What a CommonJS module gives: all of it, or what is under a name."""
+        """Return what a CommonJS module gives: all of it, or what is under a name."""
         value: Node | None = None
         if block not in self._assigned:
             self._assigned[block] = [*_exports(block)]
@@ -226,7 +226,7 @@ class Trees:
         return child(value, "value") if value is not None and value.type == "pair" else value
 
     def members(self, node: Node, name: str) -> Iterator[Node]:
-        """What a class, interface, enum, object type or object itself declares under a name."""
+        """Yield what a class, interface, enum, object type or object itself declares under a name."""
         body = node if node.type in (*_BODIES, "object") else child(node, "body")
         for member in body.named_children if body is not None else ():
             named = child(member, "name", "key") or member
@@ -264,7 +264,7 @@ class Trees:
         return child(first, "type") if text_of(child(first, "pattern")) == "this" else None
 
     def returned(self, body: Node | None) -> Iterator[Node]:
-        """What the return statements of a body give, those of functions in it aside."""
+        """Yield what the return statements of a body give, those of functions in it aside."""
         stack = [body] if body is not None and body.type == "statement_block" else []
         while stack:
             node = stack.pop()

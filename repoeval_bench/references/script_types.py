@@ -43,7 +43,7 @@ def _first(node: Node) -> list[Node]:
 
 
 def _not_null(node: Node) -> list[Node]:
-    """What `!` is said of: the grammar takes all of `a - b!`."""
+    """Return what `!` is said of: the grammar takes all of `a - b!`."""
     inner = node.named_children[0]
     while inner.type in ("binary_expression", "unary_expression", "ternary_expression"):
         inner = inner.named_children[-1]
@@ -118,14 +118,14 @@ class ScriptTypes(ABC):
         self._depth = 0
 
     def of(self, path: str, node: Node | None, names: Names | None = None) -> list[Type]:
-        """What an expression or a type may be."""
+        """Return what an expression or a type may be."""
         if node is None:
             return []
         key = "of", path, node, tuple((names or {}).items())
         return self.once(key, lambda: self._of(path, node, names or {}))
 
     def once(self, key: Hashable, find: Callable[[], Iterable[Type]]) -> list[Type]:
-        """What is found under a key; nothing where that is being looked for already, or where it takes too long."""
+        """Return the types under a key; none where they are being looked up already, or where it takes too long."""
         if key not in self.known:
             if len(self.known) > _STEPS or self._depth > _DEPTH:
                 return []
@@ -237,7 +237,7 @@ class ScriptTypes(ABC):
         yield from self._instances(path, head, names, self._arguments(path, given, names))
 
     def made(self, path: str, node: Node, names: Names) -> Iterator[Type]:
-        """What is made by `new`: classes, or signatures that say what they construct."""
+        """Yield what is made by `new`: classes, or signatures that say what they construct."""
         constructor = child(node, "constructor")
         if constructor is None:
             return
@@ -258,7 +258,7 @@ class ScriptTypes(ABC):
         names: Names,
         arguments: tuple[tuple[Type, ...], ...],
     ) -> Iterator[Type]:
-        """What a named type is with these arguments."""
+        """Yield what a named type is with these arguments."""
         if head.type in DOTTED:
             owners = self.of(path, child(head, "object", "module"), names)
             for member in self.looked_up(owners, text_of(child(head, "property", "name"))):
@@ -267,7 +267,7 @@ class ScriptTypes(ABC):
             yield from self._of_name(path, head, names, arguments)
 
     def _around(self, path: str, node: Node | None) -> Iterator[Type]:
-        """What `this` is at a node: the class that it is in, or what a function declares it to be."""
+        """Yield what `this` is at a node: the class that it is in, or what a function declares it to be."""
         while node is not None:
             if node.type in CLASSES:
                 yield Type(path, node)
@@ -334,7 +334,7 @@ class ScriptTypes(ABC):
                 yield from self.members(owner, name)
 
     def values(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
-        """What the members of that name are."""
+        """Yield what the members of that name are."""
         for member in self.looked_up(owners, name):
             kind = member.node.type
             if kind in ("property_signature", "public_field_definition"):
@@ -356,7 +356,7 @@ class ScriptTypes(ABC):
         return text_of(child(of.node, "name", "constructor")) if of.node.type in HOLDERS[:2] else ""
 
     def elements(self, of: Type) -> Iterator[Type]:
-        """What a collection or promise is of; of a map the values."""
+        """Yield what a collection or promise is of; of a map the values."""
         if of.node.type in ("array_type", "tuple_type", "array"):
             for argument in of.node.named_children:
                 yield from self.of(of.path, argument, of.names)
@@ -380,7 +380,7 @@ class ScriptTypes(ABC):
                 yield from self.returns(function)
 
     def returns(self, of: Type) -> Iterator[Type]:
-        """What a function gives: as declared, else what its return statements do."""
+        """Yield what a function gives: as declared, else what its return statements do."""
         declared = child(of.node, "return_type")
         if declared is not None:
             yield from self.of(of.path, declared, of.names)
@@ -393,7 +393,7 @@ class ScriptTypes(ABC):
 
     @abstractmethod
     def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
-        """What is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
+        """Return what is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
 
 
 def _declared(of: Type) -> tuple[str, str]:

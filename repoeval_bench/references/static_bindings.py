@@ -1,4 +1,4 @@
-"""Where a local name is bound in Go, Rust, Java, C, C++ and C#, and what is written there of its type."""
+"""Bindings of local names in Go, Rust, Java, C, C++ and C#, and what is written there of their types."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Bindings:
 
 
 def _within(node: Node) -> Iterator[Bound]:
-    """What a node binds for what is after it, the last one first."""
+    """Yield what a node binds for what is after it, the last one first."""
     if node.type in _OPENED:
         for child in reversed(node.named_children):
             yield from _within(child)
@@ -111,7 +111,7 @@ def _case(case: Node, name: str) -> Bound | None:
 
 
 def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a kind of binding
-    """What a node itself binds."""
+    """Yield what a node itself binds."""
     kind = node.type
     typed = child(node, "type")
     if typed is not None and (typed.type in _NO_TYPE or text_of(typed) == "var"):

@@ -109,7 +109,7 @@ def steps_of(node: Node) -> Sequence[str]:
 
 
 def callee_of(function: Node) -> Node | None:
-    """Where a function of C or C++ has its name."""
+    """Return where a function of C or C++ has its name."""
     at = child(function, "declarator")
     while at is not None and at.type not in ("qualified_identifier", "identifier"):
         at = child(at, "declarator") or (at.named_children[0] if at.named_children else None)
@@ -117,7 +117,7 @@ def callee_of(function: Node) -> Node | None:
 
 
 def called_with(node: Node) -> int | None:
-    """How many arguments a name is called with; None where it is not what is called."""
+    """Return how many arguments a name is called with; None where it is not what is called."""
     call = node.parent
     while call is not None and call.type in (*DOTTED, *GENERIC):
         call = call.parent

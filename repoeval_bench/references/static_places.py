@@ -19,7 +19,7 @@ _NOTHING = Value(" ", None)
 
 
 class StaticPlaces(StaticTypes):
-    """What names mean by their places."""
+    """Meanings of names that depend on the syntax around them."""
 
     def __init__(self, trees: Trees, names: Names) -> None:
         super().__init__(trees, names)
@@ -31,7 +31,7 @@ class StaticPlaces(StaticTypes):
         self._literals.clear()
 
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
-        """Whether a name at a place is looked up in something, and what of that it then is.
+        """Return whether a name at a place is looked up in something, and what of that it then is.
 
         Nothing where it is not known what it is looked up in.
         """
@@ -42,7 +42,7 @@ class StaticPlaces(StaticTypes):
         return True, self._names.fitting(matches, called_with(node)) if matches else matches
 
     def _owner(self, path: str, node: Node) -> Value | None:
-        """What a name is looked up in, also where a literal or a pattern names a member.
+        """Return what a name is looked up in, also where a literal or a pattern names a member.
 
         `_NOTHING` where it is alone.
         """

@@ -89,10 +89,10 @@ class StaticTypes(ABC):
 
     @abstractmethod
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
-        """Whether a name at a place is looked up in something, and what of that it then is."""
+        """Return whether a name at a place is looked up in something, and what of that it then is."""
 
     def of(self, path: str, node: Node | None) -> Value | None:
-        """What an expression is; None where that is not known."""
+        """Return what an expression is; None where that is not known."""
         if node is None or self._depth > _DEPTH:
             return None
         key = path, node.start_byte, node.end_byte, node.kind_id
@@ -171,7 +171,7 @@ class StaticTypes(ABC):
         return self.of_definition(*matches[0]) if matches else None
 
     def of_definition(self, path: str, parsed: Parsed) -> Value | None:
-        """What a name that is defined so is."""
+        """Return what a name that is defined so is."""
         node = self._node(path, parsed)
         if node is None:
             return None
@@ -203,7 +203,7 @@ class StaticTypes(ABC):
         return node
 
     def around(self, path: str, node: Node) -> Value | None:
-        """What `this` is of."""
+        """Return what `this` is of."""
         at: Node | None = node
         while at is not None and at.type not in CLASSES:
             if at.type == "function_definition" and (scope := child(callee_of(at), "scope")) is not None:
@@ -236,7 +236,7 @@ class StaticTypes(ABC):
         return self._result(called)
 
     def _known_method(self, of: Value | None, name: str) -> Value | None:
-        """What well-known methods of collections and optional values give."""
+        """Return what well-known methods of collections and optional values give."""
         if of is None or of.node is None or name in KEEPS:
             return of
         head = head_of(of.node)
@@ -245,7 +245,7 @@ class StaticTypes(ABC):
         return self.step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in HELD) else None
 
     def _result(self, called: Value) -> Value | None:
-        """What a function gives; a class gives its own kind."""
+        """Return what a function gives; a class gives its own kind."""
         node = called.node
         if node is None:
             return called
@@ -261,7 +261,7 @@ class StaticTypes(ABC):
         return Value(path, node) if node is not None else None
 
     def step(self, of: Value | None, step: Step) -> Value | None:
-        """What is inside a value, or one of several."""
+        """Return what is inside a value, or one of several."""
         node = bare_type(of.node) if of is not None and of.node is not None else None
         if of is None or node is None:
             return of
@@ -338,7 +338,7 @@ class StaticTypes(ABC):
         )
 
     def _embedded_as(self, of: Value | None, name: str) -> Value | None:
-        """What a struct of Go embeds: it is a field that is called as its type."""
+        """Return what a struct of Go embeds: it is a field that is called as its type."""
         for path, parsed in self._classes(of) if of is not None and self._names.rules(of.path).embeds else ():
             for steps in self.embedded(path, parsed):
                 if steps and steps[-1] == name and (matches := self._names.types(path, steps)[0]):

@@ -1,4 +1,4 @@
-"""What the grammars call names: which nodes are one, what each is looked up in, and where a local is bound."""
+"""Names in the grammars' terms: which nodes are one, what each is looked up in, and where a local is bound."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def text_of(node: Node | None) -> str:
 
 
 def is_macro(node: Node) -> bool:
-    """Whether a name in Rust is that of a macro that is called: `format` in `format!("…")`."""
+    """Return whether a name in Rust is that of a macro that is called: `format` in `format!("…")`."""
     parent, after = node.parent, node.next_sibling
     called = parent is not None and parent.type in ("macro_invocation", "token_tree")
     return called and after is not None and after.type == "!"
 
 
 def receiver_of(node: Node) -> Node | None:
-    """What a name is looked up in; None where it is alone."""
+    """Return what a name is looked up in; None where it is alone."""
     parent = node.parent
     if parent is not None and parent.type == "token_tree":  # what Rust gives a macro is a row of signs
         sign = node.prev_sibling
@@ -87,7 +87,7 @@ def receiver_of(node: Node) -> Node | None:
 
 
 def is_bound(node: Node) -> bool:
-    """Whether this is where a local or a parameter is bound, or the key of a literal."""
+    """Return whether this is where a local or a parameter is bound, or the key of a literal."""
     child, parent = node, node.parent
     if parent is not None and parent.child_by_field_name("type") == node:
         return False

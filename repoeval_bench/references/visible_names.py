@@ -1,4 +1,4 @@
-"""What names mean in the files of a repository, in the languages other than Python: by scope, imports and bases."""
+"""Meanings of names in a repository's files, in languages other than Python: by scope, imports and bases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 
 
 class VisibleNames(FileDefinitions):
-    """What a file sees under a name, and what a class has under one."""
+    """Definitions that a file sees under a name, and that a class has under one."""
 
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         super().__init__(files)
@@ -117,7 +117,7 @@ class VisibleNames(FileDefinitions):
         depth: int,
         tried: dict[tuple[str, str], int] | None = None,
     ) -> list[tuple[str, Parsed]]:
-        """What files define under a name at their top, or give on from others.
+        """Return what files define under a name at their top, or give on from others.
 
         `tried`: how deep each was asked so far, as many ways may lead to one file.
         """
@@ -147,7 +147,7 @@ class VisibleNames(FileDefinitions):
     def _given(
         self, of: Import, name: str, rules: LanguageRules, depth: int, tried: dict[tuple[str, str], int] | None = None
     ) -> list[tuple[str, Parsed]]:
-        """What is imported by its name: in Java it may be a member, in Rust a variant, as in `use Shape::Round`."""
+        """Return what is imported by its name: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
         given = rules.given(self, of)
         if given is not None:
             return given

@@ -1,4 +1,4 @@
-"""What of a file could be a task, after RepoCoder (Zhang et al. 2023, arXiv 2303.12570, section 3), in ten languages.
+"""Candidates for tasks in a file, after RepoCoder (Zhang et al. 2023, arXiv 2303.12570, section 3), in ten languages.
 
 Every rule that leaves a candidate out is counted. Whether a candidate becomes a task is drawn later.
 """
@@ -76,7 +76,7 @@ _METHODS_BARE = frozenset({"java", "csharp", "c"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """What one file offers. The calls are those whose callee's definition is not yet known."""
+    """Candidates of one file. The calls are those whose callee's definition is not yet known."""
 
     path: str
     family: str

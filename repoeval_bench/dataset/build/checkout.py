@@ -42,7 +42,7 @@ class UnreadableCheckoutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """What a checkout says of one of its folders.
+    """Facts of a checkout's folder: its commit, and which files are committed.
 
     `commit`: its id, "" before the first. `committed`: path in the folder -> blob id, regular files only. `known`: the
     paths that were asked about and are tracked or not ignored.

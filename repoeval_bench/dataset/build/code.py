@@ -1,4 +1,4 @@
-"""Which files of a source are its own code, one by one: rules by name, then by content. Everything else is counted."""
+"""A source's own code, file by file: rules by name, then by content. Everything else is counted."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _HEAD = 1500
 
 
 def name_reason(path: str, present: Collection[str] = ()) -> str | None:
-    """Why a file is left out by its path in the source; None where it is taken so far.
+    """Return why a file is left out by its path in the source; None where it is taken so far.
 
     `present` are the paths of the whole source, of which the declaration or the source map beside a script is one.
     """
@@ -95,7 +95,7 @@ def name_reason(path: str, present: Collection[str] = ()) -> str | None:
 
 
 def text_reason(language: Language, text: str) -> str | None:
-    """Why a file is left out by its text; None where it is the source's own code."""
+    """Return why a file is left out by its text; None where it is the source's own code."""
     if "\0" in text:
         return "not text"
     if _GENERATED_TEXT.search(text, 0, _HEAD) or (language.name in _SCRIPTS and _COMPILED.search(text)):
@@ -109,7 +109,7 @@ def text_reason(language: Language, text: str) -> str | None:
 
 
 def _is_compiled(path: str, present: Collection[str]) -> bool:
-    """Whether a script was compiled: a declaration or a source map is beside it; or it is such a declaration."""
+    """Return whether a script was compiled: a declaration or a source map is beside it; or it is such a declaration."""
     stem, _, ending = path.rpartition(".")
     if ending in {"js", "cjs", "mjs"}:
         declaration = ending.replace("js", "ts")
@@ -132,7 +132,7 @@ class CodeFile:
 
 @dataclass(slots=True, kw_only=True)
 class Gathered:
-    """What was found in a source so far: files of code and lines by language, and what was left out by reason.
+    """Counts of a source so far: files of code and lines by language, and what was left out by reason.
 
     `endings` counts the files of no known language by the endings of their names, `unread` those of each language
     without a grammar.
@@ -151,7 +151,7 @@ class Gathered:
 
     @property
     def summary(self) -> str:
-        """What was taken and what was not, on one line."""
+        """Return what was taken and what was not, on one line."""
         files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
         counts = self.counts.items()
         skipped = ", ".join(f"{number} {reason}{self._seen(reason)}" for reason, number in counts) or "nothing"
@@ -192,7 +192,7 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
 
 
 def is_test(path: str) -> bool:
-    """Whether a file is a test by its path, as the test runners of the ten languages find them."""
+    """Return whether a file is a test by its path, as the test runners of the ten languages find them."""
     return _TEST.search(path) is not None
 
 

@@ -117,7 +117,7 @@ def renew_uses(pack: Pack, shipped: Pack) -> bool:
 
 
 def _shipped_uses(shipped: Pack, missing: Collection[str]) -> str:
-    """What the tasks of the repositories that are here use."""
+    """Return what the tasks of the repositories that are here use."""
     header, *rows = read_table(shipped.root / USES).splitlines()
     here = (row for row in rows if row.partition("\t")[0].rpartition("/")[0] not in missing)
     return "\n".join([header, *here]) + "\n"

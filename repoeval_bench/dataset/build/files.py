@@ -1,4 +1,4 @@
-"""How a pack's folder is written: whole or not at all, under its name when it is done."""
+"""Writing of a pack's folder: whole or not at all, under its name when it is done."""
 
 from __future__ import annotations
 

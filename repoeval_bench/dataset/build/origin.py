@@ -1,4 +1,4 @@
-"""Where code comes from: a folder, a git checkout, an archive or a published package, each as a list of files.
+"""Origins of code: a folder, a git checkout, an archive or a published package, each as a list of files.
 
 `SOURCE` on the command line is the text that `open_origin` reads. An origin is opened once, may fetch, and then lists
 its files in one order; nothing of it is unpacked, run or imported.

@@ -49,7 +49,7 @@ Resolve = Literal["names", "no"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildRequest:
-    """What is asked of a build.
+    """Options of a build.
 
     `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks of one level.
     `languages` are those that are wanted, none for all. `name` is the pack's, made of the sources' where empty.
@@ -124,7 +124,7 @@ def build_pack(
 
 @dataclass(slots=True)
 class _Repository:
-    """What is kept of a source while the others are read."""
+    """A source that was read, and its candidates, while the others are read."""
 
     source: PackSource
     orders: dict[str, Order] = field(default_factory=dict)

@@ -67,7 +67,7 @@ def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Co
 
 
 def is_code_folder(source: str) -> bool:
-    """Whether a source is a folder that is neither a pack nor one of archives, and not empty."""
+    """Return whether a source is a folder that is neither a pack nor one of archives, and not empty."""
     path = Path(source).expanduser()
     if not source or not path.is_dir() or (path / MANIFEST).is_file() or any(path.glob("*.zip")):
         return False
@@ -75,7 +75,7 @@ def is_code_folder(source: str) -> bool:
 
 
 def without_tasks(folder: str) -> NoDataError:
-    """What to raise where a protocol that scores tasks is asked of such a folder."""
+    """Return what to raise where a protocol that scores tasks is asked of such a folder."""
     return NoDataError(
         f"{folder} is a folder of code without tasks; make a pack of it with `repoeval-bench data build`, or ask "
         "questions of it: --protocol docstring, or --queries FILE"

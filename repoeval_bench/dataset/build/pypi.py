@@ -82,6 +82,6 @@ def _metadata(path: Path) -> str:
 
 
 def _short_licence(metadata: str) -> str:
-    """What the metadata says of the licence; "" where it says nothing short."""
+    """Return what the metadata says of the licence; "" where it says nothing short."""
     values = (value.strip() for value in _LICENCE.findall(metadata.partition("\n\n")[0]))
     return next((licence for licence in values if licence not in _UNSTATED), "")

@@ -41,7 +41,7 @@ _Whole = Annotated[int, Field(ge=0)]
 
 
 class Bounds(Strict):
-    """What a package has: `lines`, the fewest and the most, and of the others at least so many.
+    """Bounds of a package: `lines`, the fewest and the most, and of the others at least so many.
 
     Lines and files are of code in the recipe's languages, `functions` are candidates for function tasks, `documented`
     those that `docstring` asks for, `upload_days` the days on which a new package was uploaded.
@@ -103,7 +103,7 @@ TAKEN_BEFORE = frozenset({"packaging"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshRequest:
-    """What is asked of a refresh.
+    """Options of a refresh.
 
     `pack` is the name of a shipped pack, or the file of a recipe. `edition` names the new one, by year and month such
     as `2027-06`; releases from before the day `before` (`2027-06-01`) are taken.
@@ -135,7 +135,7 @@ class ResolvedSpec(NamedTuple):
 
 
 class LeftOutError(Exception):
-    """Why a candidate was left out."""
+    """The reason for which a candidate was left out."""
 
 
 def refresh_pack(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Registry(Protocol):
-    """Where packages are published. What cannot be had is a DatasetError."""
+    """A registry of published packages. What cannot be had is a DatasetError."""
 
     def releases(self, name: str) -> list[Release]:
         """All releases of a package, the newest version first."""
@@ -32,7 +32,7 @@ class Registry(Protocol):
         """The licence that the metadata of a fetched package states, as an SPDX expression where it can; else ""."""
 
     def source(self, name: str, version: str) -> str:
-        """How the version is written as a source of a pack."""
+        """Return how the version is written as a source of a pack."""
 
 
 KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI}

@@ -1,4 +1,4 @@
-"""Which candidates become tasks, and which tasks are asked: drawn with a seed, spread over repositories and files.
+"""Samples of candidates and of tasks: drawn with a seed, spread over repositories and files.
 
 Every candidate has a place in one order: the first of each file, then the second of each file, and so on, files and
 candidates in an order that the seed decides. Only the front of that order is kept, so memory does not grow with a tree.

@@ -1,4 +1,4 @@
-"""What the tasks of a benchmark use: one resolver a repository, for the tasks of all levels."""
+"""The definitions that a benchmark's tasks use: one resolver a repository, for the tasks of all levels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class TaskUses:
-    """What tasks use, and how many of their names resolved by which tier, or did not for which reason, of all.
+    """Definitions that tasks use, and counts of their names: all, resolved by tier, and not resolved by reason.
 
     `unread` are the tasks whose file no resolver can read, or not in so many steps; they use nothing here.
     """

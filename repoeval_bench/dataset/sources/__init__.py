@@ -1,4 +1,4 @@
-"""Where data comes from: upstream's pinned archives, mirrors of them, and package indexes.
+"""Sources of data: upstream's pinned archives, mirrors of them, and package indexes.
 
 A source yields verified files without installing them; `install` does that. Only this package talks to a network.
 """
@@ -19,7 +19,7 @@ class SourceError(DatasetError):
 
 
 class SetFacts(BaseModel):
-    """What a set is: `name` is `repoeval` for the published benchmark, `custom-…` for a user's own set.
+    """Facts of a set: `name` is `repoeval` for the published benchmark, `custom-…` for a user's own set.
 
     `pins` is the SHA-256 of a custom set's manifest, "" for the published benchmark.
     """
@@ -33,12 +33,12 @@ class SetFacts(BaseModel):
 
     @property
     def official(self) -> bool:
-        """Whether every file was verified against the published benchmark."""
+        """Return whether every file was verified against the published benchmark."""
         return self.name == NAME
 
 
 class Source(ABC):
-    """Where data comes from; `folder` is the name of the folder that its set is installed in.
+    """A source of data; `folder` is the name of the folder that its set is installed in.
 
     `left_out` names the files that were found while yielding and not taken, because RepoEval has other ones.
     """
@@ -51,7 +51,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def facts(self) -> SetFacts:
-        """What is written beside the set."""
+        """Return what is written beside the set."""
 
     @abstractmethod
     def task_files(self) -> Iterator[tuple[str, bytes]]:

@@ -68,7 +68,7 @@ class ArchiveSource(Source):
 
     @property
     def manifest(self) -> Manifest | None:
-        """What pins a user's own set; None for the published benchmark."""
+        """Return what pins a user's own set; None for the published benchmark."""
         return None
 
     @property
@@ -161,7 +161,7 @@ def downloaded(url: str, path: Path, most: int | None = None) -> Iterator[Path]:
 
 
 def is_upstream(path: Path) -> bool:
-    """Whether an archive is, byte for byte, the one that upstream publishes under this name."""
+    """Return whether an archive is, byte for byte, the one that upstream publishes under this name."""
     with path.open("rb") as stream:
         return git_blob_id(stream, path.stat().st_size) == index.sources().archives[path.name].blob
 

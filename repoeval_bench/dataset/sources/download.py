@@ -35,7 +35,7 @@ _UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long to wait (seconds), how often to go on after a break, and how much to take before giving up.
+    """Limits of a download: seconds to wait, breaks to go on after, and bytes to take before giving up.
 
     `total` bounds the whole download, however slowly its bytes come, and `size` their number; the published archives
     stay far below. The second attempt comes at once; the third waits up to `pause`, doubled with each further one.
@@ -133,7 +133,7 @@ def _transfer(client: httpx.Client, url: str, part: Path, most: int, deadline: f
 
 
 def _is_rest(response: Reply, url: str, arrived: int, part: Path) -> bool:
-    """Whether the answer is the rest of the file, and not the whole; for anything else the part is removed."""
+    """Return whether the answer is the rest of the file, and not the whole; for anything else the part is removed."""
     status = response.status
     if status == httpx.codes.OK:
         return False
@@ -163,7 +163,7 @@ def _write_mark(part: Path, url: str, response: Reply) -> None:
 
 
 def _read_mark(part: Path, url: str) -> str:
-    """What identifies the bytes of the part on the server; "" without a part, or where that is not known."""
+    """Return what identifies the bytes of the part on the server; "" without a part, or where that is not known."""
     try:
         stored = parse_plain(read_document(_mark_file(part), 1 << 16))
         validator = str(stored["mark"]) if part.stat().st_size and stored["url"] == url else ""
