@@ -9,7 +9,8 @@ from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count, few
 from repoeval_bench.report.table import P_VALUE, Column, Table, number, table_of
-from repoeval_bench.report.text import found_nothing, heading, outcome_name, short_names
+from repoeval_bench.report.text import heading, outcome_name, short_names
+from repoeval_bench.report.verdict import verdict_text
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.verdicts import Candidate, Choice
@@ -41,26 +42,14 @@ def choice_notes(choice: Choice) -> list[str]:
 
 
 def choice_sentences(choice: Choice) -> list[str]:
-    """Return what the tests say of the best run."""
-    if choice.found_nothing:
-        return [found_nothing(choice.measure, choice.over, "here")]
-    verdict = choice.verdict
-    names = [rival.run for rival in choice.candidates]
-    short = dict(zip((rival.run_id for rival in choice.candidates), short_names(names), strict=True))
-    best, n, n_worse = short[choice.best.run_id], len(verdict.others), len(verdict.behind)
-    others = "the other" if n == 1 else f"{'any' if n_worse == 0 else n_worse} of the {n} others"
-    if n_worse == n > 1:
-        others = f"all {n} others"
-    lines = [f"{best} is {'not ' if n_worse == 0 else ''}significantly better than {others}"]
-    lines += [
-        f"its lead over {short[rival.run.run_id]} comes from one {carrier.kind}, {carrier.name}; without it the "
-        "difference may be chance"
-        for rival in verdict.others
-        if (carrier := rival.verdict.carrier) is not None
-    ]
+    """Return what the tests say of the best run, and which others may be as good."""
+    candidates, verdict = choice.candidates, choice.verdict
+    names = short_names([candidate.run for candidate in candidates])
+    short = dict(zip((candidate.run_id for candidate in candidates), names, strict=True))
+    lines = [verdict_text(verdict, short)]
     if verdict.result in (Result.NOT_SIGNIFICANT, Result.TIED):
         cheap = f", the cheapest first ({choice.cost_unit} per query)" if choice.cost_unit else ""
-        lines.append(f"may be as good{cheap}: {few([short[rival.run_id] for rival in choice.close], NAMED)}")
+        lines.append(f"may be as good{cheap}: {few([short[candidate.run_id] for candidate in choice.close], NAMED)}")
     return lines
 
 
