@@ -81,7 +81,7 @@ def diff(baseline: RunView, treatment: RunView, measure: str | None = None) -> D
             changes.append(
                 Change(query_id=query_id, change=change, why=why, shared=shared, baseline=before, treatment=after)
             )
-    changes.sort(key=lambda each: (-abs(each.change), each.query_id))
+    changes.sort(key=lambda change: (-abs(change.change), change.query_id))
     names = run_names(runs)
     return Diff(
         baseline=names[0], treatment=names[1], measure=name, n_queries=len(first.scores), changes=tuple(changes)

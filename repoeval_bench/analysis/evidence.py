@@ -216,22 +216,24 @@ def conclude(
 
     Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries decides nothing.
     """
-    enough = [each for each in evidence if each.n_queries >= FEWEST_TASKS]
-    few = {each.protocol: each.n_queries for each in evidence if each not in enough}
+    enough = [question for question in evidence if question.n_queries >= FEWEST_TASKS]
+    few = {question.protocol: question.n_queries for question in evidence if question not in enough}
     decision: Decision | None = None
     by_retriever: dict[str, str] = {}
     setups: tuple[Setup, ...] = ()
     all_candidates = dict(candidates)
     if enough:
-        posterior = combine([(each.protocol, each.posterior) for each in enough])
+        posterior = combine([(question.protocol, question.posterior) for question in enough])
         decision = decide(posterior, _rng())
-        for each in dict.fromkeys(each.retriever for each in enough):
-            own = combine([(one.protocol, one.posterior) for one in enough if one.retriever == each])
-            by_retriever[each] = decide(own, _rng()).choice.name
+        for retriever in dict.fromkeys(question.retriever for question in enough):
+            own = combine(
+                [(question.protocol, question.posterior) for question in enough if question.retriever == retriever]
+            )
+            by_retriever[retriever] = decide(own, _rng()).choice.name
         others = _unmeasured(candidates)
         all_candidates |= {candidate.label: candidate for candidate in others}
         setups = _setups(decision, posterior, language, enough, all_candidates, others, boards=boards)
-        enough = [_with_tests(each, decision.choice.name) for each in enough]
+        enough = [_with_tests(question, decision.choice.name) for question in enough]
     return Recommendation(
         data=data,
         language=language,

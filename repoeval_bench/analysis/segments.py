@@ -263,12 +263,12 @@ def segment_differences(
     both = np.column_stack([differences, base])
     everything = Segment("", "", np.arange(len(joined)))
     overall = float(_sample(joined, everything, differences, over).mean()[0])
-    found = []
+    compared = []
     for part in segments:
         difference, level = _sample(joined, part, both, over).mean().tolist()
         sample = _sample(joined, part, differences, over)
         (ci,) = intervals(sample, np.random.default_rng(SEED))
-        found.append(
+        compared.append(
             SegmentDifference(
                 by=part.by,
                 name=part.name,
@@ -281,7 +281,7 @@ def segment_differences(
                 shown=ci is not None and not ci[0] <= 0 <= ci[1],
             )
         )
-    return found
+    return compared
 
 
 def heterogeneity(differences: Iterable[SegmentDifference]) -> list[Heterogeneity]:

@@ -227,15 +227,15 @@ def _keyed(rows: Iterable[tuple[str, Mapping[str, Any]]], taken_over: Collection
 def _flat(value: Mapping[str, Any], taken_over: Collection[str], prefix: str = "") -> dict[str, Any]:
     """Plain values by their path, without those that are taken over from the folder."""
     values: dict[str, Any] = {}
-    for key, each in value.items():
+    for key, item in value.items():
         if key in taken_over or f"{prefix}{key}" == "index.seconds":
             continue
-        if isinstance(each, list | tuple):
-            each = {str(index): item for index, item in enumerate(each)}  # noqa: PLW2901 - a list is a record of places
-        if isinstance(each, dict):
-            values |= _flat(each, taken_over, f"{prefix}{key}.")
+        if isinstance(item, list | tuple):
+            item = {str(index): part for index, part in enumerate(item)}  # noqa: PLW2901 - a list is a record of places
+        if isinstance(item, dict):
+            values |= _flat(item, taken_over, f"{prefix}{key}.")
         else:
-            values[prefix + key] = each
+            values[prefix + key] = item
     return values
 
 

@@ -37,7 +37,7 @@ class LineReading:
 
     Query i has the entries from `starts[i]` up to `starts[i + 1]`, int64 (n_queries + 1,). `rising` is the nws charged
     up to a line, and i times `step` more, so that it rises throughout. `collected` are the distinct non-blank lines by
-    then, `found` those of them that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per query) are
+    then, `gold` those of them that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per query) are
     the gold's own non-blank lines and their nws. A query's reading ended at its `limit`: read no budget above it.
     """
 
@@ -45,7 +45,7 @@ class LineReading:
     rising: FloatArray
     step: float
     collected: NDArray[np.int32]
-    found: NDArray[np.int32]
+    gold: NDArray[np.int32]
     n_gold: IntArray
     gold_nws: IntArray
     limit: FloatArray
@@ -62,7 +62,7 @@ class LineReading:
         within = np.minimum(budgets, self.step - 1) + np.arange(len(budgets)) * self.step
         end = np.searchsorted(self.rising, within, side="right")
         last = np.where(end > self.starts[:-1], end, 0)
-        return self.collected[last], self.found[last]
+        return self.collected[last], self.gold[last]
 
     def recall(self, budget: float | IntArray) -> FloatArray:
         """Gold lines collected over gold lines; 0 where the gold has no non-blank line."""
@@ -217,8 +217,8 @@ def read_lines(
     a MetricError.
     """
     table = Lines.of(line_nws)
-    wanted = [join(gold) for gold in golds]
-    gold_nws = np.array([sum(map(table.nws, gold)) for gold in wanted], dtype=np.int64)
+    gold_places = [join(gold) for gold in golds]
+    gold_nws = np.array([sum(map(table.nws, gold)) for gold in gold_places], dtype=np.int64)
     limits = np.maximum(limit, gold_nws)
     blocks: list[tuple[IntArray, ...]] = []
     chunks: list[_Chunk] = []
@@ -227,7 +227,7 @@ def read_lines(
     def count() -> None:
         last = len(blocks) * _AT_ONCE + len(ends)
         some = slice(last - len(ends), last)
-        blocks.append(_count(chunks, ends, wanted[some], limits[some], table))
+        blocks.append(_count(chunks, ends, gold_places[some], limits[some], table))
         chunks.clear()
         ends.clear()
 
@@ -243,15 +243,15 @@ def read_lines(
         if len(ends) == _AT_ONCE:
             count()
     count()
-    lengths, charged, collected, found = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    lengths, charged, collected, n_found = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
     step = float(charged.max(initial=0)) + 1
     return LineReading(
         starts=np.append(0, np.cumsum(lengths)),
         rising=charged + np.repeat(np.arange(len(lengths)), lengths) * step,
         step=step,
         collected=np.append(0, collected).astype(np.int32),
-        found=np.append(0, found).astype(np.int32),
-        n_gold=np.array([sum(map(table.n_filled, gold)) for gold in wanted], dtype=np.int64),
+        gold=np.append(0, n_found).astype(np.int32),
+        n_gold=np.array([sum(map(table.n_filled, gold)) for gold in gold_places], dtype=np.int64),
         gold_nws=gold_nws,
         limit=limits,
     )
@@ -260,7 +260,7 @@ def read_lines(
 def _count(
     chunks: Sequence[_Chunk], ends: Sequence[int], golds: Sequence[Gold], limits: FloatArray, table: Lines
 ) -> tuple[IntArray, ...]:
-    """(entries of each query; for each entry: spent, collected, found) of queries, whose chunks end at `ends`."""
+    """(entries of each query; for each entry: spent, collected, of_gold) of queries, whose chunks end at `ends`."""
     empty = np.zeros(0, dtype=np.int64)
     line = np.concatenate([empty, *(chunk.lines for chunk in chunks)])
     nws = np.concatenate([empty, *(chunk.nws for chunk in chunks)])
@@ -273,13 +273,13 @@ def _count(
     # A line is counted once a query. A header's number is before the query's first line, in no gold.
     width = table.n_lines + 1
     distinct, first = np.unique(query * width + line, return_index=True)
-    new, found = np.zeros((2, len(line)), dtype=np.int64)
+    new, of_gold = np.zeros((2, len(line)), dtype=np.int64)
     new[first] = 1
     new[line == _HEADER] = 0
     numbers = [(i * width, table.numbers(location)) for i, gold in enumerate(golds) for location in gold]
-    found[first] = _inside(distinct, [n + r.start for n, r in numbers], [n + r.stop for n, r in numbers])
+    of_gold[first] = _inside(distinct, [n + r.start for n, r in numbers], [n + r.stop for n, r in numbers])
     starts = np.append(0, np.cumsum(lengths))
-    return lengths, spent, _running(new, starts), _running(found, starts)
+    return lengths, spent, _running(new, starts), _running(of_gold, starts)
 
 
 def _inside(ascending: IntArray, starts: Sequence[int], ends: Sequence[int]) -> IntArray:
@@ -298,4 +298,6 @@ def _running(counts: IntArray, starts: IntArray) -> IntArray:
 
 def share_within(ends: Sequence[FloatArray], budget: float) -> FloatArray:
     """The share of each query's ends that are within the budget, 0 for a query without any: float64 (n_queries,)."""
-    return np.array([float((each <= budget).mean()) if len(each) else 0.0 for each in ends], dtype=np.float64)
+    return np.array(
+        [float((of_query <= budget).mean()) if len(of_query) else 0.0 for of_query in ends], dtype=np.float64
+    )

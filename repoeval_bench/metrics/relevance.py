@@ -48,7 +48,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ItemJudgement:
     """The judgement of one item: chunk_id -> gain, who said so, and whether all chunks were judged.
 
     Where only the retrieved ones were (`complete` is False), the number of relevant chunks, and with it IDCG, is
@@ -63,7 +63,7 @@ class Verdict:
 class Strategy(Protocol):
     """Judges an item, or leaves it to the next strategy by giving None."""
 
-    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> Verdict | None:
+    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> ItemJudgement | None:
         """Return what is relevant to `item`, of the `corpus` where it is given, else of what was `retrieved`."""
 
 
@@ -77,13 +77,13 @@ class ExplicitRelevance:
 
     qrels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
-    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> Verdict | None:
+    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> ItemJudgement | None:
         """Gains as written; complete unless a document's chunks are known from the retrieved ones only."""
         if item.query_id in self.qrels:
-            return Verdict(self.qrels[item.query_id], "qrels", complete=True)
+            return ItemJudgement(self.qrels[item.query_id], "qrels", complete=True)
         chunk_gains = _gains(item, "relevantChunkIds")
         if chunk_gains is not None:
-            return Verdict(chunk_gains, "qrels", complete=True)
+            return ItemJudgement(chunk_gains, "qrels", complete=True)
         id_gains = _gains(item, "relevantIds")
         if id_gains is None:
             return None
@@ -97,7 +97,7 @@ class ExplicitRelevance:
                 answered.add(named)
                 by_document |= named != passage.chunk_id
         gains.update({key: gain for key, gain in id_gains.items() if key not in answered})
-        return Verdict(gains, "qrels", complete=corpus is not None or not by_document)
+        return ItemJudgement(gains, "qrels", complete=corpus is not None or not by_document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,11 @@ class RuleRelevance:
 
     is_relevant: Callable[[Item, Passage], float]
 
-    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> Verdict | None:
+    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> ItemJudgement | None:
         """Every passage the rule accepts; complete where the whole corpus is given."""
         passages = retrieved if corpus is None else corpus
         gains = {passage.chunk_id: float(self.is_relevant(item, passage)) for passage in passages}
-        return Verdict({key: gain for key, gain in gains.items() if gain}, "rule", complete=corpus is not None)
+        return ItemJudgement({key: gain for key, gain in gains.items() if gain}, "rule", complete=corpus is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +123,13 @@ class TokenF1Relevance:
         if not 0 < self.threshold <= 1:
             raise MetricError(f"the token-F1 threshold is {self.threshold}; choose one above 0, at most 1")
 
-    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> Verdict | None:  # noqa: ARG002
+    def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> ItemJudgement | None:  # noqa: ARG002
         """The retrieved passages that reach the threshold; never complete, for the rest is not looked at."""
         if not item.expected.strip():
             return None
         expected = Counter(words(item.expected))
         close = (p.chunk_id for p in retrieved if dice(Counter(words(p.text)), expected) >= self.threshold)
-        return Verdict(dict.fromkeys(close, 1.0), "token-f1", complete=False)
+        return ItemJudgement(dict.fromkeys(close, 1.0), "token-f1", complete=False)
 
 
 def judge_item(
@@ -137,7 +137,7 @@ def judge_item(
     retrieved: Sequence[Passage],
     strategies: Sequence[Strategy],
     corpus: Sequence[Passage] | None = None,
-) -> Verdict:
+) -> ItemJudgement:
     """The first strategy's verdict that has one; a MetricError where none has."""
     for strategy in strategies:
         verdict = strategy.judge(item, retrieved, corpus)
@@ -162,7 +162,7 @@ def score_items(
     The result says which strategies were used, how often, with which threshold, and how many queries were judged on
     what was retrieved alone. A query that `retrieved` lacks scores 0. Two items of one id are a MetricError.
     """
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, ItemJudgement] = {}
     for item in items:
         if item.query_id in verdicts:
             raise MetricError(f"two items have the id {item.query_id!r}; ids are unique")

@@ -22,8 +22,8 @@ def recall(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatA
 
 def weighted_recall(run: JudgedRun, k: int | None) -> FloatArray:
     """Gains of the first k over all gains; 0 where there are none: float64 (n_queries,)."""
-    found = run.hits.upto(k)
-    return share(run.total(found, found.gain), run.total(run.relevant, run.relevant.gain))
+    hits = run.hits.upto(k)
+    return share(run.total(hits, hits.gain), run.total(run.relevant, run.relevant.gain))
 
 
 def hit(run: JudgedRun, k: int | None, *, rel: float | None = None) -> FloatArray:

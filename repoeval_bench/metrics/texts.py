@@ -27,8 +27,8 @@ def is_exact(written: str, truth: str) -> bool:
     >>> is_exact("  x = 1\n\n  y = 2\n", "x = 1\n")
     True
     """
-    wanted = _lines(truth)
-    return _lines(written)[: len(wanted)] == wanted
+    truth_lines = _lines(truth)
+    return _lines(written)[: len(truth_lines)] == truth_lines
 
 
 def similarity(written: str, truth: str) -> float:
@@ -40,9 +40,9 @@ def similarity(written: str, truth: str) -> float:
     require("edit_similarity", "rapidfuzz")
     from rapidfuzz.distance import Levenshtein
 
-    wanted = _lines(truth)
-    there = "\n".join(wanted)
-    here = "\n".join(_lines(written)[: len(wanted)])
+    truth_lines = _lines(truth)
+    there = "\n".join(truth_lines)
+    here = "\n".join(_lines(written)[: len(truth_lines)])
     longest = max(len(here), len(there))
     return 1.0 - Levenshtein.distance(here, there) / longest if longest else 1.0
 
@@ -56,8 +56,8 @@ def names_f1(written: frozenset[str], true: frozenset[str]) -> float:
 def _each(run: JudgedRun, k: int | None, value: Callable[[Written], float]) -> FloatArray:
     del k
     table = run.context.written
-    found = (value(look_up("written", table, query_id, "query")) for query_id in run.query_ids)
-    return np.fromiter(found, dtype=np.float64, count=run.n_queries)
+    values = (value(look_up("written", table, query_id, "query")) for query_id in run.query_ids)
+    return np.fromiter(values, dtype=np.float64, count=run.n_queries)
 
 
 def exact_match(run: JudgedRun, k: int | None) -> FloatArray:

@@ -101,11 +101,11 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[R
         ("% of ceiling", run.metrics.shares_of_ceiling, ".1%"),
     ):
         if values or not label.startswith("95"):
-            found: list[Cell] = [values.get(measure) for measure in measures]
+            shares: list[Cell] = [values.get(measure) for measure in measures]
             if label == "% of ceiling":
                 zero = [run.metrics.headline_ceilings.get(measure) == 0 for measure in measures]
-                found = ["-" if none else share for none, share in zip(zero, found, strict=True)]
-            rows.append(Row((f"  {headline} {label}", *found), "faint", number))
+                shares = ["-" if none else share for none, share in zip(zero, shares, strict=True)]
+            rows.append(Row((f"  {headline} {label}", *shares), "faint", number))
     if alone:
         return rows
     also = [f"expand {run.metrics.expand}" if run.metrics.expand else None, run.metrics.completion]

@@ -38,13 +38,13 @@ def pack(content: Mapping[str, Any]) -> str:
 def payload(runs: Sequence[PageRun], bm25: Sequence[PageRun | None], measures: Sequence[str]) -> dict[str, Any]:
     """Everything about single queries; `bm25` has for each run the BM25 run over the same chunks, if one is stored."""
     inspections = [run.stored.inspection for run in runs]
-    files = _Files(next((each for each in inspections if each), None))
+    files = _Files(next(filter(None, inspections), None))
     columns = [[_column(run, name) for name in measures] for run in runs]
     queries = []
     for row, query_id in enumerate(runs[0].scores.query_ids):
         query = _query(query_id, runs, inspections, files)
         query["repo"] = runs[0].scores.repos[row]
-        query["scores"] = [[column and round(column[row], 4) for column in each] for each in columns]
+        query["scores"] = [[column and round(column[row], 4) for column in of_run] for of_run in columns]
         queries.append(query)
     missed = {query["id"] for query in queries if not all(any(hit[3] for hit in top) for top in query["top"])}
     bm25_hits = [

@@ -77,7 +77,7 @@ def report_page(
     runs = [replace(run, short=labels.get(run.stored.folder, run.short)) for run in runs]
     measure = headline_measure(stored)
     comparisons = compare(stored) if len(stored) > 1 else ()
-    found = verdict(stored, comparisons)
+    worded = verdict(stored, comparisons)
     metrics = runs[0].stored.metrics
     bm25 = [_beside(run) for run in runs]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
@@ -86,16 +86,16 @@ def report_page(
     kind = "candidate" if answer else kind_of(runs)
     names = {run.name: at for at, run in enumerate(runs)}
     by_id = {run.stored.run_id: run.short for run in runs}
-    differences, shown_differences = found.record.differences, tested(found.record.differences)
-    leads = [each for each in differences if each.primary]
+    differences, shown_differences = worded.record.differences, tested(worded.record.differences)
+    leads = [difference for difference in differences if difference.primary]
     drawn = [_chart(figure) for figure in figures(stored, differences, settings=settings)]
-    ranks = candidates_ranked(runs, answer) if answer and answer.decision else ranking(runs, found.record)
+    ranks = candidates_ranked(runs, answer) if answer and answer.decision else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
     segment_table, warnings = segments(runs, measure, order)
 
-    def short_name(each: Comparison) -> str:
-        return runs[names[each.treatment]].short
+    def short_name(difference: Comparison) -> str:
+        return runs[names[difference.treatment]].short
 
     return (
         environment()
@@ -108,28 +108,30 @@ def report_page(
             protocol=metrics.protocol,
             over=f"{metrics.headline} mean over {_over(runs[0])}",
             runs=runs,
-            verdict=found,
-            verdict_text=verdict_text(found.record, by_id) if answer else found.text,
-            advice=answer_lines(answer)[0] if answer else advice(found.record, by_id),
+            verdict=worded,
+            verdict_text=verdict_text(worded.record, by_id) if answer else worded.text,
+            advice=answer_lines(answer)[0] if answer else advice(worded.record, by_id),
             evidence=answer_lines(answer)[1:] if answer else (),
             setups=setups_to_paste(answer) if answer else (),
-            questions=[evidence_name(each) for each in answer.evidence] if answer else (),
+            questions=[evidence_name(question) for question in answer.evidence] if answer else (),
             ranking=shown_ranks,
             ranking_table=page_table(ranking_table(ranks, shown_ranks.rows, kind), order[:MOST_ROWS]),
             more_rows=page_table(ranking_table(ranks, ranks.rows[MOST_ROWS:], kind), order[MOST_ROWS:]),
-            plot=_ranking_plot(found, shown_ranks, stored),
+            plot=_ranking_plot(worded, shown_ranks, stored),
             scores=page_table(table_of(score_columns(runs, kind), [runs[at] for at in order], "page"), order),
             flipped="files" if clustered == "file" else f"groups of one {clustered}",
             differences=page_table(
                 differences_table(shown_differences, short_name, kind),
-                [names[each.treatment] for each in shown_differences],
+                [names[difference.treatment] for difference in shown_differences],
             )
             if shown_differences
             else None,
             differences_note=differences_note(differences, len(runs)) if differences else "",
-            charts=[each for each in drawn if not each["name"].startswith(FOREST)],
-            forests=[each for each in drawn if each["name"].startswith(FOREST)],
-            leads=page_table(leads_table(leads, short_name, kind), [names[each.treatment] for each in leads]),
+            charts=[figure for figure in drawn if not figure["name"].startswith(FOREST)],
+            forests=[figure for figure in drawn if figure["name"].startswith(FOREST)],
+            leads=page_table(
+                leads_table(leads, short_name, kind), [names[difference.treatment] for difference in leads]
+            ),
             leads_note=leads_note(leads),
             measure_title=heading(measure),
             segments=page_table(segment_table, one_scale=True),
