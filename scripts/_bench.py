@@ -1,4 +1,4 @@
-"""What all benchmarks share: a row with its bar, and how the rows are printed."""
+"""Parts that all benchmarks share: a row with its bar, and how the rows are printed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def one_core() -> Iterator[None]:
 
 
 class Spent(NamedTuple):
-    """What a process took: seconds by the clock, seconds of processor time, and its peak memory in bytes."""
+    """The cost of a process: seconds by the clock, seconds of processor time, and its peak memory in bytes."""
 
     wall: float
     busy: float
@@ -59,7 +59,7 @@ class Spent(NamedTuple):
 
 
 def spent(*words: str | Path, home: Path | None = None) -> Spent:
-    """What a Python process took; `home` is the home of its data."""
+    """Return what a Python process took; `home` is the home of its data."""
     line = [sys.executable, *map(str, words)]
     env = os.environ if home is None else {**os.environ, "REPOEVAL_HOME": str(home)}
     started = time.perf_counter()
@@ -73,7 +73,7 @@ def spent(*words: str | Path, home: Path | None = None) -> Spent:
 
 
 def command(*words: str | Path, home: Path | None = None) -> Spent:
-    """What a command of `repoeval-bench` took, as a whole process."""
+    """Return what a command of `repoeval-bench` took, as a whole process."""
     return spent("-m", "repoeval_bench", *words, home=home)
 
 

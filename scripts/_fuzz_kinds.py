@@ -1,4 +1,4 @@
-"""What the fuzz reads, kind by kind: make an input, read it with the public reader, and check what was accepted."""
+"""The inputs of the fuzz, kind by kind: make an input, read it with the public reader, and check what was accepted."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Kind:
 
 
 def plain_faults(value: Any) -> str:
-    """What in records and plain values no file may give: numbers without a meaning, halves of characters."""
+    """Return what in records and plain values no file may give: numbers without a meaning, halves of characters."""
     kind = type(value)
     if kind is str:
         halves = not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value)
@@ -107,14 +107,14 @@ def plain_faults(value: Any) -> str:
 
 
 def _within(value: Any) -> Iterable[Any]:
-    """What a record or a collection holds."""
+    """Return what a record or a collection holds."""
     if isinstance(value, dict):
         return [*value, *value.values()]
     if isinstance(value, list | tuple | set | frozenset):
         return value
     if isinstance(value, BaseModel):
         return list(value.__dict__.values())
-    return [getattr(value, each.name) for each in fields(value)] if is_dataclass(value) else ()
+    return [getattr(value, field.name) for field in fields(value)] if is_dataclass(value) else ()
 
 
 def score_faults(rankings: Mapping[str, Any], qrels: Mapping[str, Mapping[str, float]]) -> str:
@@ -129,15 +129,15 @@ def score_faults(rankings: Mapping[str, Any], qrels: Mapping[str, Mapping[str, f
 
 
 def tasks(rng: random.Random, _: Inputs) -> str:
-    found = parse_tasks(rows_of(rng, valid.TASKS), name="tasks.jsonl", level="function")
-    if len({task.task_id for task in found}) < len(found):
+    result = parse_tasks(rows_of(rng, valid.TASKS), name="tasks.jsonl", level="function")
+    if len({task.task_id for task in result}) < len(result):
         return "two tasks have one id"
-    for task in found:
+    for task in result:
         if path_problem(f"{task.repo}/{task.path}") or not 0 <= task.context_start <= task.body.start <= LINES:
             return f"{task.file!r} {task.context_start} {task.body}"
         if not all(part.strip() for part in task.file.split("/")):
             return f"a part of {task.file!r} is blank"
-    return plain_faults(list(found))
+    return plain_faults(list(result))
 
 
 def questions(rng: random.Random, inputs: Inputs) -> str:
@@ -200,10 +200,10 @@ def _jsonl(rows: Iterable[Any]) -> bytes:
 
 
 def timings(rng: random.Random, inputs: Inputs) -> str:
-    found = [row for _, row in read_rows(inputs.write("fuzz.timings.jsonl", rows_of(rng, valid.TIMES)), TimeRow)]
-    if any(value < 0 for row in found for value in (row.seconds or 0, *row.latency_ms.values())):
+    results = [row for _, row in read_rows(inputs.write("fuzz.timings.jsonl", rows_of(rng, valid.TIMES)), TimeRow)]
+    if any(value < 0 for row in results for value in (row.seconds or 0, *row.latency_ms.values())):
         return "a negative time"
-    return plain_faults(found)
+    return plain_faults(results)
 
 
 def odd_number(text: str) -> bool:
@@ -216,7 +216,7 @@ def odd_number(text: str) -> bool:
 
 
 def line_faults(content: bytes, name: str, error: BenchError) -> str:
-    """What is wrong with a refusal of a file that is not UTF-8: it does not name the line."""
+    """Return what is wrong with a refusal of a file that is not UTF-8: it does not name the line."""
     try:
         content.decode()
     except UnicodeDecodeError as fault:
@@ -254,21 +254,21 @@ def facts(rng: random.Random, inputs: Inputs) -> str:
         content = b""
         path = inputs.write("fuzz.facts.jsonl", rows_of(rng, valid.FACTS))
     try:
-        found = read_facts(path, ["q0", "q1", "q2"])
+        result = read_facts(path, ["q0", "q1", "q2"])
     except BenchError as error:
         if wrong := line_faults(content, "fuzz.csv", error):
             return wrong
         raise
-    if any(unicodedata.category(char) == "Cc" for name in found for char in name):
-        return f"a fact with a control character in its name: {list(found)}"
+    if any(unicodedata.category(char) == "Cc" for name in result for char in name):
+        return f"a fact with a control character in its name: {list(result)}"
     for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")):
         for name, text in row.items():
-            values = found.get(name, ())
+            values = result.get(name, ())
             if odd_number(text) and any(type(value) is float and value == float(text) for value in values):
                 return f"{text!r} is no number"
-    if not all(name.strip() and len(column) == 3 for name, column in found.items()):
-        return f"a fact without a name, or without a value for each query: {found}"
-    return plain_faults(found)
+    if not all(name.strip() and len(column) == 3 for name, column in result.items()):
+        return f"a fact without a name, or without a value for each query: {result}"
+    return plain_faults(result)
 
 
 def gates(rng: random.Random, inputs: Inputs) -> str:
@@ -345,8 +345,8 @@ def _damaged_file(rng: random.Random, path: Path, whole: bytes) -> bytes:
     if path.suffix == ".json":
         return changed_json(rng, json.loads(whole))
     lines = whole.splitlines()
-    at = rng.randrange(len(lines))
-    lines[at] = changed_json(rng, json.loads(lines[at]))
+    index = rng.randrange(len(lines))
+    lines[index] = changed_json(rng, json.loads(lines[index]))
     return b"\n".join(lines) + b"\n"
 
 
@@ -362,8 +362,8 @@ def _read_folder(rng: random.Random, folder: Path, inputs: Inputs) -> str:
         lambda: report_page([run], "report.html"),
     ]
     # A page draws its figures, which takes a hundred times as long as to read the folder.
-    found = rng.choices(read, weights=[6] * (len(read) - 1) + [1])[0]()
-    return plain_faults([run.metrics, run.manifest]) or ("" if isinstance(found, str) else plain_faults(found))
+    result = rng.choices(read, weights=[6] * (len(read) - 1) + [1])[0]()
+    return plain_faults([run.metrics, run.manifest]) or ("" if isinstance(result, str) else plain_faults(result))
 
 
 KINDS = {

@@ -1,4 +1,4 @@
-"""What the fuzz makes of a valid input: bytes changed, values of JSON replaced by awkward ones, or plain nonsense."""
+"""The mutations of a valid input: bytes changed, values of JSON replaced by awkward ones, or plain nonsense."""
 
 from __future__ import annotations
 
@@ -147,23 +147,23 @@ TOKENS = [
 
 def damaged(rng: random.Random, content: bytes, most: int = 4) -> bytes:
     """The content with up to `most` small changes: a byte, a piece taken out, repeated, or replaced."""
-    found = bytearray(content)
+    result = bytearray(content)
     for _ in range(rng.choice((1, 1, most))):
-        at = rng.randrange(len(found) + 1)
-        end = min(len(found), at + rng.choice((0, 1, 1, 2, 8, 40)))
+        index = rng.randrange(len(result) + 1)
+        end = min(len(result), index + rng.choice((0, 1, 1, 2, 8, 40)))
         match rng.randrange(5):
             case 0:
-                found[at:end] = rng.choice(TOKENS)
+                result[index:end] = rng.choice(TOKENS)
             case 1:
-                found[at:end] = bytes(rng.randrange(256) for _ in range(rng.randint(1, 3)))
+                result[index:end] = bytes(rng.randrange(256) for _ in range(rng.randint(1, 3)))
             case 2:
-                del found[at:end]
+                del result[index:end]
             case 3:
-                found[at:at] = found[at:end] * rng.choice((1, 1, 2, 30))
+                result[index:index] = result[index:end] * rng.choice((1, 1, 2, 30))
             case _:
                 if rng.random() < 0.3:
-                    del found[at:]
-    return bytes(found)
+                    del result[index:]
+    return bytes(result)
 
 
 def nonsense(rng: random.Random) -> bytes:
@@ -215,8 +215,8 @@ def rows_of(rng: random.Random, rows: Sequence[Any]) -> bytes:
         return nonsense(rng)
     lines = [json.dumps(row).encode() for row in rows]
     for _ in range(rng.choice((1, 1, 2))):
-        at = rng.randrange(len(lines))
-        lines[at] = damaged(rng, lines[at]) if rng.random() < 0.3 else changed_json(rng, rows[at % len(rows)])
+        index = rng.randrange(len(lines))
+        lines[index] = damaged(rng, lines[index]) if rng.random() < 0.3 else changed_json(rng, rows[index % len(rows)])
     if rng.random() < 0.1:
         lines.append(rng.choice(lines))
     return rng.choice((b"\n", b"\n", b"\r\n", b"\n\n")).join(lines) + rng.choice((b"\n", b""))

@@ -45,7 +45,7 @@ class Repository:
 
 @dataclass(frozen=True)
 class Question:
-    """What one protocol and retriever measured: the repositories, and each candidate's mean chunk in characters."""
+    """The results of one protocol and retriever: the repositories, and each candidate's mean chunk in characters."""
 
     protocol: str
     retriever: str
@@ -55,7 +55,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What repositories say of the next one; the means are less that over the candidates."""
+    """A prediction for the next repository from the others; the means are less that over the candidates."""
 
     means: FloatArray
     tau: float
@@ -69,17 +69,18 @@ def read_questions(folder: Path) -> list[Question]:
         columns: dict[str, Any] = dict(_columns(folder))
         np.savez_compressed(kept, **columns)
     stored = np.load(kept)
-    found = []
+    results = []
     for name in dict.fromkeys(each.rpartition("/")[0] for each in stored.files):
         table, files, repositories, sizes = (stored[f"{name}/{part}"] for part in ("scores", "files", "of", "sizes"))
         protocol, retriever = name.split("/")
         relative = table - table.mean(axis=1, keepdims=True)
         members = [np.flatnonzero(repositories == each) for each in dict.fromkeys(repositories.tolist())]
         samples = [
-            Repository(str(repositories[at[0]]), Sample.micro(relative[at], files[at].tolist())) for at in members
+            Repository(str(repositories[index[0]]), Sample.micro(relative[index], files[index].tolist()))
+            for index in members
         ]
-        found.append(Question(protocol, retriever, tuple(samples), tuple(sizes.tolist())))
-    return found
+        results.append(Question(protocol, retriever, tuple(samples), tuple(sizes.tolist())))
+    return results
 
 
 def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
@@ -88,7 +89,7 @@ def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
     for path in sorted(folder.glob(f"*/{MANIFEST}")):
         run = RunView.open(path.parent)
         runs[f"{run.metrics.protocol}/{Spec.parse(run.metrics.retriever).name}"].append(run)
-    found: dict[str, NDArray[np.generic]] = {}
+    results: dict[str, NDArray[np.generic]] = {}
     for question, made in runs.items():
         by_name: defaultdict[str, list[RunView]] = defaultdict(list)
         for run in made:
@@ -101,13 +102,13 @@ def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
         chosen = [placed[candidate] for candidate in CANDIDATES]
         joined = together([run.scores for run in chosen])
         measure = headline_measure(chosen)
-        found |= {
+        results |= {
             f"{question}/scores": np.column_stack([each.values[measure] for each in joined]),
             f"{question}/files": np.array([str(each) for each in joined[0].clusters]),
             f"{question}/of": np.array(joined[0].repos),
             f"{question}/sizes": np.array([_chunk_size(run) for run in chosen]),
         }
-    return found
+    return results
 
 
 def _chunk_size(run: RunView) -> float:
@@ -132,7 +133,7 @@ def estimate(samples: Sequence[Sample], noise: FloatArray, tau: float | None = N
 
 def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Each repository's own means, (n, k), and s^2, (n,)."""
-    return np.array([each.mean() for each in samples]), np.array([_error(each, noise) for each in samples])
+    return np.array([sample.mean() for sample in samples]), np.array([_error(sample, noise) for sample in samples])
 
 
 def tau_around_others(boards: Sequence[tuple[FloatArray, FloatArray]]) -> float:
@@ -170,7 +171,7 @@ def tau_around(boards: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> f
 
 
 def _root_of(excess: Callable[[float], float]) -> float:
-    """Where a falling function of tau is 0, by bisection; `LEAST_TAU` where it is below 0 from the start."""
+    """Return where a falling function of tau is 0, by bisection; `LEAST_TAU` where it is below 0 from the start."""
     low, high = LEAST_TAU, 1.0
     if excess(low) < 0:
         return low

@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _apart(one: Comparison, other: Comparison) -> float:
-    """How far an interval is from the mirror image of the other; infinite where one of them alone has none."""
+    """Return how far an interval is from the mirror image of the other; infinite where one of them alone has none."""
     if one.ci is None or other.ci is None:
         return 0.0 if one.ci is other.ci else float("inf")
     return max(abs(one.ci[0] + other.ci[1]), abs(one.ci[1] + other.ci[0]))

@@ -29,7 +29,7 @@ BATCHES = (4, 32)
 
 
 class Kept(NamedTuple):
-    """What one way of keeping vectors took: vectors per second written and read, bytes on disk per byte of vector."""
+    """The cost of one way of keeping vectors: vectors per second written and read, bytes on disk per byte of vector."""
 
     write: float
     read: float
@@ -78,7 +78,7 @@ def json_files(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable
 
 
 def plain_diskcache(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable[[], np.ndarray]:
-    """What the library does by itself: arrays, pickled, one at a time, no limit on the size."""
+    """Return what the library does by itself: arrays, pickled, one at a time, no limit on the size."""
     with Cache(str(folder), size_limit=2**40) as cache:
         for key, vector in zip(keys, vectors, strict=True):
             cache[key] = vector
@@ -106,9 +106,9 @@ def measure(
     seconds: list[float] = []
     while len(seconds) < 3 and sum(seconds) < 10:
         started = time.perf_counter()
-        found = read()
+        result = read()
         seconds.append(time.perf_counter() - started)
-        assert np.array_equal(found, vectors)
+        assert np.array_equal(result, vectors)
     # Blocks, not lengths: a small file takes a whole one.
     blocks = sum(512 * path.stat().st_blocks for path in folder.rglob("*") if path.is_file())
     return Kept(len(keys) / written, len(keys) / median(seconds), blocks / vectors.nbytes)

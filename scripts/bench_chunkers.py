@@ -1,4 +1,4 @@
-"""How fast the chunkers are: ratios measured side by side, in one process, on the same files.
+"""The speed of the chunkers: ratios measured side by side, in one process, on the same files.
 
 Usage: python scripts/bench_chunkers.py [--source SOURCE]
 """
@@ -116,7 +116,7 @@ def speed_rows(files: Sequence[SourceFile]) -> list[Row]:
 
 
 def memory_of(path: str) -> float:
-    """How far a fresh process's peak memory rises above its memory before, in multiples of the file's bytes.
+    """Return how far a fresh process's peak memory rises above its memory before, in multiples of the file's bytes.
 
     An upper bound: where reading the file took more than chunking it, that is what is seen.
     """
@@ -129,7 +129,7 @@ def memory_of(path: str) -> float:
 
 
 def growth_rows() -> list[Row]:
-    """Whether time grows with the file and with its nesting, and not with a square of them; and memory."""
+    """Tell whether time grows with the file and with its nesting, and not with a square of them; and memory."""
     chunker = AstChunker()
     small, large = large_file(2.5), large_file(20)
     one = best(lambda: chunker.chunk(small), 3)

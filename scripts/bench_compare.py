@@ -1,4 +1,4 @@
-"""How long `compare` takes and how much memory, on five made runs: each figure from a process of its own.
+"""The time and memory of `compare` on five made runs: each figure from a process of its own.
 
 python scripts/bench_compare.py [--quick]
 """

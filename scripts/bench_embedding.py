@@ -34,12 +34,12 @@ SMALL = ("maxhumber_redframes", "lucidrains_imagen-pytorch")
 
 def ours(encoder: SentenceTransformerEncoder, texts: Sequence[str]) -> np.ndarray:
     """float32 (n, dim), with the tokens counted as a run counts them."""
-    found: list[Any] = [None] * len(texts)
+    result: list[Any] = [None] * len(texts)
     tokens = encoder.count_tokens(texts, "document")
     for positions, vectors in encoder.encode_batches(texts, "document", tokens):
         for position, vector in zip(positions, vectors, strict=True):
-            found[position] = vector
-    return np.array(found)
+            result[position] = vector
+    return np.array(result)
 
 
 def sample(benchmark: Benchmark) -> list[str]:
@@ -80,7 +80,7 @@ def against_plain(benchmark: Benchmark) -> list[Row]:
 
 
 def score_distance(source: str, home: Path) -> Row:
-    """How far nDCG@10 moves between the machine's precision and fp32."""
+    """Return how far nDCG@10 moves between the machine's precision and fp32."""
     benchmark = load_benchmark(source, repos=SMALL)
     means = []
     for spec in ("minilm", "minilm:precision=fp32"):

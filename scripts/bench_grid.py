@@ -1,4 +1,4 @@
-"""How long a sensitivity grid of three chunkers takes with cached vectors, and a comparison that needs none.
+"""The time of a sensitivity grid of three chunkers with cached vectors, and of a comparison that needs none.
 
 python scripts/bench_grid.py --source SOURCE [--embedder minilm]
 

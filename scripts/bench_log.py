@@ -1,4 +1,4 @@
-"""How long commands take over a large log of another system, and how much memory: each figure from its own process.
+"""The time and memory of commands over a large log of another system: each figure from its own process.
 
 python scripts/bench_log.py [--queries 100000] [--results 20]
 """

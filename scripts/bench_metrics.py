@@ -1,4 +1,4 @@
-"""How fast the measures are, as ratios to pytrec_eval in the same process: medians of paired repetitions.
+"""The speed of the measures, as ratios to pytrec_eval in the same process: medians of paired repetitions.
 
 Run it alone on the machine: `python scripts/bench_metrics.py [--quick]`. `rows()` gives the table to other scripts.
 """

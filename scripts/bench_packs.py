@@ -1,4 +1,4 @@
-"""What packs and recommendations take, on made-up Python trees: processor time, and whether memory grows with the tree.
+"""The cost of packs and recommendations, on made-up Python trees: processor time, and memory by size of the tree.
 
 python scripts/bench_packs.py [--megabytes 40] [--recommend 1]
 """

@@ -53,12 +53,12 @@ def plain_numpy(rows: np.ndarray, queries: np.ndarray) -> None:
         np.take_along_axis(near, best, axis=1)
 
 
-def count_wrong(rows: np.ndarray, queries: np.ndarray, found: list[tuple[np.ndarray, np.ndarray]]) -> int:
-    """How many queries' rankings differ at any rank from those of a product in double precision."""
+def count_wrong(rows: np.ndarray, queries: np.ndarray, ndarrayses: list[tuple[np.ndarray, np.ndarray]]) -> int:
+    """Return how many queries' rankings differ at any rank from those of a product in double precision."""
     double = queries.astype(np.float64).T
     scores = np.concatenate([rows[i : i + 65536].astype(np.float64) @ double for i in range(0, len(rows), 65536)])
     wrong = 0
-    for exact, ours in zip(scores.T, found, strict=True):
+    for exact, ours in zip(scores.T, ndarrayses, strict=True):
         near = np.argpartition(exact, len(rows) - 2 * K)[len(rows) - 2 * K :]
         first, second = (
             rank(((f"{item:09d}", float(score)) for item, score in zip(*each, strict=True)), K)
@@ -84,9 +84,9 @@ def measure(n: int) -> Measured:
         search()
         searched[way] += time.perf_counter() - started
 
-    found: list[tuple[np.ndarray, np.ndarray]] = []
+    ndarrayses: list[tuple[np.ndarray, np.ndarray]] = []
     first, *others = np.array_split(queries, TURNS)
-    timed("ours", lambda: found.extend(VectorIndex(rows).search(first, K)))
+    timed("ours", lambda: ndarrayses.extend(VectorIndex(rows).search(first, K)))
     ratio = (memory("VmHWM") - before) / rows.nbytes
     import faiss  # not before ours, which tells it the processor
 
@@ -94,11 +94,11 @@ def measure(n: int) -> Measured:
     flat.add(rows)
     for part in (first, *others):
         if part is not first:
-            timed("ours", lambda part=part: found.extend(VectorIndex(rows).search(part, K)))
+            timed("ours", lambda part=part: ndarrayses.extend(VectorIndex(rows).search(part, K)))
         timed("faiss", lambda part=part: flat.search(part, K))
         timed("numpy", lambda part=part: plain_numpy(rows, part))
     step = N_QUERIES // CHECKED
-    return Measured(added, searched, ratio, count_wrong(rows, queries[::step], found[::step]))
+    return Measured(added, searched, ratio, count_wrong(rows, queries[::step], ndarrayses[::step]))
 
 
 def rows(n: int = 1_000_000) -> list[Row]:

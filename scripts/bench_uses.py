@@ -1,4 +1,4 @@
-"""What protocol `uses` takes on RepoEval: resolving names from nothing and by the index, and a comparison.
+"""The cost of protocol `uses` on RepoEval: resolving names from nothing and by the index, and a comparison.
 
 python scripts/bench_uses.py --source SOURCE
 """

@@ -87,7 +87,7 @@ def _row(place: Coordinates) -> str:
 
 
 def _prompt_range(task: Task, file: SourceFile) -> CharSpan | None:
-    """Where the prompt is before the ground truth: the last of its occurrences that ends there."""
+    """Return where the prompt is before the ground truth: the last of its occurrences that ends there."""
     body = file.chars_of(LineSpan(task.body.start, task.body.start)).start
     start = file.text.rfind(task.prompt, 0, body)
     return None if start < 0 else CharSpan(start, start + len(task.prompt))
@@ -96,14 +96,14 @@ def _prompt_range(task: Task, file: SourceFile) -> CharSpan | None:
 def _repositories(files: Iterable[SourceFile], tasks: Iterable[Task], blobs: Mapping[str, bytes]) -> str:
     n_files = Counter(file.repo for file in files)
     n_tasks = Counter(task.repo for task in tasks)
-    found = {}
+    results = {}
     for repo in sorted(n_files):
         text = decode(blobs[f"{repo}/LICENSE"])
         licence = identify_licence(text)
         if licence is None:
             raise DatasetError(f"the licence of {repo} is not recognised: it begins {text.strip()[:60]!r}")
-        found[repo] = asdict(Repository(n_tasks[repo], n_files[repo], licence))
-    return json.dumps(found, indent=2) + "\n"
+        results[repo] = asdict(Repository(n_tasks[repo], n_files[repo], licence))
+    return json.dumps(results, indent=2) + "\n"
 
 
 if __name__ == "__main__":

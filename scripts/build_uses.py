@@ -37,12 +37,12 @@ def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
             for repo in repos
         ]
         for job in jobs:
-            found = job.result()
-            uses |= found.uses
-            names += found.names
-            resolved.update(found.resolved)
-            without.update(found.without)
-            for task_id in found.unread:
+            result = job.result()
+            uses |= result.uses
+            names += result.names
+            resolved.update(result.resolved)
+            without.update(result.without)
+            for task_id in result.unread:
                 print(f"note: {task_id}: its file is not valid Python 3")
     tiers = Counter(each.tier for of_task in uses.values() for each in of_task)
     print(f"{len(uses)} tasks, {sum(map(bool, uses.values()))} of them use a definition: {dict(tiers)}")

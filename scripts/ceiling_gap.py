@@ -1,4 +1,4 @@
-"""How far the greedy line ceilings fall short of the best order: python scripts/ceiling_gap.py [--source SOURCE].
+"""The gap between the greedy line ceilings and the best order: python scripts/ceiling_gap.py [--source SOURCE].
 
 The best is found by trying every order of the chunks that hold a gold line, where a query has few enough of them.
 """

@@ -42,7 +42,9 @@ def main() -> int:
     try:
         with httpx.Client(headers=headers, timeout=30, follow_redirects=True) as client:
             place = f"{api}/{os.environ['PULL_REQUEST']}/comments"
-            ours = next((each for each in comments(client, place) if (each["body"] or "").startswith(mark)), None)
+            ours = next(
+                (comment for comment in comments(client, place) if (comment["body"] or "").startswith(mark)), None
+            )
             if ours:
                 answer = client.patch(f"{api}/comments/{ours['id']}", json={"body": text})
             else:
@@ -67,9 +69,9 @@ def comments(client: httpx.Client, place: str) -> Iterator[dict[str, str]]:
     while True:
         answer = client.get(place, params={"per_page": PAGE, "page": page})
         answer.raise_for_status()
-        found = answer.json()
-        yield from found
-        if len(found) < PAGE:
+        result = answer.json()
+        yield from result
+        if len(result) < PAGE:
             return
         page += 1
 

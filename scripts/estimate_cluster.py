@@ -1,4 +1,4 @@
-"""How long a large experiment takes on 1, 10 and 100 nodes, from unit costs that are measured on this machine first.
+"""The time of a large experiment on 1, 10 and 100 nodes, from unit costs that are measured on this machine first.
 
 python scripts/estimate_cluster.py --source FOLDER [--repositories 10000 --chunkers 20 --models 3 --cores N]
 
@@ -47,7 +47,7 @@ NODES = (1, 10, 100)
 
 @dataclass(frozen=True, kw_only=True)
 class Units:
-    """What was measured: processor seconds unless said otherwise, bytes, counts. A pack is RepoEval's repositories."""
+    """Measured costs: processor seconds unless said otherwise, bytes, counts. A pack is RepoEval's repositories."""
 
     repositories: int
     tokens_of_pack: float
@@ -103,9 +103,9 @@ def _embedding(benchmark: Benchmark) -> tuple[float, float, float, int]:
         sample += list(zip(distinct, counts, strict=True))[::step]
     list(encoder.encode_batches(["warm up"], "document", [4]))  # the model is loaded
     started = time.process_time()
-    found = list(encoder.encode_batches([text for text, _ in sample], "document", [count for _, count in sample]))
+    result = list(encoder.encode_batches([text for text, _ in sample], "document", [count for _, count in sample]))
     seconds = time.process_time() - started
-    width = found[0][1].shape[1]
+    width = result[0][1].shape[1]
     return statistics.mean(texts), statistics.mean(tokens), seconds / sum(count for _, count in sample), width
 
 

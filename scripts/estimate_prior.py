@@ -72,10 +72,10 @@ def dense_means(protocol: str) -> tuple[list[float | None], float]:
                 by_set[row["dataset"]][name, size] = float(row["score"])
     sets = [{key: score for key, score in found.items() if key in CANDIDATES} for found in by_set.values()]
     measured = [key for key in CANDIDATES if any(key in found for found in sets)]
-    cells = [(at, measured.index(key), score) for at, found in enumerate(sets) for key, score in found.items()]
+    cells = [(index, measured.index(key), score) for index, found in enumerate(sets) for key, score in found.items()]
     design = np.zeros((len(cells), len(sets) + len(measured)))
-    for row_at, (at, candidate, _) in enumerate(cells):
-        design[row_at, [at, len(sets) + candidate]] = 1
+    for row_at, (index, candidate, _) in enumerate(cells):
+        design[row_at, [index, len(sets) + candidate]] = 1
     means = np.linalg.lstsq(design, np.array([score for *_, score in cells]), rcond=None)[0][len(sets) :]
     by_candidate = dict(zip(measured, rounded(means - means.mean()), strict=True))
     apart = []
@@ -87,7 +87,7 @@ def dense_means(protocol: str) -> tuple[list[float | None], float]:
 
 def rounded(values: FloatArray) -> list[float]:
     """With the digits that are stored."""
-    return [round(float(each), 5) for each in values]
+    return [round(float(value), 5) for value in values]
 
 
 def main() -> None:
@@ -102,8 +102,8 @@ def main() -> None:
     questions: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
 
     def add(board: str, protocol: str, retriever: str, tau: float, means: Sequence[float | None]) -> None:
-        found = {"protocol": protocol, "retriever": retriever, "tau": round(tau, 4), "means": means}
-        questions[board].append(found)
+        results = {"protocol": protocol, "retriever": retriever, "tau": round(tau, 4), "means": means}
+        questions[board].append(results)
 
     for protocol in PROTOCOLS:
         samples = {name: [each.sample for each in pack[protocol]] for name, pack in packs.items()}
@@ -123,13 +123,13 @@ def main() -> None:
             "name": name,
             "languages": LANGUAGES.get(name, ()),
             "repositories": sum(len(pack[PROTOCOLS[0]]) for other, pack in packs.items() if name in (other, OTHER)),
-            "questions": found,
+            "questions": results,
         }
-        for name, found in questions.items()
+        for name, results in questions.items()
     ]
-    triangles = {name: [rounded(row[: at + 1]) for at, row in enumerate(each)] for name, each in noise.items()}
-    found = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "boards": boards}
-    print(INNERMOST.sub(lambda each: json.dumps(json.loads(each[0])), json.dumps(found, indent=1)))
+    triangles = {name: [rounded(row[: index + 1]) for index, row in enumerate(each)] for name, each in noise.items()}
+    results = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "boards": boards}
+    print(INNERMOST.sub(lambda each: json.dumps(json.loads(each[0])), json.dumps(results, indent=1)))
 
 
 if __name__ == "__main__":

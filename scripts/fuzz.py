@@ -60,7 +60,7 @@ def deadline() -> Iterator[None]:
 
 
 def outcome(kind: Kind, rng: random.Random, inputs: Inputs) -> tuple[str, str]:
-    """What became of one row, and why where it must not be."""
+    """Return what became of one row, and why where it must not be."""
     try:
         with deadline():
             wrong = kind.read(rng, inputs)
@@ -89,14 +89,14 @@ def fuzz(rows: int, seed: int, only: str = "", first: int = 0) -> dict[str, Coun
             if only not in ("", name):
                 continue
             started = time.perf_counter()
-            found = counts[name] = Counter()
+            counter = counts[name] = Counter()
             for number in range(first, first + round(rows * (1 if only else kind.share))):
                 what, why = outcome(kind, random.Random(f"{seed} {name} {number}"), inputs)
-                found[what] += 1
+                counter[what] += 1
                 if what not in ("accepted", "refused") and shown[name] < 3:
                     shown[name] += 1
                     print(f"--only {name} --first {number} --rows 1 --seed {seed}: {what}\n{why}", file=sys.stderr)
-            print(_line(name, found, time.perf_counter() - started), flush=True)
+            print(_line(name, counter, time.perf_counter() - started), flush=True)
     return counts
 
 

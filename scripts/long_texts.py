@@ -1,4 +1,4 @@
-"""What is read of texts longer than the model reads: every policy for queries and chunks, as a Markdown table.
+"""The scores of texts longer than the model reads: every policy for queries and chunks, as a Markdown table.
 
 python scripts/long_texts.py --source SOURCE
 
@@ -40,12 +40,12 @@ def main() -> None:
     print("|---|---|" + "---:|" * len(columns))
     for queries, chunks in product(arguments.queries, POLICIES):
         embedder = f"minilm:{OPTIONS['query']}={queries},{OPTIONS['document']}={chunks}"
-        found = {}
+        results = {}
         for protocol in MEASURES:
             runs = evaluate_all(benchmark, CHUNKERS, protocol=protocol, embedder=embedder, out=arguments.out)
             for chunker, run in zip(CHUNKERS, runs, strict=True):
-                found |= {(protocol, chunker, name): mean for name, mean in run.metrics.micro.items()}
-        print(f"| {queries} | {chunks} | " + " | ".join(f"{found[key]:.4f}" for key in columns) + " |", flush=True)
+                results |= {(protocol, chunker, name): mean for name, mean in run.metrics.micro.items()}
+        print(f"| {queries} | {chunks} | " + " | ".join(f"{results[key]:.4f}" for key in columns) + " |", flush=True)
 
 
 if __name__ == "__main__":

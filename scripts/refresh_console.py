@@ -52,7 +52,7 @@ def prepared(place: Path, source: str) -> dict[str, str]:
 
 
 def printed(command: str, place: Path, environment: dict[str, str]) -> str:
-    """What the command writes to standard output, without blanks at line ends; it has to succeed."""
+    """Return what the command writes to standard output, without blanks at line ends; it has to succeed."""
     shell = ["sh", "-c", command]
     done = subprocess.run(shell, cwd=place, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:

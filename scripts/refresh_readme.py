@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def printed(*arguments: str) -> str:
-    """What the command writes to standard output; its progress goes to this process's standard error."""
+    """Return what the command writes to standard output; its progress goes to this process's standard error."""
     command = [sys.executable, "-m", "repoeval_bench", *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:

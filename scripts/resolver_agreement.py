@@ -1,4 +1,4 @@
-"""How far the resolvers agree on what tasks use: by name, jedi, and SCIP indexes of the repositories.
+"""The agreement of the resolvers on what tasks use: by name, jedi, and SCIP indexes of the repositories.
 
 Run it as python scripts/resolver_agreement.py --source PACK_OR_FOLDER [--repo NAME] [--scip INDEX_OR_FOLDER] [--jedi].
 """
@@ -26,7 +26,7 @@ Found = set[tuple[str, str, str]]
 def found_by(
     tasks: Iterable[Task], files: Iterable[SourceFile], *, jedi: bool = False, scip: Path | None = None
 ) -> Found:
-    """What one resolver alone finds: by name, unless jedi or an index is asked."""
+    """Return what one resolver alone finds: by name, unless jedi or an index is asked."""
     wanted = "resolved" if jedi or scip else "imported"
     uses = resolve_tasks(tasks, files, jedi=jedi, scip=scip).uses
     return {

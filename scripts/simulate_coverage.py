@@ -1,4 +1,4 @@
-"""How far to trust the statistics, by simulation on the benchmark's own files.
+"""Error rates of the statistics, by simulation on the benchmark's own files.
 
 python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAME]]
 
@@ -75,7 +75,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """What two runs differ by around their mean: of files, and of queries around their file."""
+    """The differences of two runs around their mean: of files, and of queries around their file."""
 
     files: FloatArray
     queries: FloatArray
@@ -99,11 +99,11 @@ def whole_files(sample: Sample, n_files: int, rng: np.random.Generator) -> tuple
     around = sample.sums[:, 0] - sample.counts * sample.mean()[0]
     held = rejected = by_t = 0
     for _ in range(BATCH):
-        at = rng.integers(0, sample.n_clusters, n_files)
-        drawn = Sample(around[at, None], sample.counts[at], np.zeros(n_files, dtype=np.int64))
-        found = flip_signs(*drawn.parts(), rng, first=FLIPS, most=FLIPS)
-        held += bool(found.low[0] <= 0 <= found.high[0])
-        rejected += bool(found.p[0] < ALPHA)
+        index = rng.integers(0, sample.n_clusters, n_files)
+        drawn = Sample(around[index, None], sample.counts[index], np.zeros(n_files, dtype=np.int64))
+        result = flip_signs(*drawn.parts(), rng, first=FLIPS, most=FLIPS)
+        held += bool(result.low[0] <= 0 <= result.high[0])
+        rejected += bool(result.p[0] < ALPHA)
         robust = robust_error(drawn)
         by_t += bool(abs(drawn.mean()[0]) <= stdtrit(robust.df, 1 - ALPHA / 2) * robust.error[0])
     return held, rejected, by_t
@@ -140,7 +140,7 @@ def measure(
     rng: np.random.Generator,
     samples: int,
 ) -> tuple[list[str], list[str]]:
-    """What intervals and verdicts get wrong, and what gates do.
+    """Return what intervals and verdicts get wrong, and what gates do.
 
     Of intervals: coverage, false verdicts, power at the detectable difference, false equality at the margin. Of gates:
     how often one passes whose true value lies so many detectable differences below its limit, or above it.
@@ -151,18 +151,18 @@ def measure(
         layout = layouts()
         sample = layout.sample(draw(layout), over)
         parts, weights = sample.parts()
-        found = flip_signs(parts, weights, rng, first=FLIPS, most=FLIPS)
-        covered += int(((found.low <= 0) & (found.high >= 0)).sum())
-        wrong += int((found.p < ALPHA).sum())
+        result = flip_signs(parts, weights, rng, first=FLIPS, most=FLIPS)
+        covered += int(((result.low <= 0) & (result.high >= 0)).sum())
+        wrong += int((result.p < ALPHA).sum())
         detectable = float(np.mean([mde for mde in minimum_detectable(sample) if mde is not None]))
         moved = flip_signs(parts + detectable * weights[:, None], weights, rng, first=FLIPS, most=FLIPS)
         shown += int((moved.p < ALPHA).sum())
         # The true mean is at the margin, 1.5 times the detectable difference: "equal" is wrong.
         margin = 1.5 * detectable
-        equal += int(((found.low + margin > -margin) & (found.high + margin < margin)).sum())
-        equal += int(((found.low - margin > -margin) & (found.high - margin < margin)).sum())
+        equal += int(((result.low + margin > -margin) & (result.high + margin < margin)).sum())
+        equal += int(((result.low - margin > -margin) & (result.high - margin < margin)).sum())
         # The limit is 0: a gate passes where the lower end reaches it.
-        passed += [int((found.low + step * detectable >= 0).sum()) for step in FROM_LIMIT]
+        passed += [int((result.low + step * detectable >= 0).sum()) for step in FROM_LIMIT]
     verdicts = [share(covered, samples), share(wrong, samples), share(shown, samples), share(equal / 2, samples)]
     return verdicts, [share(hits, samples) for hits in passed]
 
@@ -181,7 +181,7 @@ RARE_MEANS = (1 - RARE, RARE, 0.0, 0.05, 0.0)
 
 def rare(layouts: Callable[[], Layout], kind: str, truth: float, rng: np.random.Generator, samples: int) -> list[str]:
     """Coverage, intervals wholly above and below the true mean, false verdicts, and false equality at the margin."""
-    found = np.zeros(5)
+    result = np.zeros(5)
     for _ in range(samples // BATCH):
         layout = layouts()
         values = RARE_KINDS[kind](rng.random((len(layout.sizes), BATCH)))
@@ -191,13 +191,13 @@ def rare(layouts: Callable[[], Layout], kind: str, truth: float, rng: np.random.
         enough = values.any(axis=0) | ties_tell(len(values), abs(truth))
         equal = enough & (-abs(truth) < flipped.low) & (flipped.high < abs(truth))
         shown = (flipped.p < ALPHA) & (truth == 0)
-        found += [(~above & ~below).sum(), above.sum(), below.sum(), shown.sum(), equal.sum()]
-    cells = [share(hits, samples) for hits in found]
+        result += [(~above & ~below).sum(), above.sum(), below.sum(), shown.sum(), equal.sum()]
+    cells = [share(hits, samples) for hits in result]
     return [*cells[:3], cells[3] if truth == 0 else "", "" if truth == 0 else cells[4]]
 
 
 def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> str:
-    """How often the interval over files holds the mean of new repositories, where repositories vary too."""
+    """Return how often the interval over files holds the mean of new repositories, where repositories vary too."""
     variance = FILE_DEVIATION**2 + QUERY_DEVIATION**2
     deviation = sqrt(variance * REPOSITORY_CORRELATION / (1 - REPOSITORY_CORRELATION))
     n_repositories = int(layout.repositories.max()) + 1
@@ -209,8 +209,8 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
         effects = deviation * rng.normal(0, 1, (n_repositories, BATCH))
         sums = simulate(rng, layout, "normal", None) + layout.sizes[:, None] * effects[layout.repositories]
         sample = layout.sample(sums, "macro")
-        found = flip_signs(*sample.parts(), rng, first=FLIPS, most=FLIPS)
-        by_files += int(((found.low <= 0) & (found.high >= 0)).sum())
+        result = flip_signs(*sample.parts(), rng, first=FLIPS, most=FLIPS)
+        by_files += int(((result.low <= 0) & (result.high >= 0)).sum())
         means = np.array([(s.sum(axis=0) / n.sum()) for s, n in sample.members()])
         over = flip_signs(means * weights_r[:, None], weights_r, rng)
         by_repositories += int(((over.low <= 0) & (over.high >= 0)).sum())
@@ -237,19 +237,19 @@ def by_repository(layout: Layout, sums: FloatArray) -> list[Sample]:
 
 
 def heterogeneity(layout: Layout, kind: str, residuals: Residuals | None, samples: int) -> str:
-    """How often the lowest and the highest repository's intervals lie apart where no true difference does."""
+    """Return how often the lowest and the highest repository's intervals lie apart where no true difference does."""
     rng = np.random.default_rng(21)
     apart = 0
     for _ in range(samples // BATCH):
-        found = [
+        results = [
             (one.mean(), flip_signs(*one.parts(), rng, first=FLIPS, most=FLIPS))
             for one in by_repository(layout, simulate(rng, layout, kind, residuals))
             if one.n_clusters >= FEWEST_CLUSTERS
         ]
-        means = np.array([mean for mean, _ in found])
+        means = np.array([mean for mean, _ in results])
         columns = np.arange(BATCH)
-        below = np.array([flipped.high for _, flipped in found])[means.argmin(axis=0), columns]
-        above = np.array([flipped.low for _, flipped in found])[means.argmax(axis=0), columns]
+        below = np.array([flipped.high for _, flipped in results])[means.argmin(axis=0), columns]
+        above = np.array([flipped.low for _, flipped in results])[means.argmax(axis=0), columns]
         apart += int((below < above).sum())
     return share(apart, samples)
 
@@ -267,8 +267,8 @@ def residuals_of(differences: FloatArray, clusters: Sequence[Hashable]) -> Resid
     sample = Sample.micro(differences, clusters)
     means = sample.sums[:, 0] / sample.counts
     order = {cluster: i for i, cluster in enumerate(dict.fromkeys(clusters))}
-    at = np.array([order[cluster] for cluster in clusters])
-    own = (differences - means[at])[sample.counts[at] > 1]
+    index = np.array([order[cluster] for cluster in clusters])
+    own = (differences - means[index])[sample.counts[index] > 1]
     return Residuals(means - means.mean(), own - own.mean())
 
 
@@ -317,7 +317,7 @@ def main() -> None:
         rng = np.random.default_rng([n_files, 3])
         sample = Sample.micro(*stored)
         counts = np.sum([whole_files(sample, n_files, rng) for _ in range(samples // BATCH)], axis=0)
-        held, rejected, by_t = (share(each, samples) for each in counts)
+        held, rejected, by_t = (share(count, samples) for count in counts)
         print(f"{n_files:>5}  micro  whole files  {held:>15}  {rejected:>15}  Student's t holds {by_t}")
     print("a gate passes, the true value being so many detectable differences from its limit:")
     print(f"{'files':>5}  {'mean':5}  {'residuals':11}  " + "  ".join(f"{step:>+15.1f}" for step in FROM_LIMIT))

@@ -1,4 +1,4 @@
-"""How good are rules that choose a chunker? Tried on files that they did not see, and on truths that are known.
+"""Rules that choose a chunker, tried on files that they did not see, and on truths that are known.
 
 python scripts/try_rules.py FOLDER [--others FOLDER] [--samples N]
 
@@ -96,10 +96,10 @@ RULES: dict[str, Callable[[Sample, Prior, Sequence[float]], int]] = {
 
 
 def prior_without(question: Question, left_out: str, tau: float | None = None) -> Prior:
-    """What the other repositories of a question say."""
-    others = [each.sample for each in question.repositories if each.name != left_out]
-    found = estimate(others, pooled_noise(others), tau)
-    return Prior(mean=found.means, deviation=np.full(len(NAMES), found.tau), noise=found.noise)
+    """Return what the other repositories of a question say."""
+    others = [repository.sample for repository in question.repositories if repository.name != left_out]
+    result = estimate(others, pooled_noise(others), tau)
+    return Prior(mean=result.means, deviation=np.full(len(NAMES), result.tau), noise=result.noise)
 
 
 def of_files(sample: Sample, at: NDArray[np.int64]) -> Sample:
@@ -124,7 +124,7 @@ def held_out(question: Question, priors: dict[str, Prior], samples: int, rng: np
             continue
         half = sample.n_clusters // 2
         sizes = [n for n in FILES if n <= half]
-        found: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+        result: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
         for _ in range(samples):
             order = rng.permutation(sample.n_clusters)
             unseen = of_files(sample, order[half:])
@@ -133,10 +133,10 @@ def held_out(question: Question, priors: dict[str, Prior], samples: int, rng: np
                 seen = of_files(sample, order[:n])
                 base = truth[board_best(seen, prior, question.sizes)]
                 for name, rule in RULES.items():
-                    found[name, n].append(float(truth[rule(seen, prior, question.sizes)] - base))
+                    result[name, n].append(float(truth[rule(seen, prior, question.sizes)] - base))
             posterior = shrink(of_files(sample, order[:half]), prior, NAMES)
             distances.append(distance(posterior, unseen, prior))
-        for key, values in found.items():
+        for key, values in result.items():
             gains[key].append(float(np.mean(values)))
     print(f"\n{question.protocol} by {question.retriever}, held-out files: gain over the board's best")
     for n in FILES:
@@ -163,18 +163,18 @@ def known_truth(question: Question, priors: dict[str, Prior], samples: int, rng:
             continue
         whole = shrink(sample, prior, NAMES)
         around = Sample(sample.sums - sample.counts[:, None] * sample.mean(), sample.counts, sample.groups)
-        found: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+        result: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
         for n in FILES:
             for _ in range(samples):
                 truth = rng.multivariate_normal(whole.score, whole.covariance, method="eigh")
                 drawn = of_files(around, rng.integers(0, sample.n_clusters, n))
                 seen = Sample(drawn.sums + drawn.counts[:, None] * truth, drawn.counts, drawn.groups)
                 for name, rule in RULES.items():
-                    found[name, n].append(float(truth.max() - truth[rule(seen, prior, question.sizes)]))
+                    result[name, n].append(float(truth.max() - truth[rule(seen, prior, question.sizes)]))
                 choice = decide(shrink(seen, prior, NAMES), rng, DRAWS).choice
                 loss = float(truth.max() - truth[NAMES.index(choice.name)])
                 stated[n].append((loss, choice.expected_loss, choice.loss_95, choice.probability, loss == 0))
-        for key, values in found.items():
+        for key, values in result.items():
             losses[key].append(float(np.mean(values)))
     told = len(losses["shrunk to the board", FILES[0]])
     print(f"\n{question.protocol} by {question.retriever}, known truth: mean loss, {told} repositories")
@@ -189,9 +189,9 @@ def known_truth(question: Question, priors: dict[str, Prior], samples: int, rng:
     print("  stated probability of being best: how often it was the best")
     every = np.concatenate(list(rows.values()))
     for low, high in pairwise(BINS):
-        at = (every[:, 3] >= low) & (every[:, 3] < high + (high == 1))
-        if at.sum() >= 30:
-            print(f"    {every[at, 3].mean():.2f}: {every[at, 4].mean():.2f} of {at.sum():,}")
+        index = (every[:, 3] >= low) & (every[:, 3] < high + (high == 1))
+        if index.sum() >= 30:
+            print(f"    {every[index, 3].mean():.2f}: {every[index, 4].mean():.2f} of {index.sum():,}")
 
 
 def main() -> None:

@@ -98,11 +98,11 @@ def processor_time() -> float:
 
 def sizes(place: Path) -> tuple[float, float]:
     """MB of an environment: its files but bytecode, and bytecode."""
-    found = {False: 0, True: 0}
+    results = {False: 0, True: 0}
     for path in (place / "env").rglob("*"):
         if path.is_file() and not path.is_symlink():
-            found[path.suffix == ".pyc"] += path.stat().st_size
-    return found[False] / 1e6, found[True] / 1e6
+            results[path.suffix == ".pyc"] += path.stat().st_size
+    return results[False] / 1e6, results[True] / 1e6
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whether verdicts depend on the seed: `compare` of stored runs with 16 seeds, all pairs and all measures.
+"""The dependence of verdicts on the seed: `compare` of stored runs with 16 seeds, all pairs and all measures.
 
 python scripts/verdict_seeds.py FOLDER... [--seeds N]
 

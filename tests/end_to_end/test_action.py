@@ -76,11 +76,13 @@ def serve(github):
             if self.command == "POST":
                 assert self.path == "/repos/me/mine/issues/7/comments"
                 github.comments.append({"id": 1000 + len(github.comments)})
-                found = github.comments[-1]
+                result = github.comments[-1]
             else:
-                (found,) = [each for each in github.comments if self.path.endswith(f"/issues/comments/{each['id']}")]
-            found["body"] = body
-            self.answer(201, found | {"html_url": f"{github.url}/{found['id']}"})
+                (result,) = [
+                    comment for comment in github.comments if self.path.endswith(f"/issues/comments/{comment['id']}")
+                ]
+            result["body"] = body
+            self.answer(201, result | {"html_url": f"{github.url}/{result['id']}"})
 
         do_POST = do_PATCH = write
 
@@ -236,7 +238,7 @@ def test_the_action_installs_compares_comments_and_passes(act, github):
     github.comments = [{"id": number, "body": f"comment {number}"} for number in range(130)]
     code, printed, runner = act(chunker="py:mine:Whole", gates="low.yaml")
     assert code == 0, printed
-    (body,) = [each["body"] for each in github.comments[130:]]
+    (body,) = [comment["body"] for comment in github.comments[130:]]
     mark, text = body.split("\n", 1)
     assert re.fullmatch(r"<!-- repoeval-bench [0-9a-f]{16} -->", mark)
     assert text == runner.summary.read_text("utf-8")

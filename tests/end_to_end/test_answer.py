@@ -103,11 +103,11 @@ def test_colours_are_for_terminals(stored, tmp_path):
 
 def test_the_page_says_it_in_the_same_words(stored, tmp_path):
     """One verdict, whoever says it."""
-    found = verdict(stored)
+    result = verdict(stored)
     page = report_page(stored, str(tmp_path / "page.html"))
     said = bench("compare", "plain", "better", "--out", tmp_path).out.split("\n\n")[0].replace("\n", " ")
-    assert said == found.text
-    assert str(escape(found.text)) in page
+    assert said == result.text
+    assert str(escape(result.text)) in page
 
 
 def test_a_pair_can_be_read_the_other_way_round(tmp_path):

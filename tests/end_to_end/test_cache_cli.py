@@ -29,10 +29,10 @@ def test_info(home):
     assert done.code == 0, done.err
     assert f"{home / 'vectors'}: 1,001 entries" in done.out
     assert "somebody/model fp32" in done.out
-    found = json.loads(bench("cache", "info", "--json", home=home).out)
-    assert found["entries"] == 1001
-    assert found["bytes_on_disk"] == (home / "vectors" / "cache.db").stat().st_size
-    (model,) = found["models"]
+    result = json.loads(bench("cache", "info", "--json", home=home).out)
+    assert result["entries"] == 1001
+    assert result["bytes_on_disk"] == (home / "vectors" / "cache.db").stat().st_size
+    (model,) = result["models"]
     assert (model["vectors"], model["counts"]) == (1000, 1)
     assert model["identity"]["max_length"] == 256
 
@@ -48,8 +48,8 @@ def test_verify_and_delete(home):
     assert "cache verify --delete" in done.out
     done = bench("cache", "verify", "--delete", "--json", home=home)
     assert done.code == 0
-    found = json.loads(done.out)
-    assert (found["entries"], found["removed"], found["passed"]) == (1001, 1, True)
+    result = json.loads(done.out)
+    assert (result["entries"], result["removed"], result["passed"]) == (1001, 1, True)
     assert "1,000 entries read, 0 broken" in bench("cache", "verify", home=home).out
 
 

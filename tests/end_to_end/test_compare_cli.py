@@ -15,8 +15,8 @@ def runs(evaluate, tmp_path):
     """Two runs of the mini benchmark."""
     done = evaluate("-c", FIXED, "-c", AST)
     assert done.code == 0, done.err
-    found = sorted(path.name for path in (tmp_path / "results").iterdir())
-    return found[1], found[0]
+    result = sorted(path.name for path in (tmp_path / "results").iterdir())
+    return result[1], result[0]
 
 
 def compare(tmp_path, *arguments):

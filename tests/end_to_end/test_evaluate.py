@@ -94,8 +94,8 @@ def test_ir_measures_agrees_on_the_trec_files(evaluate, tmp_path, protocol):
     )
     names = {"nDCG": "ndcg", "R": "recall", "P": "precision", "Success": "hit", "RR": "mrr"}
     for measure, value in theirs.items():
-        name, at, k = str(measure).partition("@")
-        assert ours[names[name] + at + k] == pytest.approx(value, abs=1e-6)
+        name, index, k = str(measure).partition("@")
+        assert ours[names[name] + index + k] == pytest.approx(value, abs=1e-6)
 
 
 def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):

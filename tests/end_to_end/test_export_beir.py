@@ -48,9 +48,9 @@ def configs(folder):
     """Configuration -> the one file that the data set's card names for it."""
     _, card, _ = (folder / "README.md").read_text("utf-8").split("---\n", 2)
     content = yaml.safe_load(card)
-    found = {each["config_name"]: folder / each["data_files"][0]["path"] for each in content["configs"]}
-    assert all(path.is_file() for path in found.values())
-    return {name: str(path.relative_to(folder)) for name, path in found.items()}
+    results = {each["config_name"]: folder / each["data_files"][0]["path"] for each in content["configs"]}
+    assert all(path.is_file() for path in results.values())
+    return {name: str(path.relative_to(folder)) for name, path in results.items()}
 
 
 def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
@@ -101,7 +101,7 @@ def test_one_pooled_set_holds_every_repository_and_says_what_a_query_may_see(ben
     assert seen.keys() == queries.keys()
     assert done.restricted == len(seen)
     for task in benchmark.tasks:
-        assert seen[encode_id(task.task_id)] == {each for each in corpus if each.startswith(f"{task.repo}/")}
+        assert seen[encode_id(task.task_id)] == {corpu for corpu in corpus if corpu.startswith(f"{task.repo}/")}
 
 
 def test_the_documents_of_several_runs_stand_side_by_side(benchmark, run, tmp_path):
@@ -157,7 +157,7 @@ def test_a_run_that_searched_all_repositories_as_one_is_one_set(benchmark, run, 
     done = export_beir([run(scope="pooled")], benchmark, tmp_path / "set")
     corpus, queries, qrels = read(tmp_path / "set")
     assert (done.documents, done.queries, done.scored) == (len(corpus), len(queries), len(qrels))
-    assert {each.partition("/")[0] for each in corpus} == set(benchmark.files)
+    assert {corpu.partition("/")[0] for corpu in corpus} == set(benchmark.files)
     assert done.restricted == 0
     assert not (tmp_path / "set" / "top_ranked.jsonl").exists()
 

@@ -176,9 +176,9 @@ def test_plots(results, runs, tmp_path):
     assert done.err.count("wrote") == len(written) == 14
     curve = (tmp_path / "plots" / "recall-over-k.svg").read_text()
     for run, name in zip(runs, ("fixed", "ast"), strict=True):
-        found = re.search(rf"\b{name}: [^;]*?([\d.]+) at 5, ([\d.]+) at 10", curve)
+        result = re.search(rf"\b{name}: [^;]*?([\d.]+) at 5, ([\d.]+) at 10", curve)
         stored = metrics(results, run)["micro"]
-        assert found.groups() == tuple(f"{stored[measure]:.3f}" for measure in ("recall@5", "recall@10"))
+        assert result.groups() == tuple(f"{stored[measure]:.3f}" for measure in ("recall@5", "recall@10"))
 
 
 def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):

@@ -85,14 +85,14 @@ def scores_of(folder, subsets=()):
 def test_mteb_scores_what_the_run_scored(benchmark, run, tmp_path):
     """The same model over the exported texts, through MTEB's loader, encoder, ranking and nDCG: its five decimals."""
     done = export_beir([run], benchmark, tmp_path / "set")
-    found = scores_of(tmp_path / "set", done.sets)
+    result = scores_of(tmp_path / "set", done.sets)
     for measure, theirs in {"ndcg@10": "ndcg_at_10", "recall@5": "recall_at_5"}.items():
         ours = judged_means(run, measure)
-        assert found.keys() == ours.keys() == set(done.sets)
+        assert result.keys() == ours.keys() == set(done.sets)
         for repo, value in ours.items():
-            assert found[repo][theirs] == pytest.approx(value, abs=1e-5)
+            assert result[repo][theirs] == pytest.approx(value, abs=1e-5)
     (alone, *_) = done.sets
-    assert scores_of(tmp_path / "set" / alone)["default"]["ndcg_at_10"] == found[alone]["ndcg_at_10"]
+    assert scores_of(tmp_path / "set" / alone)["default"]["ndcg_at_10"] == result[alone]["ndcg_at_10"]
 
 
 @pytest.mark.usefixtures("offline")

@@ -114,7 +114,7 @@ def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, tm
     missing = f"embedder minilm needs sentence_transformers; run {install_command('dense')}"
     assert f"left out: {missing}\n" in done.err
     runs = (tmp_path / "runs").glob("*/manifest.json")
-    assert {json.loads(each.read_text())["config"]["retriever"].partition(":")[0] for each in runs} == {"bm25"}
+    assert {json.loads(run.read_text())["config"]["retriever"].partition(":")[0] for run in runs} == {"bm25"}
     typed = bench(*asked, "--embedder", "minilm", home=tmp_path / "home")
     assert (typed.code, missing in typed.err) == (2, True)
 

@@ -264,9 +264,9 @@ def test_a_recommendation_is_of_the_others(places, further):
     done = bench("recommend", places["pack"], *chunkers, *asked, home=places["home"])
     assert done.code == 1
     assert REASONS["Breaks"] in done.err[done.err.index("error: ") :]
-    found = json.loads(done.out)
-    assert {REASONS["Breaks"] in line for line in found["skipped"]} == {True}
-    assert len(found["runs"]) == 4
+    result = json.loads(done.out)
+    assert {REASONS["Breaks"] in line for line in result["skipped"]} == {True}
+    assert len(result["runs"]) == 4
 
 
 def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(places):
@@ -289,8 +289,8 @@ def test_a_grid_is_of_the_others(places, names, executor):
     assert REASONS["Breaks"] in at_the_end
     assert done.err.count("left out: py:") == 1
     cells = json.loads(done.out)
-    assert {(each["a"].partition(":")[0], each["b"].partition(":")[0]) for each in cells} == {("ast", "fixed")}
-    assert {each["sizes"].partition(":")[0] for each in cells} == {"nominal", "matched to ast"}
+    assert {(cell["a"].partition(":")[0], cell["b"].partition(":")[0]) for cell in cells} == {("ast", "fixed")}
+    assert {cell["sizes"].partition(":")[0] for cell in cells} == {"nominal", "matched to ast"}
 
 
 def test_a_chunker_that_fails_at_other_sizes_alone_is_told(places):
@@ -301,5 +301,5 @@ def test_a_chunker_that_fails_at_other_sizes_alone_is_told(places):
     assert done.code == 0, done.err
     assert "OneSize:max_nws=40" in done.err
     assert "ValueError: no other size" in done.err
-    found = [(each["sizes"].partition(":")[0], each["a"], each["b"]) for each in json.loads(done.out)]
-    assert {sizes for sizes, *pair in found if "OneSize" in str(pair)} == {"nominal"}
+    results = [(row["sizes"].partition(":")[0], row["a"], row["b"]) for row in json.loads(done.out)]
+    assert {sizes for sizes, *pair in results if "OneSize" in str(pair)} == {"nominal"}

@@ -72,9 +72,9 @@ def expected(mirror, warm_home, tmp_path_factory):
     """The run's files as a warm cache gives them."""
     out = tmp_path_factory.mktemp("expected")
     assert bench("eval", "-c", AST, "--source", mirror, "--out", out, home=warm_home).code == 0
-    found = contents(out)
-    assert {"run.trec.gz", "metrics.json", "per_query.jsonl"} <= set(found)
-    return found
+    result = contents(out)
+    assert {"run.trec.gz", "metrics.json", "per_query.jsonl"} <= set(result)
+    return result
 
 
 @pytest.mark.slow

@@ -26,14 +26,14 @@ def home(tmp_path_factory):
 def honest(tmp_path_factory, mirror, home):
     """Retriever -> a run by it of the mini benchmark that needs no model."""
     out = tmp_path_factory.mktemp("honest")
-    found = {}
+    results = {}
     for retriever in ("bm25", "oracle"):
         place = out / retriever
         words = ("-c", "fixed:max_nws=400", "--retriever", retriever, "--source", mirror, "--out", place)
         done = bench("eval", *words, home=home)
         assert done.code == 0, done.err
-        (found[retriever],) = (path.parent for path in place.glob("*/manifest.json"))
-    return found
+        (results[retriever],) = (path.parent for path in place.glob("*/manifest.json"))
+    return results
 
 
 @pytest.fixture
@@ -162,13 +162,13 @@ def test_two_chunks_of_equal_gain_that_change_places_are_found(run, verified):
     """In the log and in run.trec.gz alike; no measure moves."""
     rows = [json.loads(line) for line in read_text(run / "retrieved.jsonl.gz").splitlines()]
     judged = (run / "qrels.trec").read_text().split()
-    row, (at, other) = next((row, pair) for row in rows if (pair := _unjudged(row["topk"], judged)) is not None)
-    first, second = row["topk"][at]["chunk_id"], row["topk"][other]["chunk_id"]
+    row, (index, other) = next((row, pair) for row in rows if (pair := _unjudged(row["topk"], judged)) is not None)
+    first, second = row["topk"][index]["chunk_id"], row["topk"][other]["chunk_id"]
     place = {
         each: {k: v for k, v in each_row.items() if k not in ("rank", "score")}
-        for each, each_row in ((first, row["topk"][at]), (second, row["topk"][other]))
+        for each, each_row in ((first, row["topk"][index]), (second, row["topk"][other]))
     }
-    row["topk"][at] |= place[second]
+    row["topk"][index] |= place[second]
     row["topk"][other] |= place[first]
     write_text(run / "retrieved.jsonl.gz", "".join(json.dumps(each) + "\n" for each in rows))
     lines = read_text(run / "run.trec.gz").splitlines()
@@ -188,7 +188,7 @@ def test_two_chunks_of_equal_gain_that_change_places_are_found(run, verified):
 
 def _unjudged(topk, judged):
     """Two places of chunks that are not relevant and do not score alike."""
-    free = [at for at, each in enumerate(topk) if each["chunk_id"] not in judged]
+    free = [index for index, each in enumerate(topk) if each["chunk_id"] not in judged]
     pairs = ((a, b) for a in free for b in free if topk[a]["score"] > topk[b]["score"] + 0.01)
     return next(pairs, None)
 
@@ -288,8 +288,8 @@ def test_a_folder_holds_one_run_under_its_id_and_nothing_else(run, verified, tmp
     """Another name, another file, a folder, a link, a mark of one's own."""
     renamed = shutil.copytree(run, tmp_path / "runs" / "ast-1500_context_bm25-00000000")
     assert "give the folder that name" in verified(renamed)[1]
-    found = json.loads(bench("lab", "leaderboard", "--out", renamed.parent, "--format", "json").out)
-    assert "give the folder that name" in found["not_ranked"][renamed.name]
+    result = json.loads(bench("lab", "leaderboard", "--out", renamed.parent, "--format", "json").out)
+    assert "give the folder that name" in result["not_ranked"][renamed.name]
     for name, make in (
         ("notes.txt", lambda path: path.write_text("")),
         ("verified.json", lambda path: path.write_text("{}")),
@@ -372,8 +372,8 @@ def test_a_mark_in_a_run_folder_and_scores_of_ones_own_are_no_verification(hones
 def test_a_mean_above_its_ceiling_is_broken(run, home):
     """934.9 % of a ceiling is a folder that nobody ranks."""
     change(run / "metrics.json", lambda m: m["ceilings"]["micro"].update({"line_recall_auc": 0.01}))
-    found = json.loads(bench("lab", "leaderboard", "--out", run.parent, "--format", "json").out)
-    assert "above their ceilings: line_recall_auc" in found["not_ranked"][run.name]
+    result = json.loads(bench("lab", "leaderboard", "--out", run.parent, "--format", "json").out)
+    assert "above their ceilings: line_recall_auc" in result["not_ranked"][run.name]
 
 
 def test_a_record_of_another_run_or_of_other_files_is_none(honest, mirror, home, tmp_path):
@@ -389,8 +389,8 @@ def test_a_record_of_another_run_or_of_other_files_is_none(honest, mirror, home,
     (out / bm25 / "timings.jsonl").unlink()
     assert _state(out, bm25)["status"] == "changed"
     shutil.copyfile(out / "verified" / f"{oracle}.json", out / "verified" / f"{bm25}.json")
-    found = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)
-    assert f"is of the run {oracle}" in found["not_ranked"][bm25]
+    result = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)
+    assert f"is of the run {oracle}" in result["not_ranked"][bm25]
 
 
 def _state(out, run_id):

@@ -78,7 +78,7 @@ def test_a_file_of_runs_goes_on_without_it(places, tmp_path, executor):
     done = bench(*asked, "--out", tmp_path / "out", home=places["home"])
     said_once(done)
     assert done.out.count(NOTE) == 2
-    assert len([each for each in (tmp_path / "out").iterdir() if each.is_dir()]) == 4
+    assert len([path for path in (tmp_path / "out").iterdir() if path.is_dir()]) == 4
     bench_file.write_text(bench_file.read_text() + "compare: false\n")
     done = bench(*asked, "--out", tmp_path / "out", home=places["home"])
     assert done.out.startswith("6 runs (2 left out), in ")
@@ -100,7 +100,7 @@ def test_a_grid_and_a_recommendation_are_of_the_others(places):
     done = ask(places, "lab", "sensitivity", *chunkers("ast", "fixed", "astchunk"), *grid)
     assert done.code == 0, done.err
     assert done.err.count(REASON) == 1
-    assert {(each["a"], each["b"].partition(":")[0]) for each in json.loads(done.out)} == {
+    assert {(row["a"], row["b"].partition(":")[0]) for row in json.loads(done.out)} == {
         ("ast:max_nws=1500,min_nws=50,overlap=0,language=auto", "fixed")
     }
     done = bench(
@@ -187,6 +187,6 @@ def test_files_that_it_fails_on_are_skipped_where_that_is_asked_for(places, tmp_
 def test_mixed_code_is_told_apart_by_its_languages(places):
     """Each language is a segment, of its own queries, without facts of the user's."""
     run = json.loads(ask(places, "eval", *chunkers("ast"), "--protocol", "body", "--json").out)
-    found = json.loads(bench("segments", places["out"] / run["run_id"], "--by", "language", "--json").out)["segments"]
-    assert {"go", "python", "typescript"} <= {part["name"] for part in found}
-    assert sum(part["n_queries"] for part in found) == run["counts"]["queries"]
+    result = json.loads(bench("segments", places["out"] / run["run_id"], "--by", "language", "--json").out)["segments"]
+    assert {"go", "python", "typescript"} <= {part["name"] for part in result}
+    assert sum(part["n_queries"] for part in result) == run["counts"]["queries"]

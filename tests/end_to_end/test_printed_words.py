@@ -146,14 +146,14 @@ def explained(word):
 def tables(text):
     """(headings, rows) of each table of a terminal's text: cells are where the headings are, two blanks apart."""
     lines = text.splitlines()
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if RULE.match(line):
             body = []
-            for row in lines[at + 1 :]:
+            for row in lines[index + 1 :]:
                 if not row.strip():
                     break
                 body.append(row)
-            yield [head for head in re.split(r"\s{2,}", lines[at - 1].strip()) if head], body
+            yield [head for head in re.split(r"\s{2,}", lines[index - 1].strip()) if head], body
 
 
 def test_every_heading_is_explained(outputs):

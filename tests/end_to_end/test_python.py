@@ -30,7 +30,7 @@ def made(benchmark, warm_home, tmp_path_factory):
     """A function's run and one of `ast`, and where they are stored."""
     out = tmp_path_factory.mktemp("python") / "results"
     options = {"retriever": "bm25", "out": out, "home": warm_home}
-    return [evaluate(benchmark, each, **options) for each in (halves, "ast:max_nws=400")], out
+    return [evaluate(benchmark, chunker, **options) for chunker in (halves, "ast:max_nws=400")], out
 
 
 def test_a_folder_is_a_benchmark(mirror, benchmark, tmp_path):
@@ -77,15 +77,15 @@ def test_one_measure_is_one_text(benchmark, warm_home, tmp_path):
 def test_runs_are_named_by_object_id_chunker_or_path(made):
     """All are the same comparison; a measure's name finds its own, under any of its names."""
     runs, out = made
-    found = compare(runs)
+    result = compare(runs)
     for names in ([f"py:{__name__}:halves", "ast"], [str(runs[0].folder), runs[1].run_id], [runs[0].folder, runs[1]]):
-        assert compare(names, out=out) == found
+        assert compare(names, out=out) == result
     assert choose(["ast", runs[0].run_id], out=out) == choose([runs[1], runs[0]])
-    assert found["nDCG@10"] == [next(each for each in found if each.measure == "ndcg@10")]
-    assert [each.measure for each in found["lines found"]] == ["line_recall_auc"]
-    assert found[0].primary
+    assert result["nDCG@10"] == [next(each for each in result if each.measure == "ndcg@10")]
+    assert [each.measure for each in result["lines found"]] == ["line_recall_auc"]
+    assert result[0].primary
     with pytest.raises(UsageError, match="is not among the compared measures"):
-        found["rbp"]
+        result["rbp"]
     with pytest.raises(UsageError, match="is one run; give a list"):
         compare("ast", out=out)
 

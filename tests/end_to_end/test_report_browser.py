@@ -236,7 +236,7 @@ def test_the_first_screen_is_a_sentence_a_plot_and_a_table(browser, page):
     parts = browser.execute_script(folded)
     assert {"verdict", "all-scores", "curves", "segments", "queries", "misses", "artefacts"} == set(parts)
     browser.find_element("css selector", "nav a[href='#segments']").click()
-    assert browser.execute_script(folded) == [each for each in parts if each != "segments"]
+    assert browser.execute_script(folded) == [part for part in parts if part != "segments"]
     visit(browser, page, part="#verdict")
     assert "verdict" not in browser.execute_script(folded)
 

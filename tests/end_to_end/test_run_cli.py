@@ -39,8 +39,8 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evalu
     """Every combination, compared within itself; the folders and the numbers are those of eval and compare."""
     done = run(FILE, "--json")
     assert done.code == 0, done.err
-    found = json.loads(done.out)
-    assert [(each["protocol"], each["retriever"]) for each in found] == [
+    result = json.loads(done.out)
+    assert [(each["protocol"], each["retriever"]) for each in result] == [
         ("context", "bm25"),
         ("context", "random"),
         ("body", "bm25"),
@@ -51,7 +51,7 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evalu
     done = bench("report", "--out", tmp_path / "results", "-o", page)
     assert done.code == 0, done.err
     remembered = json.loads((tmp_path / "results" / "compared.json").read_text())["runs"]
-    assert remembered == [run["run_id"] for run in found[0]["runs"]]
+    assert remembered == [run["run_id"] for run in result[0]["runs"]]
     arguments = (
         "-c",
         "ast:max_nws=400",
@@ -68,11 +68,11 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evalu
         "--json",
     )
     again = bench("eval", *arguments, "--source", mirror, "--out", tmp_path / "again", home=warm_home)
-    assert json.loads(again.out) == found[2]["runs"]
+    assert json.loads(again.out) == result[2]["runs"]
     compared = bench("compare", *arguments, "--source", mirror, "--out", tmp_path / "results", home=warm_home)
-    assert json.loads(compared.out) == {key: found[2][key] for key in ("comparisons", "choice", "left_out")}
+    assert json.loads(compared.out) == {key: result[2][key] for key in ("comparisons", "choice", "left_out")}
     assert len(list((tmp_path / "results").glob("*/manifest.json"))) == 8
-    assert {each["embedder"] for each in found} == {"none"}
+    assert {each["embedder"] for each in result} == {"none"}
 
 
 def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):

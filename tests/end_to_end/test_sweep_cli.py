@@ -115,6 +115,6 @@ def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
 )
 def test_sizes_that_would_change_nothing_are_refused_with_every_other_mistake(arguments, told):
     """Matched sizes, documents without a chunker, chunkers without a size, the same size twice: one sentence each."""
-    found = refused(*arguments)
-    assert len(found) == len(told), found
-    assert [piece for piece in told if not any(piece in sentence for sentence in found)] == []
+    result = refused(*arguments)
+    assert len(result) == len(told), result
+    assert [piece for piece in told if not any(piece in sentence for sentence in result)] == []

@@ -58,12 +58,12 @@ def test_a_run_is_what_it_claims_under_every_kind_of_protocol(protocol, mirror, 
     done = bench("eval", *chunker, "--protocol", protocol, *words, home=home)
     assert done.code == 0, done.err
     done = verified("latest", mirror, home, "--out", tmp_path, "--json")
-    found = json.loads(done.out)
-    assert (done.code, found["holds"], found["differences"]) == (0, True, []), found["differences"][:3]
-    assert min(found["compared"].values()) > 0
+    result = json.loads(done.out)
+    assert (done.code, result["holds"], result["differences"]) == (0, True, []), result["differences"][:3]
+    assert min(result["compared"].values()) > 0
     (folder,) = tmp_path.glob("*/manifest.json")
     stored = {path.name for path in folder.parent.iterdir()} - {"timings.jsonl"}
-    assert stored | {"intervals"} == set(found["compared"])
+    assert stored | {"intervals"} == set(result["compared"])
 
 
 def test_a_run_whose_hits_bring_more_is_what_it_claims(mirror, home, tmp_path):
@@ -89,8 +89,8 @@ def test_a_part_of_the_data_is_found_again(mirror, home, tmp_path):
     assert done.code == 0, done.out
     assert "is what it claims" in done.out
     assert " 3 of " in done.out
-    found = json.loads(verified("latest", mirror, home, "--out", tmp_path, "--json").out)
-    assert (found["ranking"], found["reason"], found["as_stored"]) == ("recomputed", "", list(ALWAYS_AS_STORED))
+    result = json.loads(verified("latest", mirror, home, "--out", tmp_path, "--json").out)
+    assert (result["ranking"], result["reason"], result["as_stored"]) == ("recomputed", "", list(ALWAYS_AS_STORED))
 
 
 def test_a_measure_of_vectors_is_computed_again(mirror, warm_home, tmp_path):
@@ -191,8 +191,8 @@ def test_changed_values_are_found(claimed, mirror, home):
         edited(claimed, name, change)
     done = verified(claimed, mirror, home, "--json")
     assert done.code == 1, done.err
-    found = [f"{each['file']} {each['value']}" for each in json.loads(done.out)["differences"]]
-    assert [named for _, _, named in ROWS.values() if not any(named in each for each in found)] == []
+    results = [f"{each['file']} {each['value']}" for each in json.loads(done.out)["differences"]]
+    assert [named for _, _, named in ROWS.values() if not any(named in each for each in results)] == []
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,8 @@ def installed(site, tmp_path, mirror, downloads):
 
     def install(name):
         program, words, call = TOOLS[name]
-        found = shutil.which(program, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
-        if found is None:
+        result = shutil.which(program, path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+        if result is None:
             pytest.skip(f"{program} is not installed: pip install {program}")
         places = {
             "UV_TOOL_DIR": "tools",
@@ -107,8 +107,8 @@ def installed(site, tmp_path, mirror, downloads):
         environment |= {"UV_CONSTRAINT": pins, "PIP_CONSTRAINT": pins, "UV_PYTHON": sys.executable}
         # pip reads the second as the value of compiling: what a command imports is compiled then, and nothing else.
         environment |= {"PIPX_DEFAULT_PYTHON": sys.executable, "PIP_NO_COMPILE": "0", "UV_CACHE_DIR": str(downloads)}
-        environment["PATH"] = os.pathsep.join((str(Path(found).parent), os.environ["PATH"]))
-        known = {"WHEEL": str(site[0]), "BIN/repoeval-bench": str(tmp_path / "bin" / "repoeval-bench"), "uv": found}
+        environment["PATH"] = os.pathsep.join((str(Path(result).parent), os.environ["PATH"]))
+        known = {"WHEEL": str(site[0]), "BIN/repoeval-bench": str(tmp_path / "bin" / "repoeval-bench"), "uv": result}
 
         def done(*command):
             return subprocess.run(
@@ -121,7 +121,7 @@ def installed(site, tmp_path, mirror, downloads):
                 check=False,
             )
 
-        made = done(found, *words)
+        made = done(result, *words)
         assert made.returncode == 0, made.stderr
         return call, done
 

@@ -84,18 +84,18 @@ def console(browser: Any) -> list[str]:
 def requested(browser: Any) -> set[str]:
     """The addresses requested since the last call; one without a host is named by its scheme."""
     events = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
-    urls = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
+    urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
     return {url.partition(":")[0] if url.startswith(("file:", "data:", "blob:", "about:")) else url for url in urls}
 
 
 def axe(browser: Any) -> list[str]:
-    """What axe-core finds that is serious or critical, each with the elements it is about."""
+    """Return what axe-core finds that is serious or critical, each with the elements it is about."""
     from axe_core_python.selenium import Axe
 
     browser.set_script_timeout(120)
-    found = Axe().run(browser)
+    result = Axe().run(browser)
     return [
         f"{each['id']}: {[node['html'][:150] for node in each['nodes'][:3]]}"
-        for each in found["violations"]
+        for each in result["violations"]
         if each["impact"] in {"serious", "critical"}
     ]

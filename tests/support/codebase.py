@@ -246,7 +246,7 @@ def write_code(folder: Path, aside: bool = True, **more: bytes | str) -> Path:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What git prints in a folder, with an identity and without the user's settings."""
+    """Return what git prints in a folder, with an identity and without the user's settings."""
     who = ("-c", "user.name=tests", "-c", "user.email=tests@example.org", "-c", "commit.gpgsign=false")
     done = subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, text=True)
     return done.stdout

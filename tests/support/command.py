@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command left: exit code and what it printed."""
+    """The result of a command: exit code and what it printed."""
 
     code: int
     out: str
@@ -74,7 +74,7 @@ def bench_process(
 
 
 def at_terminal(*arguments: object, columns: int = 100, **env: str) -> str:
-    """What a command prints on a terminal of its own."""
+    """Return what a command prints on a terminal of its own."""
     import fcntl
     import pty
     import struct

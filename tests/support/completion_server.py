@@ -33,14 +33,14 @@ def continued(prompt: str, most: int) -> tuple[str, str, int, int]:
     ends = {
         tuple(words[end - size : end]): end for end in range(1, len(words)) for size in range(1, min(LONGEST, end) + 1)
     }
-    found: list[str] = []
-    while len(found) < most:
-        history = [*words[-LONGEST:], *found][-LONGEST:]
-        at = next((ends[key] for n in range(len(history), 0, -1) if (key := tuple(history[-n:])) in ends), None)
-        if at is None:
-            return "".join(found), "stop", len(words), len(found)
-        found.append(words[at])
-    return "".join(found), "length", len(words), len(found)
+    results: list[str] = []
+    while len(results) < most:
+        history = [*words[-LONGEST:], *results][-LONGEST:]
+        index = next((ends[key] for n in range(len(history), 0, -1) if (key := tuple(history[-n:])) in ends), None)
+        if index is None:
+            return "".join(results), "stop", len(words), len(results)
+        results.append(words[index])
+    return "".join(results), "length", len(words), len(results)
 
 
 class CompletionsHandler(EmbeddingsHandler):

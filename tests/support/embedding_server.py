@@ -32,7 +32,7 @@ WIDTH = 384
 
 @dataclass
 class Server:
-    """Where it listens, what was asked, and the faults of the next requests; `base_url` is what a client is given."""
+    """Its address, the requests so far, and the faults of the next requests; `base_url` is what a client is given."""
 
     port: int = 0
     faults: list[dict[str, Any]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Server:
             self.faults = list(faults)
 
     def seen(self) -> list[dict[str, Any]]:
-        """What was asked since the last call: time, input, dimensions."""
+        """Return what was asked since the last call: time, input, dimensions."""
         with self.lock:
             self.most_at_once = self.under_way
             seen, self.requests = self.requests, []

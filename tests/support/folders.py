@@ -1,4 +1,4 @@
-"""What the files of a results folder hold."""
+"""The content of the files of a results folder."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 def content(out: Path) -> dict[str, object]:
     """Run id/file -> what it holds, times apart. What a killed process had begun is hidden and left out."""
-    found: dict[str, object] = {}
+    results: dict[str, object] = {}
     for path in sorted(out.glob("[!.]*/*")):
         name = f"{path.parent.name}/{path.name}"
         if path.name == "manifest.json":
-            found[name] = {key: value for key, value in json.loads(path.read_text()).items() if key != "created"}
+            results[name] = {key: value for key, value in json.loads(path.read_text()).items() if key != "created"}
         elif path.name != "timings.jsonl":
-            found[name] = path.read_bytes()
-    return found
+            results[name] = path.read_bytes()
+    return results

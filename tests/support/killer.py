@@ -28,15 +28,15 @@ def wait_until(holds: Callable[[], object], what: str) -> None:
 
 def children(parents: Collection[int], title: str = "") -> list[int]:
     """The processes that these have started and whose command line has `title` in it; nobody else's."""
-    found = []
+    results = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal():
             continue
         with suppress(OSError):  # it has ended meanwhile
             parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
             if parent in parents and title.encode() in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-    return found
+                results.append(int(folder.name))
+    return results
 
 
 class Killer(threading.Thread):
@@ -70,7 +70,7 @@ class Killer(threading.Thread):
 
     @property
     def more(self) -> bool:
-        """Whether kills are left to be done; an AssertionError where nobody does them, or they take too long."""
+        """Tell whether kills are left to be done; an AssertionError where nobody does them, or they take too long."""
         left = KILLS - self.killed
         assert not left or (self.is_alive() and time.monotonic() < self._until), f"{left} kills were not done"
         return left > 0

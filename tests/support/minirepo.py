@@ -226,14 +226,14 @@ _API = ("self.items.get(", "shelf.put(", "amount.quantize(", "discount(count)", 
 
 def rows(level: str = "function") -> list[dict[str, object]]:
     """The task rows of a level, as upstream writes them."""
-    found: list[dict[str, object]] = []
+    results: list[dict[str, object]] = []
     for repo, files in REPOSITORIES.items():
         for path, text in files.items():
             lines = text.splitlines(keepends=True)
             for start, end, name in _holes(level, text, lines):
-                number = sum(1 for row in found if row["metadata"]["fpath_tuple"][0] == repo)  # type: ignore[index]
-                found.append(_row(level, repo, path, lines, start, end, name, number))
-    return found
+                number = sum(1 for row in results if row["metadata"]["fpath_tuple"][0] == repo)  # type: ignore[index]
+                results.append(_row(level, repo, path, lines, start, end, name, number))
+    return results
 
 
 def _holes(level: str, text: str, lines: list[str]) -> list[tuple[int, int, str | None]]:

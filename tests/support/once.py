@@ -1,4 +1,4 @@
-"""What takes long to make, and is made by one of the processes that run the tests."""
+"""Fixtures that take long to make, made by one of the processes that run the tests."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def module_of_the_docs(folder: Path, name: str = "mine") -> Path:
 
 
 def install(folder: Path, package: str, entry_points: dict[str, dict[str, str]]) -> None:
-    """What pip leaves of an installed package: its metadata, with entry points by group."""
+    """Return what pip leaves of an installed package: its metadata, with entry points by group."""
     info = folder / f"{package.replace('-', '_')}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", "utf-8")

@@ -19,7 +19,7 @@ JSON_INDEX = "application/vnd.pypi.simple.v1+json"
 
 @dataclass
 class Site:
-    """What the server holds and how it misbehaves.
+    """The files of the server and its faults.
 
     `breaks` and `stalls` are bytes of the body after which the next answers with an archive end or fall
     silent, one entry per answer. `drips` are `head` or `body`: that part comes byte by byte, without end for the head.

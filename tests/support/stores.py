@@ -12,7 +12,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 
 class Weather:
-    """How a store behaves: the share of calls that fail, that take a moment, and of writes that keep a part only."""
+    """The faults of a store: the share of calls that fail, that take a moment, and of writes that keep a part only."""
 
     def __init__(self) -> None:
         self.clear()

@@ -1,4 +1,4 @@
-"""Where a completion ends: what is sent to the server so that it stops, and which lines of its answer are kept.
+"""The end of a completion: the stops that a server is sent, and the lines of its answer that count.
 
 Holes of level `function` end where the indentation does: at the first non-blank line that is indented less than the
 hole's first line. Of the levels `line` and `api` as many non-blank lines are kept as the ground truth has (RepoCoder
@@ -28,7 +28,7 @@ def indentation(text: str) -> str:
 
 
 def stops(task: Task, language: str, *, chat: bool) -> tuple[str, ...]:
-    """What a server is told to stop at: code in the first column, where the hole has none; at most four texts.
+    """Return what a server is told to stop at: code in the first column, where the hole has none; at most four texts.
 
     Nothing in a chat, where the first line may have lost its indentation.
     """

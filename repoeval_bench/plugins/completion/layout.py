@@ -33,7 +33,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. `shown` are the ids of the fragments in it, the best first.
+    """The text that a model continues. `shown` are the ids of the fragments in it, the best first.
 
     `context_tokens` are those of the fragments with their heading, `tokens` those of all.
     """

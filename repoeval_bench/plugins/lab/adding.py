@@ -66,11 +66,11 @@ def add_run(
             raise ResultError(f"{folder} contradicts itself: {'; '.join(wrong)}; nothing was added")
         state = VerificationState(status=VerificationStatus.NOT_VERIFIED, reason=reason)
     else:
-        found = verify(run, source, questions=questions, allowed=allowed, home=home, notify=notify)
-        if not found.holds:
-            raise ResultError(f"{_refusal(found)}; nothing was added")
-        values = sum(found.compared.values())
-        state = VerificationState(status=VerificationStatus.VERIFIED, ranking=found.ranking, reason=found.reason)
+        result = verify(run, source, questions=questions, allowed=allowed, home=home, notify=notify)
+        if not result.holds:
+            raise ResultError(f"{_refusal(result)}; nothing was added")
+        values = sum(result.compared.values())
+        state = VerificationState(status=VerificationStatus.VERIFIED, ranking=result.ranking, reason=result.reason)
     # First, so that a run from elsewhere is never there without it and taken for one that was made here.
     record = write_record(place, state, values=values, sha256=sha256)
     results.write_object(f"{VERIFIED}/{record.name}", record.read_bytes(), replace=True)
@@ -81,7 +81,7 @@ def add_run(
 
 
 def _cannot_be_computed(run: RunView, allowed: Collection[str]) -> str:
-    """Why a run cannot be computed again; empty where it can."""
+    """Return why a run cannot be computed again; empty where it can."""
     config = run.manifest.config
     if config is None:
         return "it was imported, so no request and no data are known"
@@ -91,7 +91,7 @@ def _cannot_be_computed(run: RunView, allowed: Collection[str]) -> str:
 
 
 def _contradictions(run: RunView) -> list[str]:
-    """What a run says twice and not alike; scores whose means are others, or without judgements, are a ResultError."""
+    """Return the contradictions in a run; scores whose means are others, or without judgements, are a ResultError."""
     config, metrics, found = run.manifest.config, run.metrics, []
     if config is not None:
         if run.manifest.completion is None and id_of(config) != run.run_id:
@@ -116,13 +116,14 @@ def _contradictions(run: RunView) -> list[str]:
     return found
 
 
-def _refusal(found: Verification) -> str:
+def _refusal(verification: Verification) -> str:
     listed = [
-        f"{each.file} {each.value} is {each.claimed}, computed {each.computed}" for each in found.differences[:_SHOWN]
+        f"{difference.file} {difference.value} is {difference.claimed}, computed {difference.computed}"
+        for difference in verification.differences[:_SHOWN]
     ]
-    more = len(found.differences) - len(listed)
+    more = len(verification.differences) - len(listed)
     return (
-        f"{found.run_id} is not what it claims: {'; '.join(listed)}"
+        f"{verification.run_id} is not what it claims: {'; '.join(listed)}"
         + (f"; {more:,} more differences" if more else "")
-        + f" (data: {found.data}; verify lists all)"
+        + f" (data: {verification.data}; verify lists all)"
     )

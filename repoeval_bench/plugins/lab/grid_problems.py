@@ -1,4 +1,4 @@
-"""What is wrong with a sensitivity grid, all of it at once, before data is fetched."""
+"""The mistakes in a sensitivity grid, all at once, before data is fetched."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def answerable_protocols(
     return tuple(name for name in protocols if name not in lacking)
 
 
-def _good(found: Problems, option: str, names: Sequence[str], check: Callable[[str], Any]) -> list[Any]:
-    """What the check makes of each name, without those that are wrong."""
+def _good(problems: Problems, option: str, names: Sequence[str], check: Callable[[str], Any]) -> list[Any]:
+    """Return what the check makes of each name, without those that are wrong."""
     good = []
     for name in names:
-        with found.about(option, name):
+        with problems.about(option, name):
             good.append(check(name))
     return good
 
@@ -87,25 +87,25 @@ def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrie
     Chunkers and retrievers are specs as they print themselves, protocols as they were asked for, before the grid's
     query policies and relevance rules are set.
     """
-    found = []
+    results = []
     if len(set(chunkers)) < 2:
-        found.append("give at least two different chunkers to compare")
-    found += [
+        results.append("give at least two different chunkers to compare")
+    results += [
         f"protocol {protocol.name} has no chunker to compare; leave it out"
         for protocol in protocols
         if protocol.documents == "windows"
     ]
-    found += [
+    results += [
         f"protocol {protocol.name} is not of completion tasks, which are what a grid varies; leave it out"
         for protocol in protocols
         if protocol.tasks != "completion"
     ]
-    found += [
+    results += [
         f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out scope="
         for protocol in protocols
         if protocol.scope != "repository"
     ]
-    found += [
+    results += [
         f"protocol {protocol.name}: the grid sets every {choice}; leave out {choice}= and give --{choice} "
         f"{getattr(protocol, choice)}"
         for protocol in protocols
@@ -113,5 +113,5 @@ def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrie
         if choice in protocol.overridden
     ]
     if "oracle" in retrievers:
-        found.append("retriever oracle knows the answers of one cell only; choose dense, bm25 or random")
-    return found
+        results.append("retriever oracle knows the answers of one cell only; choose dense, bm25 or random")
+    return results

@@ -52,7 +52,7 @@ class GridRequest(DataRequest):
 
     def embedder_spec(self) -> str | None:
         """The embedder's spec with the device and the precision; None where nothing needs vectors."""
-        return next((each.resolved_embedder() for each in self.requests() if each.needs_vectors), None)
+        return next((request.resolved_embedder() for request in self.requests() if request.needs_vectors), None)
 
     def on_this_device(self) -> Self:
         """The request with the device that `auto` means on this machine; else as it is."""

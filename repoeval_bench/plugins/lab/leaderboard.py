@@ -54,7 +54,7 @@ class Entry:
 
     @property
     def verification(self) -> VerificationState | None:
-        """What is known of a run that was added from elsewhere; None for one that was made here."""
+        """Return what is known of a run that was added from elsewhere; None for one that was made here."""
         return verification_of(self.run.folder)
 
 
@@ -166,10 +166,10 @@ def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
 
 def _by_ranker(runs: Sequence[RunView]) -> list[list[RunView]]:
     """`_groups` of the runs of each retriever and embedder."""
-    found: dict[tuple[str, str], list[RunView]] = {}
+    results: dict[tuple[str, str], list[RunView]] = {}
     for run in runs:
-        found.setdefault((run.metrics.ranked_by, run.metrics.embedder), []).append(run)
-    return [group for of_ranker in found.values() for group in _groups(of_ranker)]
+        results.setdefault((run.metrics.ranked_by, run.metrics.embedder), []).append(run)
+    return [group for of_ranker in results.values() for group in _groups(of_ranker)]
 
 
 def _join(run: RunView, fitting: Sequence[list[RunView]], groups: list[list[RunView]]) -> None:
@@ -180,7 +180,7 @@ def _join(run: RunView, fitting: Sequence[list[RunView]], groups: list[list[RunV
 
 
 def _fits(run: RunView, group: Sequence[RunView]) -> bool:
-    """Whether the run can be compared with every one of the group."""
+    """Tell whether the run can be compared with every one of the group."""
     measure = headline_measure([run])
     try:
         for each in group:
@@ -211,16 +211,16 @@ def _board(runs: Sequence[RunView]) -> Board:
     columns = np.column_stack([own, own + differences, differences])
     means, intervals = mean_intervals(columns, scores.clusters, scores.repos, over)
     entries: list[Entry] = []
-    for at, run in enumerate(ordered):
+    for index, run in enumerate(ordered):
         score = run.metrics.over(over)[measure]
         tied = bool(entries) and round(entries[-1].score, 12) == round(score, 12)
         entries.append(
             Entry(
-                rank=entries[-1].rank if tied else at + 1,
+                rank=entries[-1].rank if tied else index + 1,
                 run=run,
                 score=score,
-                ci=intervals[at],
-                behind=(means[n + at - 1], intervals[n + at - 1]) if at else None,
+                ci=intervals[index],
+                behind=(means[n + index - 1], intervals[n + index - 1]) if index else None,
                 against_first=rivals[run.run_id].verdict.reversed() if run.run_id in rivals else None,
             )
         )

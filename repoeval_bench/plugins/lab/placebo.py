@@ -34,7 +34,7 @@ class PlaceboArm:
 
 
 def placebo_problems(n: int) -> list[str]:
-    """What is wrong with a number of arms, in a sentence; nothing with 0, or 2 to SPAN."""
+    """Return what is wrong with a number of arms, in a sentence; nothing with 0, or 2 to SPAN."""
     if n == 0 or 2 <= n <= SPAN:
         return []
     return [f"a placebo band of {n} arms cannot be measured; give placebo=2 to {SPAN}, or 0 for none"]
@@ -49,7 +49,7 @@ def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -
     """
     targets = [mean_nws(make_chunker(baseline), part) for part in parts]
     files, target = max(zip(parts, targets, strict=True), key=lambda pair: len(pair[0]))
-    found = []
+    results = []
     for i in range(n):
         size = match_size(f"{baseline},offset={SPAN * i // n}", target, files, _AIM)
         chunker = make_chunker(size.spec)
@@ -57,12 +57,12 @@ def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -
             abs(mean_nws(chunker, part) - of_part) <= TOLERANCE * of_part
             for part, of_part in zip(parts, targets, strict=True)
         )
-        found.append(PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files), matched))
-    return found
+        results.append(PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files), matched))
+    return results
 
 
 def describe(arms: Sequence[PlaceboArm]) -> str:
-    """How well the arms match, in words: how many do, their realised means and numbers of chunks."""
+    """Return how well the arms match, in words: how many do, their realised means and numbers of chunks."""
     kept = [arm for arm in arms if arm.matched]
     target = arms[0].size.target
     said = (

@@ -34,7 +34,7 @@ CODERAG_TOLERANCE = 1.5
 
 
 class Status(StrEnum):
-    """What became of a published number; `NOT_JUDGED`: measured on other data, `SKIPPED`: not measured."""
+    """The outcome for a published number; `NOT_JUDGED`: measured on other data, `SKIPPED`: not measured."""
 
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not_reproduced"
@@ -161,7 +161,7 @@ def reproduce(
     why_not = _why_not_judged(benchmark)
     asked = [*_expected(), *_causes(), *_sizes(), *_coderag()]
     _embed_ahead(benchmark, [each.request for each in asked], home)
-    found: list[Row] = []
+    rows: list[Row] = []
     repositories = 0
     for each in (*asked, *map(_of_model, embedders)):
         command = _command(each.request, source)
@@ -171,11 +171,11 @@ def reproduce(
         except EmbeddingError as error:
             if each.request.embedder not in embedders:
                 raise
-            found += [replace(row, status=Status.SKIPPED, reason=str(error)) for row in each.rows]
+            rows += [replace(row, status=Status.SKIPPED, reason=str(error)) for row in each.rows]
         else:
-            found += [_measured(run, row, command, why_not) for row in each.rows]
+            rows += [_measured(run, row, command, why_not) for row in each.rows]
             repositories = len(run.metrics.per_repo)
-    return Reproduction(tuple(found), repositories)
+    return Reproduction(tuple(rows), repositories)
 
 
 def _expected() -> Iterator[_Asked]:
@@ -242,8 +242,8 @@ def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Pat
         planned = plans.setdefault(request.resolved_embedder(), {}) if request.needs_vectors else None
         if planned is not None and key not in planned:
             planned[key] = plan_run(benchmark, request.chunker, protocol=request.protocol)
-    for embedder, each in plans.items():
-        embed([*each.values()], make_embedder(embedder, home=home), texts_of([*each.values()]))
+    for embedder, plan in plans.items():
+        embed([*plan.values()], make_embedder(embedder, home=home), texts_of([*plan.values()]))
 
 
 def _measured(run: RunView, row: Row, command: str, why_not: str) -> Row:

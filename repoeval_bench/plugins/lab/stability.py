@@ -1,4 +1,4 @@
-"""What updates of code cost an index: the texts of a new version that were not in the old one, and means of that.
+"""The cost of updates of code for an index: the texts of a new version that were not in the old one, and means of that.
 
 Means are over pairs of versions, from what `lab stability OLD NEW --json` printed of each.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stability:
-    """What a chunker embeds of the new version of some files, and what of it again.
+    """The texts that a chunker embeds of the new version of some files, and those it embeds again.
 
     `texts` are the distinct texts that are embedded of the new version, headers included: a text that occurs twice has
     one vector. `new_texts` are those of them that no file of the old version gave. `nws` and `tokens` are their sizes;
@@ -75,7 +75,7 @@ def stability(
     skip_errors: bool = False,
     count: Callable[[Sequence[str]], Sequence[int] | None] = default_tokens,
 ) -> Stability:
-    """How much of the new version of some files must be embedded again, as a vector depends on its text alone.
+    """Return how much of the new version of some files must be embedded again, as a vector depends on its text alone.
 
     A file that was renamed or moved costs nothing unless its path is embedded (`header=path`). `count` gives the tokens
     of texts, or None. ChunkError: the chunker fails on a file, which `skip_errors` leaves out and counts.
@@ -130,7 +130,7 @@ class CodeVersion(Record):
 
 
 class StabilityRow(Record):
-    """What is read of a line that `chunker stats --against --json` printed: one chunker, one pair of versions."""
+    """The read part of a line that `chunker stats --against --json` printed: one chunker, one pair of versions."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -182,7 +182,7 @@ def read_updates(path: Path) -> list[StabilityRow]:
 
 
 def updates_of(spec: str, rows: Sequence[StabilityRow], baseline: str | None = None) -> Updates | None:
-    """What updates cost a chunker: of each pair of versions its row, the nearest in size within 5 %; None without rows.
+    """Return the cost of updates for a chunker, by the rows of its size (within 5 %); None without rows.
 
     `baseline` is the spec of `fixed` of the same size; it is compared where it was measured on the same pairs.
     """
@@ -202,8 +202,8 @@ def _shares(spec: str, rows: Sequence[StabilityRow]) -> dict[tuple[str, str], fl
     nearest: dict[tuple[str, str], tuple[float, float]] = {}
     for row in rows:
         if row.nws and row.chunker[0] == name and (apart := _apart(size, row.chunker[1])) <= _NEAR:
-            found = (apart, row.new_nws / row.nws)
-            nearest[row.pair] = min(found, nearest.get(row.pair, found))
+            result = (apart, row.new_nws / row.nws)
+            nearest[row.pair] = min(result, nearest.get(row.pair, result))
     return {pair: share for pair, (_, share) in nearest.items()}
 
 
@@ -214,7 +214,7 @@ def _mean(values: Sequence[float]) -> tuple[float, Interval]:
 
 
 def _apart(ours: int | None, theirs: int | None) -> float:
-    """How far two sizes are apart, as the logarithm of their ratio; infinity where only one is known."""
+    """Return how far two sizes are apart, as the logarithm of their ratio; infinity where only one is known."""
     if ours == theirs:
         return 0.0
     return abs(log(ours / theirs)) if ours and theirs else inf

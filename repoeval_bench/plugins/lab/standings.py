@@ -123,7 +123,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How two protocols rank the runs that both have, on the same data by the same retriever.
+    """The agreement of two protocols on the ranking of the runs that both have, on the same data by the same retriever.
 
     A run is the same where its chunker's spec is, or else its label with a size that both know. `tau` is Kendall's
     tau-b over the means. `changed` is label -> the verdicts against `fixed` of the same size under the first protocol
@@ -140,22 +140,22 @@ class Agreement:
 
     @property
     def turned_round(self) -> int:
-        """How many are better under one protocol and worse under the other."""
+        """Return how many are better under one protocol and worse under the other."""
         return sum(1 for pair in self.changed.values() if set(pair) == {Outcome.BETTER, Outcome.WORSE})
 
 
 def standings(boards: Sequence[Board], updates: Sequence[StabilityRow] = ()) -> list[Standing]:
-    """What each board says; a board of one run says nothing and is left out. `updates` are rows of `read_updates`."""
+    """Return the standing of each board, without boards of one run. `updates` are rows of `read_updates`."""
     ratios: dict[str, float | None] = {}
-    found = []
+    results = []
     for board in boards:
         if len(board.runs) < 2:
             continue
         data = board.runs[0].metrics.dataset.name
         if data not in ratios:
             ratios[data] = kept_tokens_per_nws(board.runs[0].folder)
-        found.append(_standing(board, ratios[data], updates))
-    return found
+        results.append(_standing(board, ratios[data], updates))
+    return results
 
 
 def agreements(found: Sequence[Standing]) -> list[Agreement]:
@@ -171,11 +171,11 @@ def agreements(found: Sequence[Standing]) -> list[Agreement]:
 def _baselines(runs: Sequence[RunView]) -> dict[int, RunView]:
     """The nws that `fixed` was set to -> its run, ascending; of runs of one mean size that of the roundest number."""
     sizes = [(size, run) for run in runs if _is_fixed(run) and (size := chunker_size(run.metrics.chunker))]
-    found: dict[int, RunView] = {}
+    results: dict[int, RunView] = {}
     for size, run in sorted(sizes, key=lambda each: (len(str(each[0]).rstrip("0")), each[0], each[1].run_id)):
-        if size not in found and _nearest(run, found) is None:
-            found[size] = run
-    return dict(sorted(found.items()))
+        if size not in results and _nearest(run, results) is None:
+            results[size] = run
+    return dict(sorted(results.items()))
 
 
 def _is_fixed(run: RunView) -> bool:
@@ -221,7 +221,9 @@ def _size(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
 def _nearest(run: RunView, baselines: Mapping[int, RunView]) -> int | None:
     """The size of the baseline whose mean chunk is nearest; None where none is within 10 %."""
     nws = mean_nws(run)
-    apart = {size: abs(log(nws / other)) for size, each in baselines.items() if nws and (other := mean_nws(each))}
+    apart = {
+        size: abs(log(nws / other)) for size, baseline in baselines.items() if nws and (other := mean_nws(baseline))
+    }
     nearest = min(apart, key=lambda size: apart[size], default=None)
     return nearest if nearest is not None and apart[nearest] <= _NEAR else None
 
@@ -255,7 +257,7 @@ def _size_effects(board: Board, placed: Mapping[str, Placed]) -> tuple[SizeEffec
         place = placed[run.run_id]
         if place.size is not None:
             by_name.setdefault(place.name, {}).setdefault(place.size, run)
-    found = []
+    results = []
     for name, runs in by_name.items():
         if len(runs) < 2:
             continue
@@ -264,8 +266,8 @@ def _size_effects(board: Board, placed: Mapping[str, Placed]) -> tuple[SizeEffec
         (difference,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, board.over)
         means = {size: runs[size].metrics.over(board.over)[board.measure] for size in sizes}
         run_ids = {size: runs[size].run_id for size in sizes}
-        found.append(SizeEffect(chunker=name, run_ids=run_ids, means=means, difference=difference, ci=ci))
-    return tuple(found)
+        results.append(SizeEffect(chunker=name, run_ids=run_ids, means=means, difference=difference, ci=ci))
+    return tuple(results)
 
 
 def _against(
@@ -273,25 +275,25 @@ def _against(
 ) -> dict[str, tuple[Comparison, ...]]:
     known = shared_measures(board.runs)
     measures = [board.measure, *(name for name in CLAIMED if name in known and name != board.measure)]
-    found: dict[str, tuple[Comparison, ...]] = {}
+    results: dict[str, tuple[Comparison, ...]] = {}
     for size, baseline in baselines.items():
         others = [run for run in board.runs if placed[run.run_id].size == size and run is not baseline]
         if others:
             compared, n = compare(others, baseline, measures=measures), len(measures)
-            found |= {run.run_id: tuple(compared[at * n : (at + 1) * n]) for at, run in enumerate(others)}
-    return found
+            results |= {run.run_id: tuple(compared[index * n : (index + 1) * n]) for index, run in enumerate(others)}
+    return results
 
 
 def _updates(
     board: Board, placed: Mapping[str, Placed], baselines: Mapping[int, RunView], updates: Sequence[StabilityRow]
 ) -> dict[str, Updates]:
-    found = {}
+    results = {}
     for run in board.runs:
         baseline = baselines.get(placed[run.run_id].size or 0)
         fixed = baseline.metrics.chunker if baseline else None
         if cost := updates_of(run.metrics.chunker, updates, fixed):
-            found[run.run_id] = cost
-    return found
+            results[run.run_id] = cost
+    return results
 
 
 def _frontier(
@@ -324,15 +326,15 @@ def _languages(board: Board, placed: Mapping[str, Placed]) -> dict[str, Choice |
     """Language -> its ranking where there are several; None of one with too few queries."""
     joined = together([run.scores for run in board.runs])
     by_language: dict[str, list[int]] = {}
-    for at, files in enumerate(joined[0].gold_files):
+    for index, files in enumerate(joined[0].gold_files):
         known = language_of(files[0]) if files else None
-        by_language.setdefault(known.name if known else "unknown", []).append(at)
+        by_language.setdefault(known.name if known else "unknown", []).append(index)
     if len(by_language) < 2:
         return dict.fromkeys(by_language)
-    found: dict[str, Choice | None] = {}
+    results: dict[str, Choice | None] = {}
     for language, positions in sorted(by_language.items()):
         if len(positions) < _FEWEST:
-            found[language] = None
+            results[language] = None
             continue
         parts = [each.take(positions) for each in joined]
         tables = [part.table([board.measure]) for part in parts]
@@ -341,7 +343,7 @@ def _languages(board: Board, placed: Mapping[str, Placed]) -> dict[str, Choice |
             Candidate(run=placed[run.run_id].label, run_id=run.run_id, mean=mean, cost=placed[run.run_id].nws)
             for run, mean in zip(board.runs, means, strict=True)
         ]
-        found[language] = choice_of(
+        results[language] = choice_of(
             np.column_stack(tables),
             parts[0],
             candidates,
@@ -349,7 +351,7 @@ def _languages(board: Board, placed: Mapping[str, Placed]) -> dict[str, Choice |
             over=board.over,
             protocol=board.protocol,
         )
-    return found
+    return results
 
 
 def _agreement(a: Standing, b: Standing) -> Agreement:
@@ -357,7 +359,7 @@ def _agreement(a: Standing, b: Standing) -> Agreement:
 
     pairs = _same(a, b)
     scores = [{entry.run_id: entry.score for entry in each.board.entries} for each in (a, b)]
-    columns = [[of_board[run_ids[at]] for run_ids in pairs] for at, of_board in enumerate(scores)]
+    columns = [[of_board[run_ids[index]] for run_ids in pairs] for index, of_board in enumerate(scores)]
     tau = float(kendalltau(*columns).statistic) if len(pairs) > 1 else None
     verdicts = {
         a.placed[ours].label: (_settled(a.against[ours][0]), _settled(b.against[theirs][0]))
@@ -388,6 +390,6 @@ def _same(a: Standing, b: Standing) -> list[tuple[str, str]]:
     return [*pairs.items()]
 
 
-def _settled(found: Comparison) -> Outcome:
+def _settled(comparison: Comparison) -> Outcome:
     """Better, worse, or not significant, for whatever reason."""
-    return found.verdict.outcome if found.is_significant else Outcome.NOT_SIGNIFICANT
+    return comparison.verdict.outcome if comparison.is_significant else Outcome.NOT_SIGNIFICANT

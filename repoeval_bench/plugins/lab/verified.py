@@ -1,4 +1,4 @@
-"""What a folder of runs says of those that were added from elsewhere: whether they were computed again, and as what.
+"""Records of the runs that were added to a folder from elsewhere: whether they were computed again, and as what.
 
 `verified/RUN_ID.json` lies beside the run folders and never in one: a run's own files are its maker's word. It holds
 the hash of every file of the run as it was when it was computed again, so that a later change is noticed.
@@ -25,7 +25,7 @@ _SHOWN = 3
 
 
 class VerificationStatus(StrEnum):
-    """Whether a run was computed again, could not be, or has changed since."""
+    """The status of a run: computed again, not computable, or changed since."""
 
     VERIFIED = "verified"
     NOT_VERIFIED = "not verified"
@@ -34,7 +34,7 @@ class VerificationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationState:
-    """What is known of a run from elsewhere; `ranking` is None where nothing was computed, `reason` says why."""
+    """The verification of a run from elsewhere; `ranking` is None where nothing was computed, `reason` says why."""
 
     status: VerificationStatus
     ranking: RankingStatus | None = None

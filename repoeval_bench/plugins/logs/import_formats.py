@@ -33,13 +33,13 @@ _TABLE = TypeAdapter(dict[_Id, dict[_Id, FiniteFloat]])
 
 
 def is_ranking(path: Path) -> bool:
-    """Whether a file is a bare ranking, as TREC and ranx write it, and not a log."""
+    """Tell whether a file is a bare ranking, as TREC and ranx write it, and not a log."""
     return _kind(path) in {*TREC, *RANX}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """What a bare ranking does not say of itself: its system, its index's chunker, how deep it was asked to rank.
+    """The facts that a bare ranking does not state: its system, its index's chunker, how deep it was asked to rank.
 
     Without them the system is its tag, or the file's name, and the depth that of its longest ranking.
     """
@@ -186,9 +186,9 @@ def _parquet(path: Path) -> Any:
     except (pa.ArrowException, KeyError, ValueError) as error:
         why = str(error).partition("\n")[0]
         raise json_reader.JsonFaultError(f"no table with {', '.join(_COLUMNS)} ({why})") from error
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    result: dict[str, dict[str, float]] = defaultdict(dict)
     for query_id, chunk_id, score in zip(*columns, strict=True):
-        if chunk_id in found[query_id]:
+        if chunk_id in result[query_id]:
             raise json_reader.JsonFaultError(f"{chunk_id!r} appears twice in query {query_id!r}; keep one row")
-        found[query_id][chunk_id] = score
-    return dict(found)
+        result[query_id][chunk_id] = score
+    return dict(result)

@@ -45,13 +45,13 @@ class Judgements:
 
     def condensed(self, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[float]]:
         """The measures that look at judged chunks alone, one value for each query."""
-        found: dict[str, list[float]] = {"judged@5": [], "judged@10": [], "bpref": []}
+        results: dict[str, list[float]] = {"judged@5": [], "judged@10": [], "bpref": []}
         for query_id, gains in self.gains.items():
             ids = [chunk_id for chunk_id, _ in rankings.get(query_id, ())]
-            found["judged@5"].append(judged_at(ids, gains, 5))
-            found["judged@10"].append(judged_at(ids, gains, 10))
-            found["bpref"].append(bpref(ids, gains))
-        return found
+            results["judged@5"].append(judged_at(ids, gains, 5))
+            results["judged@10"].append(judged_at(ids, gains, 10))
+            results["bpref"].append(bpref(ids, gains))
+        return results
 
 
 def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
@@ -121,7 +121,7 @@ def judge_log(
     unanswerable: AbstractSet[str] = frozenset(),
     cluster_by: str | None = None,
 ) -> Judgements:
-    """Which chunks are relevant: those that the gold names, that are in a file it names, or overlap a range it names.
+    """Judge chunks: those that the gold names, that are in a file it names, or overlap its range, are relevant.
 
     A query may have any number of rows, in any number of files. `corpus` names every chunk with its place; without it
     the chunks that the log has `shown` are taken for all. `cluster_by` is the field that names clusters. A gold row
@@ -192,14 +192,14 @@ def names_of(row: LogRow | Gold, cluster_by: str | None) -> dict[str, str]:
 
     A field that the contract does not know is looked up in `extra`; one that holds no word or number is a ResultError.
     """
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for field in {REPOSITORY, CONVERSATION, cluster_by or CONVERSATION} - {FILE}:
         value = getattr(row, field) if field in {REPOSITORY, CONVERSATION} else (row.extra or {}).get(field)
         if isinstance(value, str | int):
-            found[field] = str(value)
+            results[field] = str(value)
         elif value is not None:
             raise ResultError(f"extra.{field} of query {row.query_id!r} is {value!r}; give a word or a whole number")
-    return found
+    return results
 
 
 def add_names(known: dict[str, dict[str, str]], row: LogRow | Gold, cluster_by: str | None) -> None:
@@ -274,9 +274,9 @@ def _named(
     log: Mapping[str, Mapping[str, str]],
 ) -> dict[str, str]:
     """query_id -> what gold or log name in a field."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for query_id in queries:
         names = [names[field] for names in (gold.get(query_id, {}), log.get(query_id, {})) if field in names]
         for name in names:
-            _same(query_id, field, found.setdefault(query_id, name), name)
-    return found
+            _same(query_id, field, results.setdefault(query_id, name), name)
+    return results

@@ -45,7 +45,7 @@ def _words(place: ChunkPlace) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineInputs:
-    """What line measures are computed from: the context, the rankings as far as they can be read, the files by name.
+    """The inputs of line measures: the context, the rankings as far as they can be read, the files by name.
 
     `unread` counts the queries that rank a chunk of which file or lines are not known: their reading ends there, for
     what it would cost is not known. So their line measures are lower bounds.
@@ -96,7 +96,7 @@ def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]
     if not sources.is_dir():
         return {name: file for name, file in read_sources(sources).items() if name in names}
     root = sources.resolve()
-    found: dict[str, SourceFile] = {}
+    results: dict[str, SourceFile] = {}
     for name in sorted(names):
         path = (root / name).resolve()
         if not path.is_relative_to(root) or not path.is_file():
@@ -106,5 +106,5 @@ def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]
             os_errors_as(ResultError, f"{path} cannot be read", "name another folder with --files"),
             suppress(UnicodeDecodeError),
         ):
-            found[name] = SourceFile(repository, rest, decode(path.read_bytes()))
-    return found
+            results[name] = SourceFile(repository, rest, decode(path.read_bytes()))
+    return results

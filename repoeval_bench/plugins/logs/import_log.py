@@ -109,7 +109,7 @@ def import_run(
 
 
 def _lines(log: _Log, judged: Judgements, corpus: Path | None, files: Path | None) -> LineInputs | None:
-    """What line measures need; None without sources, or where the gold names no lines."""
+    """Return what line measures need; None without sources, or where the gold names no lines."""
     if files is None or judged.kind != "lines":
         return None
     places = dict(log.places)
@@ -139,7 +139,7 @@ def _spool() -> TextIO:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """What of a log's row is used when its rankings are known."""
+    """The part of a log's row that is used when its rankings are known."""
 
     facts: dict[str, Any]
     names: dict[str, str]
@@ -294,7 +294,7 @@ class _JudgedLog:
 
     @property
     def counts(self) -> Counts:
-        """How many queries are scored, and how many are not."""
+        """Return how many queries are scored, and how many are not."""
         return Counts(
             queries=len(self.judged.gains),
             queries_without_relevant=self.scores.without_relevant,
@@ -311,7 +311,7 @@ class _JudgedLog:
         return [self.groups.repositories.get(query_id, "all") for query_id in self.judged.gains]
 
     def leak(self) -> Averages | None:
-        """How much of the gold is in the queries, over those of the log; None where a text or the sources lack."""
+        """Return the share of the gold in the queries of the log; None where a text or the sources lack."""
         rows = {query_id: self.log.rows[query_id] for query_id in self.judged.gains if query_id in self.log.rows}
         if self.lines is None or any(row.query is None for row in rows.values()):
             return None

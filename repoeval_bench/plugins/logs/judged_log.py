@@ -79,7 +79,7 @@ class JudgedLog:
         return [self.rows[query_id] for query_id in self.query_ids]
 
     def topk(self, query_id: str) -> Sequence[Retrieved]:
-        """What was retrieved in the end; nothing for a query that the log lacks."""
+        """Return what was retrieved in the end; nothing for a query that the log lacks."""
         row = self.rows.get(query_id)
         return row.topk if row is not None else ()
 
@@ -95,8 +95,8 @@ class JudgedLog:
     ) -> dict[str, FloatArray]:
         """Each measure's float64 (n_queries,) of what `ranking` gives for each query id: chunk ids, best first."""
         rankings = {q: [(chunk_id, 0.0) for chunk_id in ranking(q)] for q in self.query_ids}
-        found = score_run(rankings, self.qrels if qrels is None else qrels, measures)
-        return {name: np.asarray(found.values[name], dtype=np.float64) for name in measures}
+        result = score_run(rankings, self.qrels if qrels is None else qrels, measures)
+        return {name: np.asarray(result.values[name], dtype=np.float64) for name in measures}
 
     def __len__(self) -> int:
         return len(self.query_ids)

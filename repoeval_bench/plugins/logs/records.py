@@ -91,7 +91,7 @@ def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
 
 
 def _sentence(where: str, found: Sequence[str]) -> str:
-    """What is wrong with a row; several mistakes one a line."""
+    """Return what is wrong with a row; several mistakes one a line."""
     return f"{where}: {found[0]}" if len(found) == 1 else all_mistakes(found, where)
 
 

@@ -30,7 +30,7 @@ _PATHS = ("file_path", "source", "file_name")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Text:
-    """What a library returned: its text, what it embedded, metadata, an id, an offset in the file, a score."""
+    """A result of a library: its text, what it embedded, metadata, an id, an offset in the file, a score."""
 
     text: str
     embedded: str
@@ -79,11 +79,11 @@ class LoggedRetriever:
             raise UsageError(f"{log} cannot be written ({os_reason(error)}); name another file") from error
 
     def retrieve(self, query: Any, *, query_id: str | None = None, **options: Any) -> Any:
-        """What LlamaIndex's `retrieve` gives for a text or a QueryBundle; the id is the text where none is given."""
+        """Return LlamaIndex's answer to a text or a QueryBundle; the id is the text where none is given."""
         return self._call(self._retriever.retrieve, query, getattr(query, "query_str", query), query_id, options)
 
     def invoke(self, query: str, *args: Any, query_id: str | None = None, **options: Any) -> Any:
-        """What LangChain's `invoke` gives for a text; the id is the text where none is given."""
+        """Return what LangChain's `invoke` gives for a text; the id is the text where none is given."""
         return self._call(
             lambda text, **more: self._retriever.invoke(text, *args, **more), query, query, query_id, options
         )
@@ -92,13 +92,13 @@ class LoggedRetriever:
         self, retrieve: Callable[..., Any], query: Any, text: str, query_id: str | None, options: Mapping[str, Any]
     ) -> Any:
         started = self._clock()
-        found = retrieve(query, **options)
-        row = self._row(query_id or text, text, list(found), (self._clock() - started) * 1000)
+        result = retrieve(query, **options)
+        row = self._row(query_id or text, text, list(result), (self._clock() - started) * 1000)
         if row.query_id not in self._asked:
             self._asked.add(row.query_id)
             with self._log.open("a", encoding="utf-8", newline="\n") as stream:
                 stream.write(jsonl([row.model_dump(exclude_none=True)]))
-        return found
+        return result
 
     def _row(self, query_id: str, query: str, found: Sequence[Any], milliseconds: float) -> LogRow:
         if len(found) > self._k:
@@ -141,10 +141,10 @@ def write_corpus(texts: Iterable[Any], path: Path | str, *, sources: Path | str)
     is written once.
     """
     known = _Sources(Path(sources))
-    places = {place["chunk_id"]: place for place in (known.place(_text_of(each)) for each in texts)}
-    found = [place for place in places.values() if "start_line" in place]
-    write_named(Path(path), jsonl(found))
-    return len(found), len(places) - len(found)
+    places = {place["chunk_id"]: place for place in (known.place(_text_of(text)) for text in texts)}
+    results = [place for place in places.values() if "start_line" in place]
+    write_named(Path(path), jsonl(results))
+    return len(results), len(places) - len(results)
 
 
 class _Sources:
@@ -163,27 +163,27 @@ class _Sources:
         """
         text = given.text.replace("\r\n", "\n")
         header_nws = count_nws(given.embedded) - count_nws(given.text)
-        found: dict[str, Any] = {"header_nws": header_nws} if header_nws > 0 else {}
+        result: dict[str, Any] = {"header_nws": header_nws} if header_nws > 0 else {}
         name = self._name(given.metadata)
         if name:
-            found["file"] = name
+            result["file"] = name
         file = self._file(name) if name else None
         start = _start(file.text, text, given.start) if file else None
         if file is None or start is None:
-            return {"chunk_id": given.given_id or sha256_text(text)[:16], **found}
+            return {"chunk_id": given.given_id or sha256_text(text)[:16], **result}
         chars = CharSpan(start, start + len(text))
         lines = file.lines_of(chars)
         chunk_id = encode_id(f"{name}@{chars.start}-{chars.end}")
-        return {"chunk_id": chunk_id, "start_line": lines.start, "end_line": lines.end, **found}
+        return {"chunk_id": chunk_id, "start_line": lines.start, "end_line": lines.end, **result}
 
     def _name(self, metadata: Mapping[str, Any]) -> str | None:
         """The file that metadata name, as it is below the folder; None where it is not there."""
         for key in _PATHS:
             if isinstance(said := metadata.get(key), str) and said:
                 for path in (self._root / said, Path(said).absolute()):
-                    found = path.resolve()
-                    if found.is_relative_to(self._root) and found.is_file():
-                        return found.relative_to(self._root).as_posix()
+                    result = path.resolve()
+                    if result.is_relative_to(self._root) and result.is_file():
+                        return result.relative_to(self._root).as_posix()
         return None
 
     def _file(self, name: str) -> SourceFile | None:
@@ -193,7 +193,7 @@ class _Sources:
 
 
 def _start(whole: str, text: str, named: int | None) -> int | None:
-    """Where a file holds a text: at the named offset, or at the only place; None where neither is."""
+    """Return where a file holds a text: at the named offset, or at the only place; None where neither is."""
     if not text:
         return None
     if named is not None and whole.startswith(text, named):

@@ -51,7 +51,7 @@ def section_tables(section: Section) -> list[Table]:
     return tables
 
 
-def bounds_table(found: Sequence[Bounds], title: str) -> Table:
+def bounds_table(all_bounds: Sequence[Bounds], title: str) -> Table:
     """One row per measure: by gold alone, the ends of the truth, by gold plus judge."""
     names = ("gold alone", "lower bound, 95 % CI", "upper bound, 95 % CI", "gold plus judge")
     rows = [
@@ -61,44 +61,44 @@ def bounds_table(found: Sequence[Bounds], title: str) -> Table:
             *(Estimate(bound.value, bound.ci) for bound in (each.lower, each.upper)),
             each.both.value,
         )
-        for each in found
+        for each in all_bounds
     ]
     return make_table(["measure", *figures(*names)], rows, title=title)
 
 
-def agreement_lines(found: Agreement, k: int, waiting: int) -> list[str]:
-    """What the judgements cover, in sentences."""
+def agreement_lines(agreement: Agreement, k: int, waiting: int) -> list[str]:
+    """Return what the judgements cover, in sentences."""
     lines = [
-        f"{count(found.judged, 'judgement')} of the run's queries; the judge adds {found.added} relevant chunks to the "
-        f"gold, and calls {found.gold_refused} of the {found.gold_judged} gold chunks it saw not relevant "
-        "(they stay gold)"
+        f"{count(agreement.judged, 'judgement')} of the run's queries; the judge adds {agreement.added} relevant "
+        f"chunks to the gold, and calls {agreement.gold_refused} of the {agreement.gold_judged} gold chunks it saw not "
+        "relevant (they stay gold)"
     ]
-    if found.unjudged_top:
+    if agreement.unjudged_top:
         lines.append(
-            f"note: {found.unjudged_top} of the {found.top} chunks in the top {k} are in neither: they count as not "
-            "relevant, so the upper bounds are too low"
+            f"note: {agreement.unjudged_top} of the {agreement.top} chunks in the top {k} are in neither: they count "
+            "as not relevant, so the upper bounds are too low"
         )
     if waiting:
         lines.append(f"note: {count(waiting, 'row')} of the file {'has' if waiting == 1 else 'have'} no grade yet")
     return lines
 
 
-def corrected_lines(found: Corrected) -> list[str]:
+def corrected_lines(corrected: Corrected) -> list[str]:
     """The correction with what it was made of; says where it was clipped."""
-    used = found.calibration
+    used = corrected.calibration
     lines = [
-        f"precision@{found.k} as the judge sees it: {found.apparent:.4f} over {count(found.n, 'chunk')}",
+        f"precision@{corrected.k} as the judge sees it: {corrected.apparent:.4f} over {count(corrected.n, 'chunk')}",
         f"the judge: sensitivity {used.sensitivity:.3f} over {used.n_relevant}, specificity {used.specificity:.3f} "
         f"over {used.n_other} calibrated chunks",
-        f"corrected (Rogan-Gladen): {with_interval(found.value, found.ci)}",
+        f"corrected (Rogan-Gladen): {with_interval(corrected.value, corrected.ci)}",
     ]
-    if found.value != found.unclipped:
+    if corrected.value != corrected.unclipped:
         lines.append(
-            f"note: the formula gives {found.unclipped:.4f}, clipped to {found.value:.0f}: the calibration does not "
-            "fit these chunks, or they are few"
+            f"note: the formula gives {corrected.unclipped:.4f}, clipped to {corrected.value:.0f}: the calibration "
+            "does not fit these chunks, or they are few"
         )
-    if found.n_unjudged:
-        lines.append(f"note: {count(found.n_unjudged, 'chunk')} of the top {found.k} without a grade left out")
+    if corrected.n_unjudged:
+        lines.append(f"note: {count(corrected.n_unjudged, 'chunk')} of the top {corrected.k} without a grade left out")
     return lines
 
 
@@ -114,7 +114,7 @@ def _of(figure: Figure) -> str:
 
 
 def _format(figure: Figure) -> str:
-    """How a figure of its kind is written."""
+    """Return how a figure of its kind is written."""
     match figure.kind:
         case "change":
             return "+.4f"

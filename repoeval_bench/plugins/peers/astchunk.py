@@ -37,7 +37,7 @@ class AstchunkChunker(Peer):
 
     @property
     def unused(self) -> frozenset[str]:
-        """What astchunk does when it is asked for alone."""
+        """Return what astchunk does when it is asked for alone."""
         off = {"chunk_overlap": not self.chunk_overlap, "chunk_expansion": not self.chunk_expansion}
         return frozenset(name for name, left_out in off.items() if left_out)
 
@@ -64,7 +64,7 @@ class AstchunkChunker(Peer):
 
 
 def _header(content: str) -> str:
-    """What astchunk puts before a text: lines between two of three quotes, of which none is such a line itself."""
+    """Return the header that astchunk puts before a text: the lines between two of three quotes."""
     end = "\n'''\n"
     return content[: content.index(end) + len(end)]
 

@@ -44,7 +44,7 @@ class LeastNestedChunker(Sized):
 
 
 def _depths(file: SourceFile, found: Sequence[Definition]) -> list[int]:
-    """How many definitions each border between lines is in; one border more than lines."""
+    """Return how many definitions each border between lines is in; one border more than lines."""
     steps = [0] * (file.n_lines + 1)
     for each in found:
         if each.lines.end - each.above > 1:

@@ -46,7 +46,7 @@ class SemanticTextSplitterChunker(Peer, Sized):
             raise SpecError(f"chunker {self.name}: kind=text reads no grammar; leave language out, or take kind=code")
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """Where the library's texts begin, in characters, and how long they are."""
+        """Return where the library's texts begin, in characters, and how long they are."""
         language = chosen_language(file, self.language).name if self.kind == "code" else ""
         if language and (levels := _levels(file.text)) > _MOST_LEVELS:
             raise ChunkError(
@@ -66,7 +66,7 @@ def _library(language: str, size: int, tokenizer: str | None) -> Any:
 
 
 def _levels(text: str) -> int:
-    """How deep brackets are nested, those in strings and comments too."""
+    """Return how deep brackets are nested, those in strings and comments too."""
     depth = deepest = 0
     for found in _BRACKET.finditer(text):
         depth = depth + 1 if found[0] in "[({" else max(0, depth - 1)

@@ -50,9 +50,9 @@ def fill(folder, numbers, identity=IDENTITY):
 def entries(folder):
     """Key -> (tag, value) of everything in a cache."""
     cache = VectorCache(folder)
-    found = {entry.key: (entry.tag, entry.value) for entry in cache.database.entries()}
+    results = {entry.key: (entry.tag, entry.value) for entry in cache.database.entries()}
     cache.close()
-    return found
+    return results
 
 
 def test_what_is_pushed_is_what_is_pulled(store, tmp_path):
@@ -63,8 +63,8 @@ def test_what_is_pushed_is_what_is_pulled(store, tmp_path):
     done = push(second, store)
     assert (done.entries, done.there, done.left_out) == (40, 20, 0)
     third = tmp_path / "c"
-    found = pull(third, store)
-    assert (found.entries, found.here, found.broken) == (130, 0, ())
+    result = pull(third, store)
+    assert (result.entries, result.here, result.broken) == (130, 0, ())
     assert entries(third) == entries(first) | entries(second)
     assert verify(third).passed
     again = pull(third, store)
@@ -81,12 +81,12 @@ def test_a_store_that_fails_and_truncates_is_tried_again(tmp_path):
         for _ in range(50):  # the same command again, until the store answers
             try:
                 push(first, store)
-                found = pull(tmp_path / f"{protocol}-cache", store)
+                result = pull(tmp_path / f"{protocol}-cache", store)
             except StoreError:
                 continue
             break
         assert WEATHER.failures > 5
-        assert found.broken == ()
+        assert result.broken == ()
         assert entries(tmp_path / f"{protocol}-cache") == entries(first)
 
 
@@ -107,9 +107,9 @@ def test_a_broken_block_is_named_and_the_others_are_taken(tmp_path, ending, dama
     path = sorted((tmp_path / "store").rglob(f"*{ending}"))[2]
     content = path.read_bytes()
     path.write_bytes({"cut": content[: len(content) // 2], "changed": content[:-1] + b"\0", "empty": b""}[damage])
-    found = pull(tmp_path / "b", ObjectStore(f"file://{tmp_path}/store"))
-    assert len(found.broken) == 1
-    assert path.stem in found.broken[0]
+    result = pull(tmp_path / "b", ObjectStore(f"file://{tmp_path}/store"))
+    assert len(result.broken) == 1
+    assert path.stem in result.broken[0]
     kept = entries(tmp_path / "b")
     assert kept.items() <= entries(tmp_path / "a").items()
     assert len(kept) == 61 - 7

@@ -69,8 +69,8 @@ def test_all_broken_runs_are_named_and_nothing_is_merged(tmp_path):
 def test_an_unfinished_run_is_counted_and_a_missing_folder_refused(tmp_path):
     (part,) = folders(tmp_path, "ab")
     (part / "a" / "manifest.json").unlink()
-    found = merge([part], tmp_path / "out")
-    assert (found.copied, found.unfinished) == (("b",), (str(part / "a"),))
+    result = merge([part], tmp_path / "out")
+    assert (result.copied, result.unfinished) == (("b",), (str(part / "a"),))
     with pytest.raises(UsageError, match="nope: no such folder"):
         merge([part, tmp_path / "nope"], tmp_path / "out")
 

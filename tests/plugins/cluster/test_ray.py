@@ -165,7 +165,7 @@ def test_what_is_killed_loses_unfinished_jobs_only(drive, cluster, places, half,
     with Killer(lambda: workers(cluster), seed=0, done=done) as of_workers:
         for _ in range(KILLS):
             node = cluster.add_node(**NODE)
-            (raylet,) = (each.process.pid for each in node.all_processes["raylet"])
+            (raylet,) = (process.process.pid for process in node.all_processes["raylet"])
             driver = drive(out)
             for victim in rng.sample([driver, raylet], 2):
                 time.sleep(rng.uniform(0, 1.2))
@@ -194,10 +194,10 @@ def test_the_model_is_in_an_actor_that_may_be_killed(cluster, places, tmp_path):
     rng, begun = random.Random(5), []
 
     def actors():
-        found = [each for each in workers(cluster, "ray::Model") if each not in begun]
-        begun.extend(found)
-        time.sleep(rng.uniform(0, 2) if found else 0)
-        return found
+        results = [worker for worker in workers(cluster, "ray::Model") if worker not in begun]
+        begun.extend(results)
+        time.sleep(rng.uniform(0, 2) if results else 0)
+        return results
 
     passes = count()
     with Killer(actors, seed=1, every=True) as killer:

@@ -244,7 +244,7 @@ def test_a_store_is_where_runs_are(places, shared, tmp_path):
     """Any machine reads the runs by the same --out, brings them into a folder, and puts others there."""
     url, _ = shared
     listed = bench("runs", "--json", "--out", url, home=tmp_path / "home")
-    run_ids = {each["run_id"] for each in json.loads(listed.out)}
+    run_ids = {row["run_id"] for row in json.loads(listed.out)}
     assert set(run_states(ObjectStore(url))) == run_ids
     for command in (["diff"], ["compare"], ["report", "-o", tmp_path / "report.html"]):
         done = bench(*command, "fixed:max_nws=400", "ast:max_nws=400", "--out", url, home=tmp_path / "home")

@@ -177,6 +177,6 @@ def test_a_changed_answer_is_found_and_removed(model, cache, tmp_path):
         database.execute("UPDATE Cache SET value = ? WHERE rowid = ?", (changed, entry.row))
     with pytest.raises(CacheError, match="has changed since it was written"):
         answer_all(model, asked_of(model), cache)
-    found = verify(tmp_path / "vectors", delete=True)
-    assert (found.removed, found.broken) == (1, ("an entry without its seal, or changed since it was written",))
+    result = verify(tmp_path / "vectors", delete=True)
+    assert (result.removed, result.broken) == (1, ("an entry without its seal, or changed since it was written",))
     assert answer_all(model, asked_of(model), cache).sent == 1

@@ -117,7 +117,7 @@ def test_nothing_beside_the_hole_is_shown(stored):
 
 def test_completions_are_compared_and_split_as_any_measure(stored, complete):
     """`compare`, `segments`, `gate` and `runs` know what was added."""
-    ids = [each["run_id"] for each in json.loads(complete("ast", "fixed", "--json").out)]
+    ids = [row["run_id"] for row in json.loads(complete("ast", "fixed", "--json").out)]
     out = ("--out", stored / "runs")
     compared = bench("compare", *ids, "-m", "edit_similarity", *out, "--json")
     assert compared.code == 0, compared.err

@@ -54,8 +54,8 @@ def results(tmp_path):
 def test_numbers_are_those_of_the_run_and_of_compare(results):
     """Score, share and size are metrics.json's; the difference to the first is compare's, interval and all."""
     low, high = made(results, "low", 0.4), made(results, "high", 0.6)
-    found = leaderboard(run_folders(results))
-    (board,) = found.boards
+    result = leaderboard(run_folders(results))
+    (board,) = result.boards
     assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "high"), (2, "low")]
     for entry, run in zip(board.entries, (high, low), strict=True):
         assert entry.score == run.metrics.micro["line_rprec"]
@@ -68,7 +68,7 @@ def test_numbers_are_those_of_the_run_and_of_compare(results):
     assert board.entries[0].behind is None
     difference, ci = board.entries[1].behind
     assert (difference, *ci) == pytest.approx((said.difference, *said.ci))
-    assert summary(found) == "2 runs on 1 board"
+    assert summary(result) == "2 runs on 1 board"
     choice = choose([low, high])
     assert board.choice == choice
     assert [entry.against_first for entry in board.entries] == [None, choice.verdict.others[0].verdict.reversed()]
@@ -96,10 +96,10 @@ def test_runs_of_different_questions_are_never_on_one_board(results, changed):
 def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_both(results):
     for name, word in (("a32", "fp32"), ("b32", "fp32"), ("a16", "bf16"), ("words", "")):
         precision(made(results, name, 0.5, embedder="none" if name == "words" else "minilm"), word)
-    found = leaderboard(run_folders(results))
-    boards = {board.precision: {entry.run_id for entry in board.entries} for board in found.boards}
+    result = leaderboard(run_folders(results))
+    boards = {board.precision: {entry.run_id for entry in board.entries} for board in result.boards}
     assert boards == {"fp32": {"a32", "b32", "words"}, "bf16": {"a16", "words"}}
-    assert found.n_runs == 4
+    assert result.n_runs == 4
 
 
 def test_equal_scores_share_a_rank(results):
@@ -122,8 +122,8 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     for name in ("notes", "packs", "sensitivity"):  # the last two are what recommend and sensitivity keep beside runs
         (results / name).mkdir()
     (results / "compared.json").write_text("{}")
-    found = leaderboard(run_folders(results))
-    assert [entry.run_id for board in found.boards for entry in board.entries] == ["good"]
+    result = leaderboard(run_folders(results))
+    assert [entry.run_id for board in result.boards for entry in board.entries] == ["good"]
     why = {
         "unfinished": "not finished",
         "newer": "schema 99",
@@ -134,13 +134,13 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
         "list": "metrics.json is broken (chunker",
         "notes": "not finished, or this is not a run",
     }
-    assert found.left_out.keys() == why.keys()
+    assert result.left_out.keys() == why.keys()
     for name, part in why.items():
-        assert part in found.left_out[name], found.left_out[name]
-    assert summary(found) == "1 run on 1 board; 8 folders not ranked"
-    page = site_files(found)["index.html"]
+        assert part in result.left_out[name], result.left_out[name]
+    assert summary(result) == "1 run on 1 board; 8 folders not ranked"
+    page = site_files(result)["index.html"]
     assert all(f"Not ranked: {name}" in page for name in why)
-    assert leaderboard_records(found)["not_ranked"] == found.left_out
+    assert leaderboard_records(result)["not_ranked"] == result.left_out
 
 
 def test_what_intervals_flip_is_named_in_the_plural(tmp_path):
@@ -172,7 +172,7 @@ def test_hostile_names_are_text_in_every_format(results):
     made(results, "bad", 0.5, chunker=HOSTILE, embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     made(results, "worse", 0.4, chunker="ast", embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     (results / "<u>half").mkdir()
-    found = leaderboard(run_folders(results))
+    result = leaderboard(run_folders(results))
     files = site_files(leaderboard(run_folders(results), apart=True))
     pages = [content for name, content in files.items() if name.endswith(".html")]
     assert len(pages) == 2
@@ -181,8 +181,8 @@ def test_hostile_names_are_text_in_every_format(results):
         assert page.count("<script") == 1
         assert "&lt;img src=x" in page
         assert "\x07" not in page
-    assert r"\<img src=x" in markdown(leaderboard_tables(found))
-    rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
+    assert r"\<img src=x" in markdown(leaderboard_tables(result))
+    rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
     assert {row["chunker"] for row in rows} == {HOSTILE, "ast"}
     assert {row["embedder"] for row in rows} == {"'=1+1"}
 
@@ -190,10 +190,10 @@ def test_hostile_names_are_text_in_every_format(results):
 def test_csv_and_json_hold_the_full_numbers(results):
     made(results, "a", 0.41)
     made(results, "b", 0.57)
-    found = leaderboard(run_folders(results))
-    (board,) = leaderboard_records(found)["boards"]
-    rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
-    for row, entry, content in zip(rows, found.boards[0].entries, board["entries"], strict=True):
+    result = leaderboard(run_folders(results))
+    (board,) = leaderboard_records(result)["boards"]
+    rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
+    for row, entry, content in zip(rows, result.boards[0].entries, board["entries"], strict=True):
         assert float(row["score"]) == entry.score == content["score"]
         assert (float(row["score.low"]), float(row["score.high"])) == entry.ci
         assert int(row["rank"]) == entry.rank
@@ -212,14 +212,14 @@ def test_a_column_is_one_entry(results, monkeypatch):
 
     for module in (report, site):
         monkeypatch.setattr(module, "board_columns", with_own)
-    found = leaderboard(run_folders(results))
-    tables = leaderboard_tables(found)
+    result = leaderboard(run_folders(results))
+    tables = leaderboard_tables(result)
     assert "queries twice" in "\n".join(table_lines(tables[0], Console(width=400), None))
     assert "queries twice" in markdown(tables)
     assert "queries twice" in latex(tables)
-    rows = list(csv.DictReader(io.StringIO(leaderboard_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
     assert [row["queries twice"] for row in rows] == ["16", "16"]
-    assert [entry["queries twice"] for entry in leaderboard_records(found)["boards"][0]["entries"]] == [16, 16]
+    assert [entry["queries twice"] for entry in leaderboard_records(result)["boards"][0]["entries"]] == [16, 16]
     pages = [page for name, page in site_files(leaderboard(run_folders(results), apart=True)).items() if "-" in name]
     assert len(pages) == 1
     assert "queries twice" in pages[0]

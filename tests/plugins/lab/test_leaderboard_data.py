@@ -59,9 +59,9 @@ def test_a_sample_of_the_cells_of_a_pack_is_computed_again(name, tmp_path):
 
 def test_every_row_says_what_made_it():
     """A commit without changed files, a command, and a fingerprint."""
-    found = rows("leaderboard.csv")
-    assert len({row["run_id"] for row in found}) == len(found)
-    for row in found:
+    result = rows("leaderboard.csv")
+    assert len({row["run_id"] for row in result}) == len(result)
+    for row in result:
         assert re.fullmatch(r"[0-9a-f]{40}", row["commit"])
         assert row["changed_files"] == "False"
         assert row["command"].startswith("repoeval-bench eval ")

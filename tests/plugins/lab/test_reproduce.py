@@ -23,22 +23,22 @@ def test_a_number_is_reproduced_within_its_tolerance():
 
 def test_the_page_has_every_row_its_verdict_and_the_commands():
     """Expected cells are counted; a skipped row says why; commands are under each table, once."""
-    found = [
+    results = [
         row("expected", p, c, m, 0.8, judge(0.5, 0.8, 0.05))
         for p in ("context", "code-chunk")
         for c in EXPECTED
         for m in MEASURES
     ]
-    found += [row("causes", "base", c, m) for c in EXPECTED for m in MEASURES]
-    found += [row("sizes", s, c, m) for s in ("500", "900") for c in EXPECTED for m in (*MEASURES, "line_recall_auc")]
-    found.append(row("coderag", "coderag", "BM25", "ndcg@10", 0.5, Status.REPRODUCED))
-    found.append(Row("coderag", "coderag", "far/model", "ndcg@10", status=Status.SKIPPED, reason="not here"))
+    results += [row("causes", "base", c, m) for c in EXPECTED for m in MEASURES]
+    results += [row("sizes", s, c, m) for s in ("500", "900") for c in EXPECTED for m in (*MEASURES, "line_recall_auc")]
+    results.append(row("coderag", "coderag", "BM25", "ndcg@10", 0.5, Status.REPRODUCED))
+    results.append(Row("coderag", "coderag", "far/model", "ndcg@10", status=Status.SKIPPED, reason="not here"))
     settings = (("whole", 0.92, "here"), ("k1 0.9", 0.93, "theirs"), ("both", 0.9345, "theirs"))
-    found += [
+    results += [
         replace(row("bm25", what, "BM25", "ndcg@10", 0.932), measured=score, source=source)
         for what, score, source in settings
     ]
-    page = format_page("mini", found, 6)
+    page = format_page("mini", results, 6)
     assert "BM25 differs by -0.0120 from the published 0.932." in page
     assert "| k1 0.9 | theirs | 0.9300 | [0.4000, 0.6000] | -0.0020 |" in page
     assert "Compared with the first row: k1 0.9 +0.0100; both +0.0145. With the" in page
@@ -60,12 +60,12 @@ def test_a_model_that_no_embedder_is_called_is_told_before_anything_is_measured(
 def test_a_part_of_the_benchmark_is_not_judged():
     """The page says how much there is, claims nothing, and counts repositories as they are."""
     why_not = (Status.NOT_JUDGED, "170 of 455 tasks")
-    found = [
+    results = [
         row("expected", p, c, m, 0.8, *why_not) for p in ("context", "code-chunk") for c in EXPECTED for m in MEASURES
     ]
-    found += [row("bm25", what, "BM25", "ndcg@10", 0.932, *why_not) for what in ("whole", "both")]
+    results += [row("bm25", what, "BM25", "ndcg@10", 0.932, *why_not) for what in ("whole", "both")]
     reason = "not judged: 170 of 455 tasks"
-    page = format_page("mini", found, 2)
+    page = format_page("mini", results, 2)
     assert f"reproduced within 0.05: {reason}." in page
     assert page.count(f"| {reason} |") == 16
     assert "macro over 2 repositories" in page

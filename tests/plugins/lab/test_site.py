@@ -49,20 +49,20 @@ def test_ids_of_a_page_are_its_own(tmp_path):
 
 def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
     """Rank, score and difference to the first are those of the board's own page; the first ranking is unfolded."""
-    for at, chunker in enumerate(("ast", "fixed", "window")):
+    for position, chunker in enumerate(("ast", "fixed", "window")):
         for protocol in ("context", "body"):
             write_run(
                 tmp_path / f"{chunker}-{protocol}",
-                {"line_rprec": [0.1 * at + 0.01 * j for j in range(8)]},
+                {"line_rprec": [0.1 * position + 0.01 * j for j in range(8)]},
                 chunker=chunker,
                 protocol=protocol,
                 headline_measure="line_rprec",
             )
-    found = leaderboard(run_folders(tmp_path), apart=True)
-    index = site_files(found)["index.html"]
+    result = leaderboard(run_folders(tmp_path), apart=True)
+    index = site_files(result)["index.html"]
     rankings = re.findall(r'<details class="part ranking"( open)?>(.*?)</details>', index, re.DOTALL)
     assert [bool(unfolded) for unfolded, _ in rankings] == [True, False]
-    for (_, text), board in zip(rankings, found.boards, strict=True):
+    for (_, text), board in zip(rankings, result.boards, strict=True):
         body = text.partition("<tbody>")[2]
         values = [
             [float(each) for each in re.findall(r'data-value="([^"]*)"', row)] for row in body.split("</tr>")[:-1]
@@ -84,7 +84,7 @@ def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):
         )
     (table,) = leaderboard_tables(leaderboard(run_folders(tmp_path)))
     names = [column.name for column in table.columns]
-    at = [i for i, name in enumerate(names) if name.startswith("% of ceiling")]
-    assert {names[i] for i in at} == {"% of ceiling", "% of ceiling, expand lines:5"}
-    shares = {row.cells[3]: [row.cells[i] for i in at if row.cells[i] is not None] for row in table.rows}
+    index = [i for i, name in enumerate(names) if name.startswith("% of ceiling")]
+    assert {names[i] for i in index} == {"% of ceiling", "% of ceiling, expand lines:5"}
+    shares = {row.cells[3]: [row.cells[i] for i in index if row.cells[i] is not None] for row in table.rows}
     assert shares == {"dense": [pytest.approx(0.8)], "dense · expand lines:5": [pytest.approx(0.5)]}

@@ -25,24 +25,24 @@ def files(**texts):
 
 
 def update(chunker, old, new):
-    found = stability(chunker, old, new)
-    return found.old_texts, found.texts, found.new_texts
+    result = stability(chunker, old, new)
+    return result.old_texts, result.texts, result.new_texts
 
 
 def test_nothing_changed_is_nothing_to_embed():
-    found = stability("functions", files(a=WHOLE), files(a=WHOLE))
-    assert (found.old_texts, found.texts, found.new_texts, found.new_nws, found.new_tokens) == (5, 5, 0, 0, 0)
-    assert (found.share, found.nws_share, found.tokens_share) == (0.0, 0.0, 0.0)
+    result = stability("functions", files(a=WHOLE), files(a=WHOLE))
+    assert (result.old_texts, result.texts, result.new_texts, result.new_nws, result.new_tokens) == (5, 5, 0, 0, 0)
+    assert (result.share, result.nws_share, result.tokens_share) == (0.0, 0.0, 0.0)
 
 
 def test_a_line_in_a_body_changes_the_chunk_that_holds_it():
     new = ONE.replace("b = a", "b = a + 1")
-    found = stability("functions", files(a=WHOLE), files(a=WHOLE.replace(ONE, new)))
-    assert (found.texts, found.new_texts) == (5, 1)
-    assert (found.nws, found.new_nws) == (count_nws(WHOLE) + 2, count_nws(new))
-    assert found.share == 1 / 5
-    assert found.new_tokens == default_tokens([new])[0]
-    assert found.tokens_share == found.new_tokens / found.tokens
+    result = stability("functions", files(a=WHOLE), files(a=WHOLE.replace(ONE, new)))
+    assert (result.texts, result.new_texts) == (5, 1)
+    assert (result.nws, result.new_nws) == (count_nws(WHOLE) + 2, count_nws(new))
+    assert result.share == 1 / 5
+    assert result.new_tokens == default_tokens([new])[0]
+    assert result.tokens_share == result.new_tokens / result.tokens
 
 
 def test_a_method_that_was_added_is_one_more_text():
@@ -75,13 +75,13 @@ def test_files_that_a_chunker_fails_on_end_it_or_are_counted():
     old, new = files(a=ONE), [*files(a=ONE), SourceFile("r", "b.txt", "words")]
     with pytest.raises(ChunkError, match=r"b\.txt"):
         stability("functions", old, new)
-    found = stability("functions", old, new, skip_errors=True)
-    assert [len(each) for each in found.skipped] == [0, 1]
+    result = stability("functions", old, new, skip_errors=True)
+    assert [len(each) for each in result.skipped] == [0, 1]
 
 
 def test_without_a_tokenizer_there_are_no_tokens():
-    found = stability("functions", files(a=ONE), files(a=TWO), count=lambda _: None)
-    assert (found.tokens, found.new_tokens, found.tokens_share) == (None, None, None)
+    result = stability("functions", files(a=ONE), files(a=TWO), count=lambda _: None)
+    assert (result.tokens, result.new_tokens, result.tokens_share) == (None, None, None)
 
 
 def test_the_command_compares_two_folders_and_names_what_it_needs(tmp_path):

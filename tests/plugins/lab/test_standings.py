@@ -93,7 +93,7 @@ def test_one_fixed_run_of_a_size_is_the_baseline(results):
 def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest(results):
     (board,) = leaderboard(run_folders(results), apart=True).boards
     (found,) = standings([board])
-    by_name = {each.chunker: each for each in found.sizes}
+    by_name = {size.chunker: size for size in found.sizes}
     assert by_name.keys() == {"ast", "fixed"}
     assert dict(by_name["ast"].means) == pytest.approx({500: 0.5, 1000: 0.35})
     assert by_name["ast"].difference == pytest.approx(-0.15)
@@ -228,15 +228,15 @@ def test_runs_of_no_common_size_are_told_apart_and_paired_by_their_specs(tmp_pat
     for protocol, means in (("body", (0.2, 0.3, 0.4)), ("context", (0.4, 0.3, 0.2))):
         for size, mean in zip((300, 700, 2000), means, strict=True):
             made(tmp_path, f"ast:max_nws={size},min_nws=50,overlap=0,language=auto", mean, size, protocol=protocol)
-    found = standings(leaderboard(run_folders(tmp_path), apart=True).boards)
-    assert [found[0].placed[entry.run_id].label for entry in found[0].board.entries] == [
+    result = standings(leaderboard(run_folders(tmp_path), apart=True).boards)
+    assert [result[0].placed[entry.run_id].label for entry in result[0].board.entries] == [
         "ast:max_nws=2000",
         "ast:max_nws=700",
         "ast:max_nws=300",
     ]
-    (agreed,) = agreements(found)
+    (agreed,) = agreements(result)
     assert (agreed.n_rows, agreed.tau) == (3, pytest.approx(-1.0))
-    frontier = list(csv.DictReader(io.StringIO(standing_csvs(map(standing_record, found), [agreed])["frontier.csv"])))
+    frontier = list(csv.DictReader(io.StringIO(standing_csvs(map(standing_record, result), [agreed])["frontier.csv"])))
     assert {row["run_id"] for row in frontier} <= {path.name for path in tmp_path.iterdir()}
     assert {row["chunker"] for row in frontier if row["protocol"] == "body"} == {"ast:max_nws=2000"}
 

@@ -53,14 +53,14 @@ def test_bm25_beside_is_what_a_run_of_bm25_ranks(results, protocol):
 def test_the_terminal_and_markdown_say_the_same(results):
     """Findings with numbers, then the worst queries with gold and both rankings; exit 0 whatever is found."""
     random, _ = results[1]["context"]
-    found = json.loads(diagnose(random, "--json"))
+    result = json.loads(diagnose(random, "--json"))
     text, markdown = diagnose(random), diagnose(random, "--markdown", "--worst", "2")
-    named = [check["name"] for check in found["checks"] if check["status"] == "finding"]
+    named = [check["name"] for check in result["checks"] if check["status"] == "finding"]
     assert "retriever" in named
     for name in named:
         assert f"finding  {name}" in text
         assert f"| finding | {name} |" in markdown
-    assert len(found["worst"]) == 18
+    assert len(result["worst"]) == 18
     assert text.count("query ends: ") == 18
     assert markdown.count("query ends: ") == 2
     assert "BM25 is bm25:k1=1.2" in text
@@ -118,13 +118,13 @@ def test_an_imported_run_is_diagnosed(tmp_path):
     made = bench("logs", "import", write_lines(tmp_path / "log.jsonl", log), *arguments)
     assert made.code == 0, made.err
     (run,) = (tmp_path / "results").iterdir()
-    found = json.loads(bench("logs", "diagnose", run, "--json", "--worst", "1").out)
-    named = {check["name"]: check for check in found["checks"] if check["status"] == "finding"}
+    result = json.loads(bench("logs", "diagnose", run, "--json", "--worst", "1").out)
+    named = {check["name"]: check for check in result["checks"] if check["status"] == "finding"}
     assert set(named) == {"depth", "ranking", "freshness", "latency", "retriever"}
     assert named["freshness"]["numbers"]["share of the top 10 newer than as_of"] == 0.1
     assert named["latency"]["numbers"]["rerank median, ms"] == 700
     assert named["depth"]["numbers"]["recall@30"] == 1.0
-    assert found["worst"][0]["first_hit"] == 20
+    assert result["worst"][0]["first_hit"] == 20
     text = bench("logs", "diagnose", run, "--worst", "1").out
     assert "BM25's top 10 is not shown: the run has no texts to search; name a run of it with --bm25 RUN." in text
     assert "\x1b" not in text
@@ -137,8 +137,8 @@ def test_segments_of_the_users_own_are_looked_at(results, tmp_path):
     ).folder
     facts = tmp_path / "topics.csv"
     facts.write_text("query_id,topic\n" + "".join(f"q{i:06d},{'bc'[i % 2]}\x1b[31m\n" for i in range(40)))
-    found = json.loads(bench("logs", "diagnose", run, "--facts", facts, "--json").out)
-    (check,) = [check for check in found["checks"] if check["name"] == "segments"]
+    result = json.loads(bench("logs", "diagnose", run, "--facts", facts, "--json").out)
+    (check,) = [check for check in result["checks"] if check["name"] == "segments"]
     assert [(gap["by"], gap["name"]) for gap in check["gaps"]] == [("topic", "b\x1b[31m")]
     assert "topic = b?[31m" in (text := bench("logs", "diagnose", run, "--facts", facts).out)
     assert "\x1b" not in text

@@ -149,9 +149,9 @@ def test_relevant_chunks_below_rank_five_ask_for_a_reranker():
 def test_few_relevant_chunks_below_five_results_are_not_a_fault_of_the_ranking():
     """Ten relevant chunks cannot be among five results: recall is compared with its ceiling."""
     golds = {i: [f"r{i // 2 % 4}/f{i // 2}.py@{100 * i + j}" for j in range(10)] for i in range(N)}
-    found = evidence({i: ranking(i, golds[i], range(1, 11)) for i in range(N)}, golds)
-    assert found.mean("recall@5") == 0.5
-    assert findings(found) == {}
+    result = evidence({i: ranking(i, golds[i], range(1, 11)) for i in range(N)}, golds)
+    assert result.mean("recall@5") == 0.5
+    assert findings(result) == {}
 
 
 @pytest.mark.parametrize(("seen", "word", "files"), [(True, "chunking", 1.0), (False, "indexing", 0.0)])
@@ -377,14 +377,14 @@ def test_the_worst_queries_with_gold_and_both_rankings():
     tops = {i: ranking(i, golds[i], [1]) for i in range(N)}
     tops[5] = ranking(5, golds[5], [12])
     tops[9] = filler(9)[:50]
-    found = evidence(tops, golds, values)
-    ids = worst_ids(found, "ndcg@10", 3)
+    result = evidence(tops, golds, values)
+    ids = worst_ids(result, "ndcg@10", 3)
     assert ids == ["q09", "q05", "q07"]
     rows = {"q09": results(entry("r0/f4.py@9", 1), entry("r1/x.py@1", 2))}
-    nine, five, _ = worst_queries(found, "ndcg@10", ids, Beside(rows, found.log.qrels, "a stored run"))
+    nine, five, _ = worst_queries(result, "ndcg@10", ids, Beside(rows, result.log.qrels, "a stored run"))
     assert (nine.value, nine.first_hit, nine.relevant, nine.query) == (0.0, None, 1, "text 9\n")
     assert [(place.chunk_id, place.start_line) for place in nine.gold] == [("r0/f4.py@9", 90)]
     assert [each.relevant for each in nine.bm25] == [True, False]
     assert (len(nine.top), [each.relevant for each in nine.top]) == (10, [False] * 10)
     assert (five.first_hit, five.bm25) == (12, ())
-    assert worst_queries(found, "ndcg@10", ids, None)[0].bm25 is None
+    assert worst_queries(result, "ndcg@10", ids, None)[0].bm25 is None

@@ -115,9 +115,9 @@ def test_a_named_repository_gives_macro_means_and_repository_intervals(two):
     assert list(metrics.per_repo) == [f"r{i}" for i in range(8)]
     assert metrics.per_repo["r3"]["mrr"] == pytest.approx(values[75:100].mean())
     assert metrics.macro["mrr"] == pytest.approx(np.mean(values.reshape(8, 25).mean(axis=1)))
-    found = compare(runs)[0]
-    assert found.n_repositories == 8
-    assert found.micro.ci_repositories is not None
+    result = compare(runs)[0]
+    assert result.n_repositories == 8
+    assert result.micro.ci_repositories is not None
 
 
 def test_a_repository_of_some_queries_alone_is_refused(two):
@@ -139,10 +139,10 @@ def test_gold_in_several_files_clusters_by_the_union_of_files(tmp_path):
     """Rows in any order give the same clusters: a and b are linked by q1, c is by itself."""
     rows = [("q0", "r/b.py"), ("q1", "r/a.py"), ("q1", "r/b.py"), ("q2", "r/a.py"), ("q3", "r/c.py")]
     log = [log_row(f"q{i}", 1, "s") for i in range(4)]
-    found = []
+    results = []
     for order in (rows, rows[::-1]):
         gold = write(tmp_path / "gold.jsonl", [{"query_id": query, "file": file} for query, file in order])
         run = import_run(write(tmp_path / "log.jsonl", log), gold, tmp_path / "out", created="2026-01-01")
-        found.append(dict(zip(run.scores.query_ids, run.scores.clusters, strict=True)))
+        results.append(dict(zip(run.scores.query_ids, run.scores.clusters, strict=True)))
     linked = "r/a.py (+1 file)"
-    assert found[0] == found[1] == {"q0": linked, "q1": linked, "q2": linked, "q3": "r/c.py"}
+    assert results[0] == results[1] == {"q0": linked, "q1": linked, "q2": linked, "q3": "r/c.py"}

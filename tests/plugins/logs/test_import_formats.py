@@ -216,8 +216,8 @@ def test_a_broken_file_is_one_sentence(tmp_path, name, content, part):
 def test_a_damaged_parquet_file_is_one_sentence_or_another_table(by_ranx, tmp_path):
     """Every 7th byte changed in turn: nothing but a run or one of this project's errors comes out."""
     whole = (by_ranx / "gold.parquet").read_bytes()
-    for at in range(4, len(whole) - 4, 7):
-        (tmp_path / "a.parquet").write_bytes(whole[:at] + b"\x7f" + whole[at + 1 :])
+    for index in range(4, len(whole) - 4, 7):
+        (tmp_path / "a.parquet").write_bytes(whole[:index] + b"\x7f" + whole[index + 1 :])
         with suppress(ResultError):
             list(gold_rows(tmp_path / "a.parquet"))
 

@@ -29,11 +29,11 @@ def test_bounds_are_the_extremes_over_every_set_in_between(ranking, gold, grades
             scores = log.scores(log.ranked, MEASURES, {"q": dict.fromkeys({*gold, *chosen}, 1.0)})
             for name in MEASURES:
                 values[name].append(float(scores[name][0]))
-    for each in judged_bounds(log, {"q": grades}, MEASURES):
-        assert each.lower.value == pytest.approx(min(values[each.measure])), each.measure
-        assert each.upper.value == pytest.approx(max(values[each.measure])), each.measure
-        assert each.lower.value <= each.gold.value + 1e-12
-        assert each.both.value <= each.upper.value + 1e-12
+    for judged_bound in judged_bounds(log, {"q": grades}, MEASURES):
+        assert judged_bound.lower.value == pytest.approx(min(values[judged_bound.measure])), judged_bound.measure
+        assert judged_bound.upper.value == pytest.approx(max(values[judged_bound.measure])), judged_bound.measure
+        assert judged_bound.lower.value <= judged_bound.gold.value + 1e-12
+        assert judged_bound.both.value <= judged_bound.upper.value + 1e-12
 
 
 @given(st.lists(st.tuples(rankings, golds), min_size=1, max_size=4), st.integers(1, 4), st.data())
@@ -60,14 +60,14 @@ def test_without_newer_chunks_a_ranking_is_as_if_they_had_never_been(ranking, go
     """The measures are those of a log, and of a gold, that lack them."""
     rows = [row("q", chunks(ranking, doc_version=dates), as_of="2024-06-01")]
     log = judged(rows, {"q": gold})
-    found = by_name(freshness(log, 3))
+    result = by_name(freshness(log, 3))
     late = {c for c in ranking if dates.get(c) == "2024-09-01"}
     without = judged([row("q", [c for c in ranking if c not in late])], {"q": gold - late})
     plain = without.scores(without.ranked, MEASURES)
-    for name in set(found) & set(MEASURES):
-        assert found[name].after == pytest.approx(float(plain[name][0]))
-    if not late and found:
-        assert found["retrieved chunks not newer than as_of"].value == 1.0
+    for name in set(result) & set(MEASURES):
+        assert result[name].after == pytest.approx(float(plain[name][0]))
+    if not late and result:
+        assert result["retrieved chunks not newer than as_of"].value == 1.0
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=40))
@@ -100,6 +100,6 @@ def test_a_correction_rises_with_what_the_judge_sees(apparent, size, n_se, n_sp,
 def test_a_pool_is_the_union_of_the_tops(logs, depth):
     """Each chunk once, and no other."""
     made = [{q: row(q, ranking) for q, ranking in log.items()} for log in logs]
-    rows = [(each.query_id, each.chunk_id) for each in pool_rows(made, depth, ["p", "q", "r"])]
+    rows = [(pool_row.query_id, pool_row.chunk_id) for pool_row in pool_rows(made, depth, ["p", "q", "r"])]
     assert len(rows) == len(set(rows))
     assert set(rows) == {(q, c) for log in logs for q, ranking in log.items() for c in ranking[:depth]}

@@ -39,13 +39,13 @@ def test_a_section_without_its_fields_names_them(section, word):
 def test_the_reranker_is_measured_on_the_queries_that_log_both():
     """Query a: x from rank 3 to 1; b: stays at 2. c has no raw ranking and is counted."""
     rows = [row("a", "xyz", raw_topk=chunks("yzx")), row("b", "yx", raw_topk=chunks("yx")), row("c", "x")]
-    found = reranker(judged(rows, {**GOLD, "c": "x"}), 2)
-    figures = by_name(found)
+    result = reranker(judged(rows, {**GOLD, "c": "x"}), 2)
+    figures = by_name(result)
     assert figures["recall@50 raw"].value == 1.0
     assert figures["mrr@50 raw"].value == pytest.approx((1 / 3 + 1 / 2) / 2)
     change = figures["precision@2"]
     assert (change.before, change.after, change.value, change.n) == (0.25, 0.5, 0.25, 2)
-    assert found.notes == (
+    assert result.notes == (
         "queries without raw_topk, left out: 1 of 3",
         "the raw rankings hold at most 3 chunks: recall@50 is recall@3",
     )
@@ -68,22 +68,22 @@ def test_routes_are_judged_where_the_right_source_is_known():
         row("c", "x", source="code"),
         row("d", [], expected_source="code"),
     ]
-    found = router(judged(rows, dict.fromkeys("abcd", "x")), 2)
-    values = {name: (figure.value, figure.n) for name, figure in by_name(found).items()}
+    result = router(judged(rows, dict.fromkeys("abcd", "x")), 2)
+    values = {name: (figure.value, figure.n) for name, figure in by_name(result).items()}
     assert values == {
         "coverage: queries routed to a source": (0.75, 4),
         "misroutes: routed to another source": (0.5, 2),
         "recall@2 of queries with their answer in code": (0.0, 1),
         "recall@2 of queries with their answer in wiki": (0.5, 2),
     }
-    assert found.notes == ("routed queries without expected_source, whose route is not judged: 1",)
+    assert result.notes == ("routed queries without expected_source, whose route is not judged: 1",)
 
 
 def test_without_expected_sources_recall_is_given_by_route():
     """And misroutes are said to be unknown."""
-    found = router(judged([row("a", "x", source="wiki"), row("b", "y")], GOLD), 2)
-    assert "recall@2 of queries routed to wiki" in by_name(found)
-    assert found.notes == ("no row has both source and expected_source: misroutes are not known",)
+    result = router(judged([row("a", "x", source="wiki"), row("b", "y")], GOLD), 2)
+    assert "recall@2 of queries routed to wiki" in by_name(result)
+    assert result.notes == ("no row has both source and expected_source: misroutes are not known",)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_freshness_by_hand():
         row("b", chunks("yzx", doc_version=dates), as_of="2024-06-01"),
     ]
     log = judged(rows, {"a": "x", "b": "yx"}, measures=("mrr", "recall@2", "judged@5"))
-    found = freshness(log, 2)
-    figures = by_name(found)
+    result = freshness(log, 2)
+    figures = by_name(result)
     assert (
         figures["chunks of the first 2 not newer than as_of"].value,
         figures["retrieved chunks not newer than as_of"].value,
@@ -128,7 +128,7 @@ def test_freshness_by_hand():
     assert (figures["recall@2"].before, figures["recall@2"].after) == (0.75, 1.0)
     assert set(figures) >= {"mrr", "recall@2"}
     assert "judged@5" not in figures
-    assert found.notes == (
+    assert result.notes == (
         "retrieved chunks without a dated doc_version, taken for not newer in the measures: 1",
         "relevant chunks newer than their query, left out of its gold too: 1",
     )
@@ -152,15 +152,15 @@ def test_entities_are_linked_as_sets():
         row("b", "yx", entities=["p"]),
         row("c", "x", entities=[]),
     ]
-    found = entity_linking(judged(rows, dict.fromkeys("abc", "x")), 2)
-    values = {name: figure.value for name, figure in by_name(found).items()}
+    result = entity_linking(judged(rows, dict.fromkeys("abc", "x")), 2)
+    values = {name: figure.value for name, figure in by_name(result).items()}
     assert values == {
         "entity precision@2": 0.25,
         "entity recall@2": 0.25,
         "entity F1@2": 0.25,
         "chunk recall@2": 1.0,
     }
-    assert found.notes == ("queries without entities, left out: 1 of 3",)
+    assert result.notes == ("queries without entities, left out: 1 of 3",)
 
 
 def test_latency_per_step_and_together():
@@ -236,7 +236,7 @@ def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
     """The first two of both logs, by id; neither rank, system, score nor gold."""
     one = {"a": row("a", "xyz", query="why"), "b": row("b", "x")}
     other = {"a": row("a", "wxy")}
-    rows = [each.as_json() for each in pool_rows([one, other], 2, ["a", "b"], texts={"w": "text of w"})]
+    rows = [pool_row.as_json() for pool_row in pool_rows([one, other], 2, ["a", "b"], texts={"w": "text of w"})]
     assert [(r["query_id"], r["chunk_id"]) for r in rows] == [("a", "w"), ("a", "x"), ("a", "y"), ("b", "x")]
     assert rows[0] == {"query_id": "a", "chunk_id": "w", "grade": None, "query": "why", "text": "text of w"}
 
@@ -263,9 +263,9 @@ def test_bounds_by_hand():
     """Gold x at rank 2; the judge adds y (retrieved first) and w (not retrieved)."""
     log = judged([row("a", "yxz")], {"a": "x"}, measures=("precision@2", "recall@2", "mrr"))
     grades = {"a": {"y": 2, "w": 1, "z": 0, "x": 0}}
-    found = {each.measure: each for each in judged_bounds(log, grades, log.measures)}
+    results = {each.measure: each for each in judged_bounds(log, grades, log.measures)}
     ends = {
-        name: (each.gold.value, each.lower.value, each.upper.value, each.both.value) for name, each in found.items()
+        name: (each.gold.value, each.lower.value, each.upper.value, each.both.value) for name, each in results.items()
     }
     assert ends["precision@2"] == (0.5, 0.5, 1.0, 1.0)
     assert ends["mrr"] == (0.5, 0.5, 1.0, 1.0)

@@ -68,7 +68,9 @@ def langchain(sources):
     ]
     splitter = RecursiveCharacterTextSplitter.from_language(Language.PYTHON, chunk_size=300, chunk_overlap=0)
     splitter._add_start_index = True
-    documents = [each for each in splitter.split_documents(whole) if each.page_content.strip()]
+    documents = [
+        split_document for split_document in splitter.split_documents(whole) if split_document.page_content.strip()
+    ]
     store = InMemoryVectorStore(Hashed())
     store.add_documents(documents)
     return documents, store.as_retriever(search_kwargs={"k": 8})
@@ -104,8 +106,8 @@ def llama_index(sources):
 
 def ticking():
     """A clock that moves on by a quarter of a second each time it is read."""
-    at = iter(np.arange(0, 1000, 0.25))
-    return lambda: float(next(at))
+    index = iter(np.arange(0, 1000, 0.25))
+    return lambda: float(next(index))
 
 
 def rows(path):
@@ -123,9 +125,9 @@ def test_what_a_retriever_returned_is_logged_with_file_and_lines(library, reques
     logged = LoggedRetriever(retriever, tmp_path / "log.jsonl", sources=sources, k=8, system=library, clock=ticking())
     method = "invoke" if library == "langchain" else "retrieve"
     answers = {query_id: getattr(logged, method)(text, query_id=query_id) for query_id, text in QUERIES.items()}
-    found = rows(tmp_path / "log.jsonl")
-    assert [row["query_id"] for row in found] == list(QUERIES)
-    for row in found:
+    result = rows(tmp_path / "log.jsonl")
+    assert [row["query_id"] for row in result] == list(QUERIES)
+    for row in result:
         answer = answers[row["query_id"]]
         assert answer == getattr(retriever, method)(QUERIES[row["query_id"]])
         assert (row["system"], row["k_raw"], row["latency_ms"]) == (library, 8, {"retrieve": 250.0})
@@ -208,8 +210,8 @@ def test_a_text_has_a_place_only_where_it_is_known(tmp_path):
         document("z = 3", source="../outside.py"),
         document("z = 3"),
     )
-    found = [(chunk.get("file"), chunk.get("start_line"), chunk.get("end_line")) for chunk in row["topk"]]
-    assert found == [
+    results = [(chunk.get("file"), chunk.get("start_line"), chunk.get("end_line")) for chunk in row["topk"]]
+    assert results == [
         ("a.py", None, None),
         ("a.py", 2, 3),
         ("a.py", 1, 3),

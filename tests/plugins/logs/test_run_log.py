@@ -95,8 +95,8 @@ def test_every_field_of_the_contract_passes_a_json_schema_library():
 
 def test_gold_as_chunk_ids_keeps_what_was_judged_not_relevant(tmp_path):
     """Gain 0 stays a judgement."""
-    found = judged(tmp_path, {"query_id": "q", "chunk_id": "a"}, {"query_id": "q", "chunk_id": "z", "gain": 0.0})
-    assert (found.gains, found.kind, found.pooled) == ({"q": {"a": 1.0, "z": 0.0}}, "chunks", False)
+    result = judged(tmp_path, {"query_id": "q", "chunk_id": "a"}, {"query_id": "q", "chunk_id": "z", "gain": 0.0})
+    assert (result.gains, result.kind, result.pooled) == ({"q": {"a": 1.0, "z": 0.0}}, "chunks", False)
 
 
 def test_gold_as_file_counts_a_chunk_of_the_file(tmp_path):
@@ -114,9 +114,9 @@ def test_gold_as_file_counts_a_chunk_of_the_file(tmp_path):
 )
 def test_gold_as_lines_counts_a_shared_line(tmp_path, lines, relevant):
     """Half-open ranges: touching is not sharing; an empty range finds nothing, but its query stays."""
-    found = judged(tmp_path, {"query_id": "q", "file": "r/f.py", "start_line": lines[0], "end_line": lines[1]})
-    assert found.gains == {"q": dict.fromkeys(relevant, 1.0)}
-    assert found.kind == "lines"
+    result = judged(tmp_path, {"query_id": "q", "file": "r/f.py", "start_line": lines[0], "end_line": lines[1]})
+    assert result.gains == {"q": dict.fromkeys(relevant, 1.0)}
+    assert result.kind == "lines"
 
 
 def test_gold_of_a_query_may_be_in_any_number_of_files(tmp_path):
@@ -135,8 +135,8 @@ def test_gold_of_a_query_may_be_in_any_number_of_files(tmp_path):
     )
     lines = {"query_id": "q", "start_line": 0, "end_line": 5}
     gold = [{**lines, "file": "r/g.py"}, {**lines, "file": "r/f.py"}, {**lines, "file": "r/g.py", "gain": 2.0}]
-    found = judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), None)
-    assert (found.gains, found.files) == ({"q": {"b": 2.0, "a": 1.0}}, {"q": ("r/f.py", "r/g.py")})
+    result = judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold), None)
+    assert (result.gains, result.files) == ({"q": {"b": 2.0, "a": 1.0}}, {"q": ("r/f.py", "r/g.py")})
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_row_of_another_package_is_from_outside(tmp_path, monkeypatch):
     )
     install(tmp_path, "rows-package", {"repoeval_bench.chunkers": {"rowed": "rowed:row"}})
     monkeypatch.syspath_prepend(tmp_path)
-    found = known("chunker", "rowed")
-    assert isinstance(found, Row)
-    assert found.origin == "rows-package 1.0"
+    result = known("chunker", "rowed")
+    assert isinstance(result, Row)
+    assert result.origin == "rows-package 1.0"
     assert is_outside("chunker", "rowed")

@@ -47,9 +47,9 @@ def real_files():
 @pytest.mark.parametrize("overlap", [0, 3, 7])
 @given(text=st.text(st.sampled_from("ab \n\tß\U0001d4b3"), max_size=120))
 def test_grepai_loses_nothing_and_repeats_what_it_says(text, size, overlap):
-    found = chunks(f"grepai:chunk_size={size},chunk_overlap={overlap}", text)
-    assert all(len(chunk.text.encode()) <= size + 3 for chunk in found)
-    covered = {char for chunk in found for char in range(chunk.chars.start, chunk.chars.end)}
+    result = chunks(f"grepai:chunk_size={size},chunk_overlap={overlap}", text)
+    assert all(len(chunk.text.encode()) <= size + 3 for chunk in result)
+    covered = {char for chunk in result for char in range(chunk.chars.start, chunk.chars.end)}
     assert all(char.isspace() for index, char in enumerate(text) if index not in covered)
 
 
@@ -76,15 +76,15 @@ def test_ck_gives_definitions_with_the_nested_ones_and_the_gaps():
 
 
 def test_ck_cuts_what_is_large_into_windows_that_overlap_by_a_fifth_of_the_size():
-    found = chunks("ck:chunk_size=100", "x = 1\n" * 50)
-    assert [(chunk.chars.start, chunk.chars.end) for chunk in found] == [(0, 90), (70, 160), (140, 230), (210, 300)]
+    result = chunks("ck:chunk_size=100", "x = 1\n" * 50)
+    assert [(chunk.chars.start, chunk.chars.end) for chunk in result] == [(0, 90), (70, 160), (140, 230), (210, 300)]
 
 
 def test_ck_keeps_the_order_of_starts_where_a_class_is_cut_and_its_methods_are_chunks():
     code = "class A:\n" + "".join(f"    def m{index}(self):\n        return {index}\n\n" for index in range(9))
-    found = chunks("ck:chunk_size=100", code)
-    assert [chunk.chars.start for chunk in found] == sorted(chunk.chars.start for chunk in found)
-    assert len({chunk.chunk_id for chunk in found}) == len(found)
+    result = chunks("ck:chunk_size=100", code)
+    assert [chunk.chars.start for chunk in result] == sorted(chunk.chars.start for chunk in result)
+    assert len({chunk.chunk_id for chunk in result}) == len(result)
 
 
 @given(text=st.lists(st.sampled_from(["def f():\n    x = 1\n", "y = 2\n", "\n", "class A:\n    def m(self): ...\n"])))
@@ -150,8 +150,8 @@ def test_lines_are_those_of_the_package(name):
             from chunkhound.core.types.common import Language
             from chunkhound.parsers.parser_factory import create_parser_for_language
 
-            found = create_parser_for_language(Language.PYTHON).parse_content(file.text)
-            theirs = sorted({(chunk.start_line, min(chunk.end_line, file.n_lines)) for chunk in found})
+            result = create_parser_for_language(Language.PYTHON).parse_content(file.text)
+            theirs = sorted({(chunk.start_line, min(chunk.end_line, file.n_lines)) for chunk in result})
         assert ours == theirs
 
 

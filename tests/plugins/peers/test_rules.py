@@ -160,7 +160,7 @@ def test_classes_in_classes_are_each_looked_into_once(monkeypatch: pytest.Monkey
     children = Parsed.children
     monkeypatch.setattr(Parsed, "children", lambda self, node: looked.append(node.id) or children(self, node))
     n = 300
-    text = "".join(f"class A{at} {{\n" for at in range(n)) + "}\n" * n
+    text = "".join(f"class A{index} {{\n" for index in range(n)) + "}\n" * n
     blocks = texts(BlocksChunker(max_nws=100, min_nws=50), text, "A.java")
     assert blocks[-1].startswith(f"class A{n - 5} {{")
     assert max(Counter(looked).values()) <= 2  # once for the definitions, once for the blocks
@@ -178,9 +178,9 @@ def test_a_leaf_above_the_size_is_cut_by_lines() -> None:
     """A comment between braces is one node, without children."""
     comment = ["  /* 12345678\n", *["     1234567890\n"] * 5, "  */\n"]
     text = "function f() {\n" + "".join(comment) + "}\n"
-    found = texts(BlocksChunker(max_nws=30, min_nws=0), text, "a.js")
+    result = texts(BlocksChunker(max_nws=30, min_nws=0), text, "a.js")
     cut = ["".join(comment[:3]), "".join(comment[3:5]), "".join(comment[5:])]
-    assert [piece for piece in found if "1234" in piece] == cut
+    assert [piece for piece in result if "1234" in piece] == cut
 
 
 def test_a_file_without_a_definition_is_cut_by_lines() -> None:
@@ -249,7 +249,7 @@ def test_blocks_are_what_the_rule_says_over_each_definition(file: SourceFile, ma
     min_nws = min(min_nws, max_nws)
     cut = {chunk.lines for chunk in BlocksChunker(max_nws=max_nws, min_nws=min_nws).chunk(file)}
     whole, leaves = nodes_of_blocks(file, max_nws, min_nws)
-    if any(each.kind != "variable" for each in definitions(file, language_of(file.path))):
+    if any(definition.kind != "variable" for definition in definitions(file, language_of(file.path))):
         assert whole <= cut
         assert all(any(leaf.contains(lines) for leaf in leaves) for lines in cut - whole)
 
@@ -261,14 +261,16 @@ def test_blocks_have_every_definition_of_their_sizes_and_nothing_too_small(
     min_nws = min(min_nws, max_nws)
     chunks = BlocksChunker(max_nws=max_nws, min_nws=min_nws).chunk(file)
     cut = {chunk.lines for chunk in chunks}
-    found = [each.lines for each in definitions(file, language_of(file.path)) if each.kind != "variable"]
-    for lines in found:
+    results = [
+        definition.lines for definition in definitions(file, language_of(file.path)) if definition.kind != "variable"
+    ]
+    for lines in results:
         size = count_nws(file.line_text(lines))
         assert lines in cut or not max(1, min_nws) <= size <= max_nws or len(lines) == 1
     for chunk in chunks:
         assert count_nws(chunk.text) >= min_nws
         assert count_nws(chunk.text) <= max_nws or len(chunk.text.strip().splitlines()) == 1
-        assert not found or any(lines.contains(chunk.lines) for lines in found)
+        assert not results or any(lines.contains(chunk.lines) for lines in results)
 
 
 # least-nested
@@ -308,8 +310,8 @@ def test_borders_up_to_the_line_that_did_not_fit_are_not_looked_at_again() -> No
     """The second chunk ends in `two`, though it could end with `one`, which was looked at for the first."""
     head, one, two = "class A:\n", function("one", 4, "    "), function("two", 20, "    ")
     before = LINE * 5
-    found = texts(LeastNestedChunker(max_nws=76), before + head + one + two)
-    assert found[:2] == [before, head + one + function("two", 4, "    ")]
+    result = texts(LeastNestedChunker(max_nws=76), before + head + one + two)
+    assert result[:2] == [before, head + one + function("two", 4, "    ")]
 
 
 def test_a_line_above_the_size_is_a_chunk_of_its_own() -> None:
@@ -334,12 +336,12 @@ def test_every_chunk_ends_where_the_rule_says(file: SourceFile, limit: int) -> N
     assert "".join(chunk.text for chunk in chunks) == (file.text if file.text.strip() else "")
     if max(file.line_nws(), default=0) > limit or before[-1] <= limit:
         return
-    found = [
-        LineSpan(each.above, each.lines.end)
-        for each in definitions(file, language_of(file.path))
-        if each.lines.end - each.above > 1
+    results = [
+        LineSpan(definition.above, definition.lines.end)
+        for definition in definitions(file, language_of(file.path))
+        if definition.lines.end - definition.above > 1
     ]
-    depths = [sum(span.start < line < span.end for span in found) for line in range(file.n_lines + 1)]
+    depths = [sum(span.start < line < span.end for span in results) for line in range(file.n_lines + 1)]
     looked = 0
     for chunk, following in pairwise(chunks):
         start = chunk.lines.start

@@ -84,15 +84,15 @@ def sensitivity_command(
         if log is not None:
             # What a worker loads is what was loaded here.
             options["jobs"] = GridJobs(data=request.data(), log=log, without=without, home=home)
-        found = sensitivity(benchmark, request.chunkers, **grid, **options, fail=fail)
-    text = json.dumps([contest.as_dict() for contest in found], indent=2, ensure_ascii=False)
+        result = sensitivity(benchmark, request.chunkers, **grid, **options, fail=fail)
+    text = json.dumps([contest.as_dict() for contest in result], indent=2, ensure_ascii=False)
     if output:
         write_named(output, text + "\n", "another file with --output")
     if as_json:
         echo(text)
     else:
         echo(benchmark.label)
-        print_tables(sensitivity_tables(found))
+        print_tables(sensitivity_tables(result))
     if log is not None:
         log.check()
     if failed:

@@ -1,1 +1,1 @@
-"""What this leaf found, as tables, plots and pages."""
+"""The results of this leaf as tables, plots and pages."""

@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from repoeval_bench.plugins.lab.verified import VerificationState
 
 
-def leaderboard_tables(found: Leaderboard) -> list[Table]:
+def leaderboard_tables(leaderboard: Leaderboard) -> list[Table]:
     """A table per board; below the last one what the columns mean and which folders are not ranked."""
-    return with_notes(map(_table, found.boards), notes(found))
+    return with_notes(map(_table, leaderboard.boards), notes(leaderboard))
 
 
 def board_sentences(board: Board) -> list[str]:
-    """What the tests say of a board's best run, and what would settle the first two."""
+    """Return what the tests say of a board's best run, and what would settle the first two."""
     return [] if board.choice is None else choice_sentences(board.choice)
 
 
-def summary(found: Leaderboard) -> str:
-    """How many runs are ranked on how many boards, and how many folders are not, in one line."""
-    line = f"{count(found.n_runs, 'run')} on {count(len(found.boards), 'board')}"
-    return line + (f"; {count(len(found.left_out), 'folder')} not ranked" if found.left_out else "")
+def summary(leaderboard: Leaderboard) -> str:
+    """Return how many runs are ranked on how many boards, and how many folders are not, in one line."""
+    line = f"{count(leaderboard.n_runs, 'run')} on {count(len(leaderboard.boards), 'board')}"
+    return line + (f"; {count(len(leaderboard.left_out), 'folder')} not ranked" if leaderboard.left_out else "")
 
 
 def board_title(board: Board) -> tuple[str, str]:
-    """What the board is about, and how it is ranked."""
+    """Return what the board is about, and how it is ranked."""
     vectors = f" · vectors in {board.precision}" if board.precision else ""
     return (
         f"{board.dataset} · protocol {board.protocol}",
@@ -53,24 +53,24 @@ def board_title(board: Board) -> tuple[str, str]:
     )
 
 
-def notes(found: Leaderboard) -> list[str]:
-    """What is said under the boards."""
-    left_out = [f"not ranked: {name}: {reason}" for name, reason in found.left_out.items()]
-    return [*explained(found), *verification_notes(found), *left_out]
+def notes(leaderboard: Leaderboard) -> list[str]:
+    """Return what is said under the boards."""
+    left_out = [f"not ranked: {name}: {reason}" for name, reason in leaderboard.left_out.items()]
+    return [*explained(leaderboard), *verification_notes(leaderboard), *left_out]
 
 
-def verification_notes(found: Leaderboard) -> list[str]:
-    """What is known of each run from elsewhere."""
+def verification_notes(leaderboard: Leaderboard) -> list[str]:
+    """Return what is known of each run from elsewhere."""
     return [
         f"{entry.run_id}: {verification_words(entry.verification)}"
-        for board in found.boards
+        for board in leaderboard.boards
         for entry in board.entries
         if entry.verification
     ]
 
 
 def verification_words(state: VerificationState | None) -> str:
-    """What is known of a run from elsewhere, in words; nothing of one that was made here."""
+    """Return what is known of a run from elsewhere, in words; nothing of one that was made here."""
     if state is None:
         return ""
     if state.status is VerificationStatus.VERIFIED:
@@ -80,10 +80,10 @@ def verification_words(state: VerificationState | None) -> str:
     return f"not verified: {state.reason}"
 
 
-def explained(found: Leaderboard) -> list[str]:
-    """What ranks, columns and intervals mean."""
+def explained(leaderboard: Leaderboard) -> list[str]:
+    """Return what ranks, columns and intervals mean."""
     lines = []
-    if any(len(board.entries) > 1 for board in found.boards):
+    if any(len(board.entries) > 1 for board in leaderboard.boards):
         lines.append(
             "Runs are ranked only against runs that answer the same question: protocol, data, queries, depth, "
             "precision."
@@ -92,8 +92,8 @@ def explained(found: Leaderboard) -> list[str]:
             "A rank does not prove a difference. “against the first” is the verdict of the sign-flip test on that "
             "pair, Holm over all pairs, as `compare` has it."
         )
-    if found.boards:
-        flipped = sorted({plural(board.clustered_by) for board in found.boards})
+    if leaderboard.boards:
+        flipped = sorted({plural(board.clustered_by) for board in leaderboard.boards})
         lines.append(f"Intervals are 95 %, by {' or '.join(flipped)}.")
         lines.append(f"{CHARACTERS_NOTE[0].upper()}{CHARACTERS_NOTE[1:]}.")
     return lines
@@ -163,7 +163,7 @@ def board_columns(board: Board) -> list[Column]:
     ]
 
 
-def leaderboard_records(found: Leaderboard) -> dict[str, Any]:
+def leaderboard_records(leaderboard: Leaderboard) -> dict[str, Any]:
     """Boards and what is not ranked as plain values."""
     boards = [
         _about(board)
@@ -173,18 +173,18 @@ def leaderboard_records(found: Leaderboard) -> dict[str, Any]:
             "entries": [record_of(columns, entry) for entry in board.entries],
             "choice": board.choice and choice_record(board.choice),
         }
-        for board in found.boards
+        for board in leaderboard.boards
         for columns in [board_columns(board)]
     ]
-    return {"boards": boards, "not_ranked": found.left_out}
+    return {"boards": boards, "not_ranked": leaderboard.left_out}
 
 
-def leaderboard_csv(found: Leaderboard) -> str:
+def leaderboard_csv(leaderboard: Leaderboard) -> str:
     """One line per run and board, numbers in full precision; empty where a run does not know one."""
     return as_csv(
         record_table(
             _about(board) | record_of(columns, entry)
-            for board in found.boards
+            for board in leaderboard.boards
             for columns in [board_columns(board)]
             for entry in board.entries
         )
@@ -192,7 +192,7 @@ def leaderboard_csv(found: Leaderboard) -> str:
 
 
 def _about(board: Board) -> dict[str, Any]:
-    """What its runs share, as plain values."""
+    """Return what its runs share, as plain values."""
     names = ("dataset", "protocol", "k", "precision", "measure", "over")
     return {name: getattr(board, name) for name in names} | {"measure": heading(board.measure)}
 

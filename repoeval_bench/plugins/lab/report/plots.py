@@ -1,4 +1,4 @@
-"""What size buys, and what reading more buys: one line for each chunker of a board."""
+"""The gain of larger chunks and of reading more: one line for each chunker of a board."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-def sizes_figure(found: Standing) -> Figure | None:
+def sizes_figure(standing: Standing) -> Figure | None:
     """The score of each chunker over the mean size of its chunks; None where none was run at two sizes."""
-    if not found.sizes:
+    if not standing.sizes:
         return None
-    board = found.board
+    board = standing.board
     lines: dict[str, list[tuple[float, float]]] = {}
     first: dict[str, RunView] = {}
     for entry in board.entries:
-        place = found.placed[entry.run_id]
+        place = standing.placed[entry.run_id]
         if place.nws:
             lines.setdefault(place.name, []).append((place.nws, entry.score))
             first.setdefault(place.name, entry.run)
@@ -52,38 +52,40 @@ def sizes_figure(found: Standing) -> Figure | None:
     return draw("sizes", "What size buys", f"{words}.", fill)
 
 
-def frontier_figure(found: Standing) -> Figure | None:
+def frontier_figure(standing: Standing) -> Figure | None:
     """Recall over the tokens that are read: every run thin, the best at each budget bold; None where none was scored.
 
     In nws where no sources were kept.
     """
-    if not found.frontier:
+    if not standing.frontier:
         return None
-    board, points = found.board, found.frontier
-    ratio = found.tokens_per_nws
-    at = [point.budget * (ratio or 1.0) for point in points]
+    board, points = standing.board, standing.frontier
+    ratio = standing.tokens_per_nws
+    index = [point.budget * (ratio or 1.0) for point in points]
 
     def fill(axes: Axes) -> None:
         for run in board.runs:
             means = run.metrics.over(board.over)
-            axes.plot(at, [means[f"{found.recall}@{p.budget}"] for p in points], color=GRID, linewidth=0.8, zorder=1)
+            axes.plot(
+                index, [means[f"{standing.recall}@{p.budget}"] for p in points], color=GRID, linewidth=0.8, zorder=1
+            )
         best = [point.recall for point in points]
         ends = [point.ci or (point.recall, point.recall) for point in points]
-        axes.fill_between(at, [e[0] for e in ends], [e[1] for e in ends], color=INK, alpha=0.1, linewidth=0)
-        axes.plot(at, best, color=INK, marker="o", markersize=4, label="best at each budget")
+        axes.fill_between(index, [e[0] for e in ends], [e[1] for e in ends], color=INK, alpha=0.1, linewidth=0)
+        axes.plot(index, best, color=INK, marker="o", markersize=4, label="best at each budget")
         fixed = [point.fixed for point in points]
         if None not in fixed:
-            (look,) = looks([next(r for r in board.runs if found.placed[r.run_id].name == BASELINE)])
-            axes.plot(at, [x or 0.0 for x in fixed], color=look.colour, linestyle="--", label="best of fixed")
+            (look,) = looks([next(r for r in board.runs if standing.placed[r.run_id].name == BASELINE)])
+            axes.plot(index, [x or 0.0 for x in fixed], color=look.colour, linestyle="--", label="best of fixed")
         axes.set_xscale("log")
-        axes.set_xticks(at, [f"{tokens:,.0f}" for tokens in at])
+        axes.set_xticks(index, [f"{tokens:,.0f}" for tokens in index])
         axes.set_xticks([], minor=True)
         axes.set_ylim(0, None)
         axes.set_xlabel(f"{'tokens' if ratio else 'characters'} that a query reads (log scale)")
-        axes.set_ylabel(f"{heading(found.recall)}, {board.over} mean")
+        axes.set_ylabel(f"{heading(standing.recall)}, {board.over} mean")
 
     words = "; ".join(
-        f"{found.placed[p.run_id].label}: {p.recall:.3f} at {t:.0f}" for p, t in zip(points, at, strict=True)
+        f"{standing.placed[p.run_id].label}: {p.recall:.3f} at {t:.0f}" for p, t in zip(points, index, strict=True)
     )
     return draw(
         "frontier",

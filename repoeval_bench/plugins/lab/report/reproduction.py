@@ -10,12 +10,12 @@ from repoeval_bench.report.text import heading
 
 
 # Longer than 60 lines: it is the page's text.
-def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
+def format_page(label: str, rows: Sequence[Row], repositories: int) -> str:
     """The Markdown page: tables, verdicts and the commands that print the figures.
 
     `repositories` is how many CodeRAG-Bench's rows are the mean of.
     """
-    expected = [row for row in found if row.table == "expected"]
+    expected = [row for row in rows if row.table == "expected"]
     reproduced = sum(row.status is Status.REPRODUCED for row in expected)
     tally = next((_verdict(row) for row in expected if row.status is Status.NOT_JUDGED), "")
     tally = tally or f"{reproduced} of {len(expected)} cells are"
@@ -43,15 +43,15 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         "",
         "The base is protocol `code-chunk` with MiniLM, which reads 256 tokens of a text, and no context headers.",
         "",
-        *_wide(found, "causes", "what is changed", MEASURES),
-        *_effects([row for row in found if row.table == "causes" and row.measure == "ndcg@10"]),
+        *_wide(rows, "causes", "what is changed", MEASURES),
+        *_effects([row for row in rows if row.table == "causes" and row.measure == "ndcg@10"]),
         "## What size alone buys",
         "",
         "Protocol `code-chunk`, BM25, so that no model's window has an effect. nDCG over chunks depends on the size; "
         "lines found are measured at equal budgets.",
         "",
-        *_wide(found, "sizes", "max_nws", (*MEASURES, "line_recall_auc")),
-        *_size_effect([row for row in found if row.table == "sizes"]),
+        *_wide(rows, "sizes", "max_nws", (*MEASURES, "line_recall_auc")),
+        *_size_effect([row for row in rows if row.table == "sizes"]),
         "## CodeRAG-Bench, RepoEval function level",
         "",
         f"nDCG@10, macro over {count(repositories, 'repository')}; a row counts as reproduced "
@@ -62,12 +62,12 @@ def format_page(label: str, found: Sequence[Row], repositories: int) -> str:
         *(
             f"| {row.system} | {'' if row.published is None else f'{row.published:.3f}'} | {_figures(row)} | "
             f"{_verdict(row)} |"
-            for row in found
+            for row in rows
             if row.table == "coderag"
         ),
         "",
-        *_commands([row for row in found if row.table == "coderag"]),
-        *_bm25([row for row in found if row.table == "bm25"]),
+        *_commands([row for row in rows if row.table == "coderag"]),
+        *_bm25([row for row in rows if row.table == "bm25"]),
         "Rows of dense models are measured where a model is named: "
         "`repoeval-bench lab reproduce --embedder st:BAAI/bge-base-en-v1.5`; a model that is not available is a row "
         "that says so.",
@@ -91,21 +91,21 @@ def _figures(row: Row) -> str:
     return f"{row.measured:.4f} | [{row.low:.4f}, {row.high:.4f}]"
 
 
-def _wide(found: Sequence[Row], table: str, first: str, measures: Sequence[str]) -> list[str]:
-    cells = {(row.setting, row.system, row.measure): row for row in found if row.table == table}
+def _wide(rows: Sequence[Row], table: str, first: str, measures: Sequence[str]) -> list[str]:
+    cells = {(row.setting, row.system, row.measure): row for row in rows if row.table == table}
     lines = [f"| {first} | chunker | {' | '.join(map(heading, measures))} |", "|---|---|" + "---:|" * len(measures)]
     for setting, system in dict.fromkeys((setting, system) for setting, system, _ in cells):
         figures = (f"{cells[setting, system, measure].measured:.4f}" for measure in measures)
         lines.append(f"| {setting} | {system} | {' | '.join(figures)} |")
-    return [*lines, "", *_commands([row for row in found if row.table == table])]
+    return [*lines, "", *_commands([row for row in rows if row.table == table])]
 
 
-def _effects(found: Sequence[Row]) -> list[str]:
+def _effects(rows: Sequence[Row]) -> list[str]:
     """One sentence: by how much each cause alone changes nDCG@10, largest first."""
-    first = found[0].setting if found else ""
-    base = {row.system: row.measured or 0.0 for row in found if row.setting == first}
+    first = rows[0].setting if rows else ""
+    base = {row.system: row.measured or 0.0 for row in rows if row.setting == first}
     moved: dict[str, dict[str, float]] = {}
-    for row in found:
+    for row in rows:
         if row.setting != first:
             moved.setdefault(row.setting, {})[row.system] = (row.measured or 0.0) - base[row.system]
     if not moved:
@@ -118,28 +118,28 @@ def _effects(found: Sequence[Row]) -> list[str]:
     return ["Change of nDCG@10 by each cause alone, largest first: " + "; ".join(parts) + ".", ""]
 
 
-def _size_effect(found: Sequence[Row]) -> list[str]:
+def _size_effect(rows: Sequence[Row]) -> list[str]:
     """One sentence: the change from the smallest size to the largest, over chunks and over lines."""
-    cells = {(row.system, row.setting, row.measure): row.measured or 0.0 for row in found}
-    sizes = list(dict.fromkeys(row.setting for row in found))
+    cells = {(row.system, row.setting, row.measure): row.measured or 0.0 for row in rows}
+    sizes = list(dict.fromkeys(row.setting for row in rows))
     if len(sizes) < 2:
         return []
     parts = []
-    for system in dict.fromkeys(row.system for row in found):
+    for system in dict.fromkeys(row.system for row in rows):
         moved = {m: cells[system, sizes[-1], m] - cells[system, sizes[0], m] for m in ("ndcg@10", "line_recall_auc")}
         parts.append(f"{system} by {moved['ndcg@10']:+.3f} and {moved['line_recall_auc']:+.3f}")
     return [f"From {sizes[0]} to {sizes[-1]}, nDCG@10 and lines found change for " + ", for ".join(parts) + ".", ""]
 
 
-def _bm25(found: Sequence[Row]) -> list[str]:
+def _bm25(rows: Sequence[Row]) -> list[str]:
     """Possible settings of BM25 behind the published row, and a sentence on what each explains."""
-    if not found:
+    if not rows:
         return []
-    base, published = found[0].measured or 0.0, found[0].published or 0.0
-    moved = [f"{row.setting} {(row.measured or 0.0) - base:+.4f}" for row in found[1:]]
-    left = (found[-1].measured or 0.0) - published
+    base, published = rows[0].measured or 0.0, rows[0].published or 0.0
+    moved = [f"{row.setting} {(row.measured or 0.0) - base:+.4f}" for row in rows[1:]]
+    left = (rows[-1].measured or 0.0) - published
     explained = f" With the settings of CodeRAG-Bench's own code, {left:+.4f} remains."
-    if found[0].status is Status.NOT_JUDGED:
+    if rows[0].status is Status.NOT_JUDGED:
         explained = ""
     return [
         f"BM25 differs by {base - published:+.4f} from the published {published:.3f}. "
@@ -149,14 +149,14 @@ def _bm25(found: Sequence[Row]) -> list[str]:
         "|---|---|---:|---|---:|",
         *(
             f"| {row.setting} | {row.source} | {_figures(row)} | {(row.measured or 0.0) - published:+.4f} |"
-            for row in found
+            for row in rows
         ),
         "",
-        *_commands(found),
+        *_commands(rows),
         f"Compared with the first row: {'; '.join(moved)}.{explained}",
         "",
     ]
 
 
-def _commands(found: Sequence[Row]) -> list[str]:
-    return ["```", *dict.fromkeys(row.command for row in found if row.command), "```", ""]
+def _commands(rows: Sequence[Row]) -> list[str]:
+    return ["```", *dict.fromkeys(row.command for row in rows if row.command), "```", ""]

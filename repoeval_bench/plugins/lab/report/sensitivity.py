@@ -14,21 +14,23 @@ SHOWN = 12
 """Cells that flip a verdict are listed up to so many; --json has all."""
 
 
-def sensitivity_tables(found: Sequence[PairedResult]) -> list[Table]:
+def sensitivity_tables(paired_results: Sequence[PairedResult]) -> list[Table]:
     """Verdicts counted by pair, sizes and measure; then the decided cells that contradict the majority of a pair."""
-    against = flips(found)
+    against = flips(paired_results)
     if not against:
-        return [_summary(found, [*_bands(found), "no decided cell contradicts another of the same pair"])]
-    return [_summary(found, _bands(found)), _cells(against)]
+        return [
+            _summary(paired_results, [*_bands(paired_results), "no decided cell contradicts another of the same pair"])
+        ]
+    return [_summary(paired_results, _bands(paired_results)), _cells(against)]
 
 
-def _summary(found: Sequence[PairedResult], notes: Sequence[str]) -> Table:
+def _summary(paired_results: Sequence[PairedResult], notes: Sequence[str]) -> Table:
     verdicts, title = ["wins", "loses", "undecided"], "settings in which the chunker wins, loses, or is undecided"
-    if any(contest.band is not None for contest in found):
+    if any(contest.band is not None for contest in paired_results):
         verdicts.append("noise")
         title = "settings in which the chunker wins, loses, is undecided, or differs within the placebo band"
     tallies: dict[tuple[str, str, str, str], Counter[str]] = {}
-    for contest in found:
+    for contest in paired_results:
         key = (contest.a, contest.b, contest.sizes.partition(" ")[0], heading(contest.cell.measure))
         tallies.setdefault(key, Counter())[contest.verdict] += 1
     names = ("chunker", "against", "sizes", "measure", "cells", *verdicts)
@@ -36,10 +38,10 @@ def _summary(found: Sequence[PairedResult], notes: Sequence[str]) -> Table:
     return make_table([spec_column(name, 34) for name in names], rows, title=title, notes=notes)
 
 
-def _bands(found: Sequence[PairedResult]) -> list[str]:
-    """How wide the placebo band is, by measure, over the cells; nothing where none was measured."""
+def _bands(paired_results: Sequence[PairedResult]) -> list[str]:
+    """Return how wide the placebo band is, by measure, over the cells; nothing where none was measured."""
     bands: dict[str, list[float]] = defaultdict(list)
-    for contest in found:
+    for contest in paired_results:
         if contest.band is not None:
             bands[contest.cell.measure].append(contest.band)
     parts = [

@@ -60,23 +60,23 @@ BRIEF = ("rank", "chunker", "score", "difference_to_first", "against_first", "to
 """The columns of the first page, by their keys."""
 
 
-def write_site(found: Leaderboard, folder: Path, *, updates: Path | None = None) -> list[Path]:
+def write_site(leaderboard: Leaderboard, folder: Path, *, updates: Path | None = None) -> list[Path]:
     """Write index.html, a page for each data set and retriever, leaderboard.csv and leaderboard.json; their paths.
 
     The boards are those of `leaderboard(…, apart=True)`. `updates` is a file with what `lab stability OLD NEW
     --json` printed. A ResultError where the folder cannot be written.
     """
     written = []
-    for name, content in site_files(found, read_updates(updates) if updates else ()).items():
+    for name, content in site_files(leaderboard, read_updates(updates) if updates else ()).items():
         write_named(folder / name, content, "another folder with --site")
         written.append(folder / name)
     return written
 
 
-def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict[str, str]:
+def site_files(leaderboard: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict[str, str]:
     """Name -> content of every file of the site."""
     check_page()
-    ranked = standings(found.boards, updates)
+    ranked = standings(leaderboard.boards, updates)
     pages: dict[tuple[str, str], list[Standing]] = {}
     for each in ranked:
         pages.setdefault((each.board.runs[0].metrics.dataset.name, each.ranker), []).append(each)
@@ -84,22 +84,22 @@ def site_files(found: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict
     agreed = agreements(ranked)
     of_boards = [standing_record(each) for each in ranked]
     shown = {about: _boards(of_page) for about, of_page in pages.items()}
-    records = leaderboard_records(found) | {"standings": of_boards}
-    tables = {"leaderboard.csv": leaderboard_csv(found), **standing_csvs(of_boards, agreed)}
+    records = leaderboard_records(leaderboard) | {"standings": of_boards}
+    tables = {"leaderboard.csv": leaderboard_csv(leaderboard), **standing_csvs(of_boards, agreed)}
     index = _render(
         "site.html",
         title="Leaderboard of code chunkers",
-        summary=summary(found),
+        summary=summary(leaderboard),
         best=page_table(best_table(ranked)),
         pages=[
-            {"name": names[about], "about": _page_title(*about), "boards": shown[about], "at": at}
-            for at, about in enumerate(pages)
+            {"name": names[about], "about": _page_title(*about), "boards": shown[about], "at": position}
+            for position, about in enumerate(pages)
         ],
         agreement=page_table(agreement_table(agreed)),
         data=[*tables, "leaderboard.json"],
-        notes=[_note(note) for note in explained(found)],
-        verified=[printable(note) for note in verification_notes(found)],
-        left_out=[(printable(name), printable(reason)) for name, reason in found.left_out.items()],
+        notes=[_note(note) for note in explained(leaderboard)],
+        verified=[printable(note) for note in verification_notes(leaderboard)],
+        left_out=[(printable(name), printable(reason)) for name, reason in leaderboard.left_out.items()],
     )
     return {
         "index.html": index,
@@ -133,7 +133,7 @@ def _render(template: str, **content: Any) -> str:
 
 
 def _page_name(dataset: str, ranker: str) -> str:
-    """What a file name can show of both, and a hash of all of both: letters of some languages and cases are lost."""
+    """Return the part of both that a file name can show, and a hash of both, for some letters are lost."""
     named = slug(f"{dataset}-{ranker}", 100).lower()
     return f"{named}-{short_hash(repr((dataset, ranker)))}.html"
 
@@ -142,8 +142,8 @@ def _ids(protocols: Sequence[str]) -> list[str]:
     """An id for each board of a page: its protocol, with a number where that is another's; no slug has a `_`."""
     slugs = [slug(each) for each in protocols]
     return [
-        each if each not in {"", "against"} and slugs.count(each) == 1 else f"{each}_{at}"
-        for at, each in enumerate(slugs, 1)
+        each if each not in {"", "against"} and slugs.count(each) == 1 else f"{each}_{index}"
+        for index, each in enumerate(slugs, 1)
     ]
 
 
@@ -151,28 +151,28 @@ def _page_title(dataset: str, ranker: str) -> str:
     return printable(f"{dataset} by {ranker}")
 
 
-def page_columns(found: Standing) -> list[Column]:
+def page_columns(standing: Standing) -> list[Column]:
     """A board's own columns with what its standing adds, of an `Entry` each."""
 
     def chunker(entry: Entry) -> tuple[str, ...]:
-        label, spec = found.placed[entry.run_id].label, entry.run.metrics.chunker
+        label, spec = standing.placed[entry.run_id].label, entry.run.metrics.chunker
         return label, *filter(None, (spec if spec != label else "", verification_words(entry.verification)))
 
     def tokens(entry: Entry) -> float | None:
-        nws = found.placed[entry.run_id].nws
-        return READ * nws * found.tokens_per_nws if nws and found.tokens_per_nws else None
+        nws = standing.placed[entry.run_id].nws
+        return READ * nws * standing.tokens_per_nws if nws and standing.tokens_per_nws else None
 
     def difference(entry: Entry) -> Estimate | None:
-        return next((Estimate(each.difference, each.ci) for each in found.against.get(entry.run_id, ())), None)
+        return next((Estimate(each.difference, each.ci) for each in standing.against.get(entry.run_id, ())), None)
 
     def verdict(entry: Entry) -> PairVerdict | None:
-        return next((each.verdict for each in found.against.get(entry.run_id, ())), None)
+        return next((each.verdict for each in standing.against.get(entry.run_id, ())), None)
 
     def again(entry: Entry) -> float | None:
-        cost = found.updates.get(entry.run_id)
+        cost = standing.updates.get(entry.run_id)
         return None if cost is None else cost.share
 
-    rank, *rest = board_columns(found.board)
+    rank, *rest = board_columns(standing.board)
     return [
         rank,
         Column(name="chunker", value=chunker, forms=("page",)),
@@ -180,15 +180,15 @@ def page_columns(found: Standing) -> list[Column]:
         number("to fixed of its size", difference, "+.4f", interval=True),
         Column(name="against fixed", value=verdict),
         number("tokens per query", tokens, ",.0f", lowest_first=True),
-        *([number("embedded again", again, ".0%", lowest_first=True)] if found.updates else []),
+        *([number("embedded again", again, ".0%", lowest_first=True)] if standing.updates else []),
     ]
 
 
-def _board(found: Standing, id_: str) -> dict[str, Any]:
-    board, columns = found.board, page_columns(found)
+def _board(standing: Standing, id_: str) -> dict[str, Any]:
+    board, columns = standing.board, page_columns(standing)
     figures = [
         replace(figure, name=f"{figure.name}-{id_}")
-        for figure in (sizes_figure(found), frontier_figure(found))
+        for figure in (sizes_figure(standing), frontier_figure(standing))
         if figure
     ]
     brief = [column for column in columns if (column.key or column.name) in BRIEF]
@@ -202,21 +202,21 @@ def _board(found: Standing, id_: str) -> dict[str, Any]:
         "table": page_table(table_of(columns, board.entries, "page")),
         "sentences": [_note(line) for line in board_sentences(board)],
         "figures": [_figure(figure) for figure in figures],
-        "sizes": page_table(sizes_table(found)),
-        "frontier": page_table(frontier_table(found)),
-        "languages": ", ".join(found.languages),
-        "by_language": page_table(languages_table(found)),
-        "made": [_made(run, found) for run in board.runs],
+        "sizes": page_table(sizes_table(standing)),
+        "frontier": page_table(frontier_table(standing)),
+        "languages": ", ".join(standing.languages),
+        "by_language": page_table(languages_table(standing)),
+        "made": [_made(run, standing) for run in board.runs],
         "read": READ,
-        "updates": max((each.n_pairs for each in found.updates.values()), default=0),
+        "updates": max((update.n_pairs for update in standing.updates.values()), default=0),
     }
 
 
-def _made(run: RunView, found: Standing) -> dict[str, str]:
-    """What a row is and the command that makes it."""
+def _made(run: RunView, standing: Standing) -> dict[str, str]:
+    """Return what a row is and the command that makes it."""
     code = run.manifest.code
     return {
-        "label": printable(found.placed[run.run_id].label),
+        "label": printable(standing.placed[run.run_id].label),
         "run_id": printable(run.run_id),
         "fingerprint": printable(run.metrics.dataset.fingerprint),
         "commit": printable(f"{(code.commit or 'unknown')[:12]}{' with changes' if code.dirty else ''}"),

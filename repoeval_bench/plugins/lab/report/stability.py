@@ -1,4 +1,4 @@
-"""What an update of code costs an index, as a table."""
+"""The cost of an update of code for an index, as a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from repoeval_bench.plugins.lab.stability import Stability
 
 
-def stability_table(found: Sequence[Stability]) -> Table:
+def stability_table(measured: Sequence[Stability]) -> Table:
     """A row for each chunker: the texts of both versions, those to embed again, and their shares."""
     heads = (
         *figures("texts before", "texts now", "to embed again", number=","),
@@ -21,12 +21,12 @@ def stability_table(found: Sequence[Stability]) -> Table:
     )
     rows = [
         (each.spec, each.old_texts, each.texts, each.new_texts, each.share, each.nws_share, each.tokens_share)
-        for each in found
+        for each in measured
     ]
     notes = [
         "texts are distinct embedded texts; those to embed again were not in the old version, in any of its files",
         CHARACTERS_NOTE,
     ]
-    if any(each.tokens is None for each in found):
+    if any(each.tokens is None for each in measured):
         notes.append(f"tokens are not counted; {install_command('dense')} installs the tokenizer")
     return make_table([spec_column("chunker"), *heads], rows, notes=notes)

@@ -1,4 +1,4 @@
-"""What boards of chunkers say beyond their ranking, as tables and as records."""
+"""The results of boards of chunkers beyond their ranking, as tables and as records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from repoeval_bench.plugins.lab.standings import Agreement, SizeEffect, Standing
 
 
-def best_table(found: Sequence[Standing]) -> Table:
+def best_table(standings: Sequence[Standing]) -> Table:
     """A row for each board: its best run, how sure that is, and how many runs are significantly worse."""
     columns = [
         *map(_text, ("data", "best")),
@@ -29,7 +29,7 @@ def best_table(found: Sequence[Standing]) -> Table:
         _text("against fixed of its size"),
     ]
     rows = []
-    for each in found:
+    for each in standings:
         first = each.board.entries[0]
         rows.append(
             (
@@ -48,9 +48,9 @@ def best_table(found: Sequence[Standing]) -> Table:
     return make_table(columns, rows)
 
 
-def sizes_table(found: Standing) -> Table:
+def sizes_table(standing: Standing) -> Table:
     """A row for each chunker with its mean at each size, and what the largest size has over the smallest."""
-    sizes = sorted({size for each in found.sizes for size in each.means})
+    sizes = sorted({size for each in standing.sizes for size in each.means})
     columns = [
         _text("chunker"),
         *figures(*(f"{size:,}" for size in sizes)),
@@ -58,42 +58,42 @@ def sizes_table(found: Standing) -> Table:
     ]
     rows = [
         (each.chunker, *(each.means.get(size) for size in sizes), Estimate(each.difference, each.ci))
-        for each in sorted(found.sizes, key=lambda each: -max(each.means.values()))
+        for each in sorted(standing.sizes, key=lambda each: -max(each.means.values()))
     ]
     return make_table(columns, rows)
 
 
-def frontier_table(found: Standing) -> Table:
+def frontier_table(standing: Standing) -> Table:
     """A row for each budget: what it is in tokens, the best run there, and the best of `fixed`."""
     columns = [
         *figures("characters read", number=","),
         *figures("tokens read", number=",.0f"),
         _text("best"),
-        *figures(f"{heading(found.recall)}, 95 % CI"),
+        *figures(f"{heading(standing.recall)}, 95 % CI"),
         *figures("best of fixed"),
     ]
     rows = [
-        (each.budget, each.tokens, found.placed[each.run_id].label, Estimate(each.recall, each.ci), each.fixed)
-        for each in found.frontier
+        (each.budget, each.tokens, standing.placed[each.run_id].label, Estimate(each.recall, each.ci), each.fixed)
+        for each in standing.frontier
     ]
     return make_table(columns, rows)
 
 
-def against_table(found: Sequence[Standing]) -> Table:
+def against_table(standings: Sequence[Standing]) -> Table:
     """A row for each chunker and size, a column for each protocol: its difference to `fixed` of that size."""
     labels = dict.fromkeys(
         (place.size or 0, place.name, place.label)
-        for each in found
+        for each in standings
         for place in each.placed.values()
         if place.run_id in each.against
     )
-    columns = [_text("chunker"), *(_text(each.board.protocol) for each in found)]
-    by_label = [{each.placed[run_id].label: c for run_id, c in each.against.items()} for each in found]
+    columns = [_text("chunker"), *(_text(each.board.protocol) for each in standings)]
+    by_label = [{each.placed[run_id].label: c for run_id, c in each.against.items()} for each in standings]
     rows = [(label, *(_difference(of_board.get(label, ())) for of_board in by_label)) for _, _, label in sorted(labels)]
     return make_table(columns, rows)
 
 
-def agreement_table(found: Sequence[Agreement]) -> Table:
+def agreement_table(agreements: Sequence[Agreement]) -> Table:
     """A row for each pair of protocols: how alike they rank, and how many verdicts change between them."""
     columns = [
         *map(_text, ("protocols", "data", "retriever")),
@@ -106,25 +106,25 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
             *(each.tau, each.n_rows, each.n_compared, len(each.changed)),
             each.turned_round,
         )
-        for each in found
+        for each in agreements
     ]
     return make_table(columns, rows)
 
 
-def languages_table(found: Standing) -> Table:
+def languages_table(standing: Standing) -> Table:
     """A row for each language: its best run and how sure that is; empty where there is one language."""
     columns = [
         *map(_text, ("language", "best")),
         *figures("its score"),
         *figures("significantly worse", number="d"),
     ]
-    rows = [_language(name, choice) for name, choice in found.languages.items() if len(found.languages) > 1]
+    rows = [_language(name, choice) for name, choice in standing.languages.items() if len(standing.languages) > 1]
     return make_table(columns, rows)
 
 
-def standing_record(found: Standing) -> dict[str, Any]:
+def standing_record(standing: Standing) -> dict[str, Any]:
     """Every field as plain values; the board by what names it, a run by its id and label."""
-    board = found.board
+    board = standing.board
     return {
         "dataset": board.dataset,
         "protocol": board.protocol,
@@ -132,22 +132,22 @@ def standing_record(found: Standing) -> dict[str, Any]:
         "embedder": board.runs[0].metrics.embedder,
         "measure": board.measure,
         "over": board.over,
-        "tokens_per_nws": found.tokens_per_nws,
-        "runs": [asdict(place) for place in found.placed.values()],
-        "sizes": [{"measure": board.measure} | _size(each) for each in found.sizes],
+        "tokens_per_nws": standing.tokens_per_nws,
+        "runs": [asdict(place) for place in standing.placed.values()],
+        "sizes": [{"measure": board.measure} | _size(each) for each in standing.sizes],
         "against_fixed": [
-            _run(found, run_id)
+            _run(standing, run_id)
             | {name: getattr(each, name) for name in ("measure", "difference", "ci", "p_adjusted")}
             | {"verdict": full_outcome_name(each.verdict)}
-            for run_id, compared in found.against.items()
+            for run_id, compared in standing.against.items()
             for each in compared
         ],
         "frontier": [
-            {"measure": f"{found.recall}@{each.budget}"} | _run(found, each.run_id) | asdict(each)
-            for each in found.frontier
+            {"measure": f"{standing.recall}@{each.budget}"} | _run(standing, each.run_id) | asdict(each)
+            for each in standing.frontier
         ],
-        "updates": [_run(found, run_id) | _update(each) for run_id, each in found.updates.items()],
-        "languages": {name: choice and choice_record(choice) for name, choice in found.languages.items()},
+        "updates": [_run(standing, run_id) | _update(each) for run_id, each in standing.updates.items()],
+        "languages": {name: choice and choice_record(choice) for name, choice in standing.languages.items()},
     }
 
 
@@ -162,18 +162,18 @@ def standing_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[Agreeme
     return {f"{name}.csv": as_csv(record_table(of_name)) for name, of_name in rows.items() if of_name}
 
 
-def agreement_record(found: Agreement) -> dict[str, Any]:
+def agreement_record(agreement: Agreement) -> dict[str, Any]:
     """Its numbers, without which verdicts change."""
     return {
-        "dataset": found.dataset,
-        "retriever": found.ranker,
-        "first": found.protocols[0],
-        "second": found.protocols[1],
-        "kendall_tau": found.tau,
-        "runs": found.n_rows,
-        "verdicts": found.n_compared,
-        "changed": len(found.changed),
-        "turned_round": found.turned_round,
+        "dataset": agreement.dataset,
+        "retriever": agreement.ranker,
+        "first": agreement.protocols[0],
+        "second": agreement.protocols[1],
+        "kendall_tau": agreement.tau,
+        "runs": agreement.n_rows,
+        "verdicts": agreement.n_compared,
+        "changed": len(agreement.changed),
+        "turned_round": agreement.turned_round,
     }
 
 
@@ -195,12 +195,12 @@ def _for_csv(row: dict[str, Any]) -> dict[str, Any]:
     return ends | measure
 
 
-def _run(found: Standing, run_id: str) -> dict[str, str]:
-    return {"run_id": run_id, "chunker": found.placed[run_id].label}
+def _run(standing: Standing, run_id: str) -> dict[str, str]:
+    return {"run_id": run_id, "chunker": standing.placed[run_id].label}
 
 
-def _data(found: Standing) -> str:
-    dataset = found.board.runs[0].metrics.dataset
+def _data(standing: Standing) -> str:
+    dataset = standing.board.runs[0].metrics.dataset
     return f"{dataset.name}, {count(dataset.tasks, 'task')}"
 
 
@@ -208,10 +208,10 @@ def _text(name: str) -> Column:
     return Column(name=name)
 
 
-def _difference(found: Sequence[Comparison]) -> tuple[str, ...]:
+def _difference(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """The first of a run's comparisons; empty where it has none."""
     return next(
-        ((with_interval(each.difference, each.ci, "+.4f"), outcome_name(each.verdict)) for each in found), ("",)
+        ((with_interval(each.difference, each.ci, "+.4f"), outcome_name(each.verdict)) for each in comparisons), ("",)
     )
 
 

@@ -74,17 +74,17 @@ def diagnose_command(
         raise UsageError("--json and --markdown exclude each other; give one")
     stored = find_run(run, out)
     beside = find_run(bm25, out) if bm25 else None
-    found = diagnose(stored, measure=measure, limits=limits, facts=facts, worst=worst, bm25=beside)
+    result = diagnose(stored, measure=measure, limits=limits, facts=facts, worst=worst, bm25=beside)
     if as_json:
-        print_json(plain(found))
+        print_json(plain(result))
         return
     if markdown:
-        echo(diagnosis_markdown(found), nl=False)
+        echo(diagnosis_markdown(result), nl=False)
         return
-    tables = [checks_table(found.checks, f"{found.run}\n{summary(found.checks)}")]
-    print_tables([*tables, *(gaps_table(check.gaps, found.measure) for check in found.checks if check.gaps)])
-    if found.worst:
-        print_lines([worst_note(found)])
-    for table in worst_tables(found):
+    tables = [checks_table(result.checks, f"{result.run}\n{summary(result.checks)}")]
+    print_tables([*tables, *(gaps_table(check.gaps, result.measure) for check in result.checks if check.gaps)])
+    if result.worst:
+        print_lines([worst_note(result)])
+    for table in worst_tables(result):
         echo()
         print_tables([table])

@@ -49,22 +49,22 @@ def bounds_command(
 
     """
     stored = find_run(run, out)
-    found = bounds(stored, judgements, measures=measures, k=k, calibration=calibration)
+    result = bounds(stored, judgements, measures=measures, k=k, calibration=calibration)
     if write_gold:
-        pairs = ((query_id, gains) for query_id, gains in found.qrels.items())
+        pairs = ((query_id, gains) for query_id, gains in result.qrels.items())
         write_rows(
             write_gold,
             [{"query_id": q, "chunk_id": c, "gain": gain} for q, gains in pairs for c, gain in gains.items()],
         )
     if as_json:
-        print_json(plain(found, "k", "qrels"))
+        print_json(plain(result, "k", "qrels"))
         return
-    print_table(bounds_table(found.bounds, title_of(stored)))
-    print_lines(agreement_lines(found.agreement, found.k, found.without_grade))
-    if found.corrected:
-        print_lines(corrected_lines(found.corrected))
+    print_table(bounds_table(result.bounds, title_of(stored)))
+    print_lines(agreement_lines(result.agreement, result.k, result.without_grade))
+    if result.corrected:
+        print_lines(corrected_lines(result.corrected))
     elif calibration:
-        echo(f"note: no chunk of the top {found.k} has a grade, so no precision can be corrected")
+        echo(f"note: no chunk of the top {result.k} has a grade, so no precision can be corrected")
 
 
 @click.command("pool")
@@ -84,16 +84,16 @@ def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Pat
     stored = list({run.folder: run for run in find_runs(runs, out)}.values())
     if output.exists():
         raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
-    found = pool(stored, k)
-    write_rows(output, [row.as_json() for row in found.rows])
-    queries = len({row.query_id for row in found.rows})
+    result = pool(stored, k)
+    write_rows(output, [row.as_json() for row in result.rows])
+    queries = len({row.query_id for row in result.rows})
     if as_json:
         run_ids = [run.run_id for run in stored]
         print_json(
-            {"written": str(output), "runs": run_ids, "k": found.k, "chunks": len(found.rows), "queries": queries}
+            {"written": str(output), "runs": run_ids, "k": result.k, "chunks": len(result.rows), "queries": queries}
         )
         return
     echo(
-        f"{count(len(found.rows), 'chunk')} of {count(queries, 'query')} to be judged, "
-        f"from the top {found.k} of {count(len(stored), 'run')}"
+        f"{count(len(result.rows), 'chunk')} of {count(queries, 'query')} to be judged, "
+        f"from the top {result.k} of {count(len(stored), 'run')}"
     )

@@ -42,13 +42,13 @@ def pipeline_command(
     """  # noqa: D205 - click prints the first paragraph as it is
     stored = find_run(run, out)
     first = find_run(raw, out) if raw else None
-    found = pipeline_report(stored, k=k, sections=chosen or SECTIONS, raw=first)
+    result = pipeline_report(stored, k=k, sections=chosen or SECTIONS, raw=first)
     if as_json:
-        print_json(plain(found, "clustered_by"))
+        print_json(plain(result, "clustered_by"))
         return
-    clusters = f"resampled by {found.clustered_by}" if found.clustered_by != "query" else "each query by itself"
+    clusters = f"resampled by {result.clustered_by}" if result.clustered_by != "query" else "each query by itself"
     print_paragraph(f"{title_of(stored)} · means over queries, {clusters}")
-    for section in found.sections:
+    for section in result.sections:
         echo()
         if section.missing:
             echo(f"{section.title}: not in this log ({section.missing})")
@@ -76,13 +76,13 @@ def hard_negatives_command(
 ) -> None:
     """Insert hard negatives at ranks 1..n of every ranking of RUN, and print what each measure loses."""
     stored = find_run(run, out)
-    found = hard_negatives(stored, numbers, negatives)
+    result = hard_negatives(stored, numbers, negatives)
     if as_json:
-        print_json(plain(found, "unknown"))
+        print_json(plain(result, "unknown"))
         return
     print_paragraph(title_of(stored))
-    for section in found.sections:
+    for section in result.sections:
         print_tables(section_tables(section))
         print_lines(f"note: {note}" for note in section.notes)
-    if found.unknown:
-        echo(f"note: rows of {negatives} of queries that this run does not score: {found.unknown}")
+    if result.unknown:
+        echo(f"note: rows of {negatives} of queries that this run does not score: {result.unknown}")

@@ -53,10 +53,10 @@ def find_bm25(run: RunView, evidence: Evidence, named: RunView | None, ids: Sequ
     for other in filter(_is_bm25, runs_beside(run)):
         return _stored(other), f"BM25 is {other.run_id}."
     try:
-        found = rank_with_bm25(evidence, run.inspection, run.manifest.config, ids)
+        result = rank_with_bm25(evidence, run.inspection, run.manifest.config, ids)
     except UsageError as error:
         return None, f"BM25's top 10 is not shown: {error}; name a run of it with --bm25 RUN."
-    return found, f"BM25 is {found.origin}."
+    return result, f"BM25 is {result.origin}."
 
 
 def _stored(run: RunView) -> Beside:

@@ -78,11 +78,11 @@ def _unknown(name: str, says: str, limits: Mapping[str, float], numbers: Numbers
 
 
 def _recalls(evidence: Evidence, *cuts: int) -> Numbers:
-    found: Numbers = {}
+    numbers: Numbers = {}
     for k in cuts:
-        found[f"recall@{k}"] = evidence.mean(f"recall@{k}")
-        found[f"recall@{k} / ceiling"] = evidence.recall_share(k)
-    return found
+        numbers[f"recall@{k}"] = evidence.mean(f"recall@{k}")
+        numbers[f"recall@{k} / ceiling"] = evidence.recall_share(k)
+    return numbers
 
 
 def _too_shallow(name: str, evidence: Evidence) -> Check:
@@ -95,8 +95,8 @@ def _depth(evidence: Evidence, limits: Thresholds) -> Check:
     if evidence.depth < LEAST_DEEP:
         return _too_shallow("depth", evidence)
     low = evidence.recall_share(5) < limits["recall-low"]
-    found = low and evidence.recall_share(evidence.deep) >= limits["recall-high"]
-    if found:
+    is_problem = low and evidence.recall_share(evidence.deep) >= limits["recall-high"]
+    if is_problem:
         says = (
             f"what is relevant is retrieved, but below rank 5: rerank the first {evidence.deep}, or hand on more "
             "results (k)"
@@ -105,7 +105,9 @@ def _depth(evidence: Evidence, limits: Thresholds) -> Check:
         says = f"recall@5 is low, and so is recall@{evidence.deep}: see missing"
     else:
         says = "five results hold most of what five can"
-    return _check("depth", found, says, _recalls(evidence, 5, evidence.deep), limits.only("recall-low", "recall-high"))
+    return _check(
+        "depth", is_problem, says, _recalls(evidence, 5, evidence.deep), limits.only("recall-low", "recall-high")
+    )
 
 
 def _missing(evidence: Evidence, limits: Thresholds) -> Check:
@@ -117,8 +119,8 @@ def _missing(evidence: Evidence, limits: Thresholds) -> Check:
         f"file recall@{evidence.deep}": files,
         "queries whose gold file is known": known,
     }
-    found = evidence.recall_share(evidence.deep) < limits["recall-high"]
-    if not found:
+    is_problem = evidence.recall_share(evidence.deep) < limits["recall-high"]
+    if not is_problem:
         says = "most of what is relevant is among them"
     elif files is None:
         says = "much is not retrieved at all: indexing or chunking; no file of the gold is known to say which"
@@ -132,7 +134,7 @@ def _missing(evidence: Evidence, limits: Thresholds) -> Check:
             "not even the right file is found: indexing (is it there, is it embedded whole?) or a query that says too "
             "little"
         )
-    return _check("missing", found, says, numbers, limits.only("recall-high"))
+    return _check("missing", is_problem, says, numbers, limits.only("recall-high"))
 
 
 def _copies(evidence: Evidence, limits: Thresholds) -> Check:
@@ -149,8 +151,8 @@ def _copies(evidence: Evidence, limits: Thresholds) -> Check:
         numbers["chunks with a copy in the repository"] = evidence.metrics.counts.chunks_duplicate
     high = evidence.recall_share(10) >= limits["recall-high"]
     repeat = share >= limits["repeats"]
-    found = high and repeat and evidence.mean("precision@10") < limits["precision-low"]
-    if found:
+    is_problem = high and repeat and evidence.mean("precision@10") < limits["precision-low"]
+    if is_problem:
         says = (
             "what is relevant is found, and results repeat higher ranks: drop near-duplicates (copies, overlap between "
             "chunks) before or after ranking"
@@ -159,7 +161,7 @@ def _copies(evidence: Evidence, limits: Thresholds) -> Check:
         says = "the top 10 repeat themselves, but that is not what keeps precision low"
     else:
         says = "the top 10 hardly repeat themselves"
-    return _check("near-duplicates", found, says, numbers, limits.only("recall-high", "precision-low", "repeats"))
+    return _check("near-duplicates", is_problem, says, numbers, limits.only("recall-high", "precision-low", "repeats"))
 
 
 def _ranking(evidence: Evidence, limits: Thresholds) -> Check:
@@ -206,13 +208,13 @@ def _freshness(evidence: Evidence, limits: Thresholds) -> Check:
     used = limits.only("newer")
     if share is None:
         return _unknown("freshness", "no query has an as_of with dated results (doc_version)", used, numbers)
-    found = share > limits["newer"]
+    is_problem = share > limits["newer"]
     says = (
         "results are newer than the query may know of: filter by date before ranking, and index earlier versions"
-        if found
+        if is_problem
         else "no result is newer than its query may know of"
     )
-    return _check("freshness", found, says, numbers, used)
+    return _check("freshness", is_problem, says, numbers, used)
 
 
 _QUICKER = {"rerank": "rerank fewer, or with a smaller model", "retrieve": "a quicker index, or fewer vectors"}
@@ -239,9 +241,11 @@ def _latency(evidence: Evidence, limits: Thresholds) -> Check:
     slowest = max(totals, key=lambda step: totals[step])
     share = totals[slowest] / sum(totals.values()) if sum(totals.values()) else 1.0
     split = f"{slowest} takes {share:.0%} of the time" if len(totals) > 1 else f"{slowest} is the only step with times"
-    found = whole["p90"] > limits["latency-ms"]
-    says = f"one query in ten takes {whole['p90']:.0f} ms or more; {split}: {_QUICKER[slowest]}" if found else split
-    return _check("latency", found, says, numbers, used)
+    is_problem = whole["p90"] > limits["latency-ms"]
+    says = (
+        f"one query in ten takes {whole['p90']:.0f} ms or more; {split}: {_QUICKER[slowest]}" if is_problem else split
+    )
+    return _check("latency", is_problem, says, numbers, used)
 
 
 def _truncation(evidence: Evidence, limits: Thresholds) -> Check:
@@ -277,13 +281,13 @@ def _chunker(evidence: Evidence, limits: Thresholds) -> Check:
     ceiling = evidence.line_ceiling
     if ceiling is None:
         return _unknown("chunker", "line ceilings are not stored for this run", used)
-    found = ceiling < limits["ceiling-low"]
+    is_problem = ceiling < limits["ceiling-low"]
     says = (
         "even a ranker that knows the gold reads (greedily) little of it from these chunks in its own size: the chunker"
-        if found
+        if is_problem
         else "a perfect ranker could read nearly all gold lines from these chunks"
     )
-    return _check("chunker", found, says, {"ceiling of lines R-prec": ceiling, "1 - ceiling": 1 - ceiling}, used)
+    return _check("chunker", is_problem, says, {"ceiling of lines R-prec": ceiling, "1 - ceiling": 1 - ceiling}, used)
 
 
 def _retriever(evidence: Evidence, limits: Thresholds) -> Check:
@@ -296,15 +300,15 @@ def _retriever(evidence: Evidence, limits: Thresholds) -> Check:
         value = evidence.mean(name) if name in evidence.values else None
     if not ceiling or value is None:
         return _unknown("retriever", "nothing can be found, or the run ranks too few", used)
-    found = value / ceiling < limits["share-low"]
+    is_problem = value / ceiling < limits["share-low"]
     says = (
         "the retriever misses much of what these chunks could give: another model, BM25 or both, what is read of long "
         "texts"
-        if found
+        if is_problem
         else "the retriever takes most of what these chunks can give"
     )
     numbers: Numbers = {name: value, "its ceiling": ceiling, "share of the ceiling": value / ceiling}
-    return _check("retriever", found, says, numbers, used)
+    return _check("retriever", is_problem, says, numbers, used)
 
 
 def _lost(evidence: Evidence, limits: Thresholds) -> Check:
@@ -319,26 +323,26 @@ def _lost(evidence: Evidence, limits: Thresholds) -> Check:
     }
     numbers: Numbers = {"queries without a relevant chunk": without, "share of queries": share}
     numbers |= {what: number for what, number in lost.items() if number}
-    found = share > limits["lost"] or counts.files_skipped + counts.queries_not_in_log > 0
+    is_problem = share > limits["lost"] or counts.files_skipped + counts.queries_not_in_log > 0
     says = (
         "queries always score 0, because their gold is in no chunk or they were never answered: see what was skipped"
-        if found
+        if is_problem
         else "every query can be answered from the index, or nearly"
     )
-    return _check("lost", found, says, numbers, limits.only("lost"))
+    return _check("lost", is_problem, says, numbers, limits.only("lost"))
 
 
 def _definitions(evidence: Evidence, limits: Thresholds) -> Check:
     groups = never_retrieved(evidence.needed)
     numbers: Numbers = {f"{name}, never retrieved of {of}": missed for name, (missed, of) in groups.items()}
     missed, of = groups.pop("all definitions")
-    found = missed / of > limits["never-retrieved"]
+    is_problem = missed / of > limits["never-retrieved"]
     # A group of a few says little.
     worst = max(groups, key=lambda name: (groups[name][1] >= MIN_GROUP, groups[name][0] / groups[name][1]))
     says = (
         f"{missed} of {of} definitions that completion needs are in none of the {evidence.depth} chunks that were "
         f"ranked; most often {worst} ({groups[worst][0]} of {groups[worst][1]})"
-        if found
+        if is_problem
         else "nearly every definition that completion needs is in a chunk that was ranked"
     )
-    return _check("definitions", found, says, numbers, limits.only("never-retrieved"))
+    return _check("definitions", is_problem, says, numbers, limits.only("never-retrieved"))

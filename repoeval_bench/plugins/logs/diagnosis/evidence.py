@@ -1,4 +1,4 @@
-"""What a diagnosis is made of: a run's log, judgements, scores and times, and numbers read off them."""
+"""The evidence of a diagnosis: a run's log, judgements, scores and times, and numbers read off them."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ class Evidence:
 
     @property
     def imported(self) -> bool:
-        """Whether another system made the run."""
+        """Tell whether another system made the run."""
         return self.metrics.imported
 
     @property
     def reranked(self) -> bool:
-        """Whether this project ranked the first stage's best again."""
+        """Tell whether this project ranked the first stage's best again."""
         return not self.imported and self.metrics.retriever.startswith("rerank:")
 
     @cached_property
     def depth(self) -> int:
-        """How deep the run was asked to rank."""
+        """Return how deep the run was asked to rank."""
         return self.metrics.k
 
     @cached_property
@@ -122,12 +122,12 @@ class Evidence:
 
     def gold_files(self) -> dict[str, set[str]]:
         """query_id -> the files of its relevant chunks; without those of which no file is known."""
-        found: dict[str, set[str]] = {}
+        results: dict[str, set[str]] = {}
         for query_id, named in zip(self.scores.query_ids, self.scores.gold_files, strict=True):
             files = {file for chunk_id in self.log.qrels[query_id] if (file := self.file_of(chunk_id))}
             if files := files or set(named):
-                found[query_id] = files
-        return found
+                results[query_id] = files
+        return results
 
     def file_recall(self) -> tuple[float | None, int]:
         """(share of a query's gold files that have a chunk in the first `deep`, mean; over how many queries)."""

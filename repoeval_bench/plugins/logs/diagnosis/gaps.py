@@ -46,7 +46,7 @@ def find_gaps(scores: QueryScores, measure: str) -> tuple[list[Gap], int]:
     values = scores.values[measure]
     numbers = {cluster: i for i, cluster in enumerate(dict.fromkeys(scores.clusters))}
     clusters = np.array([numbers[cluster] for cluster in scores.clusters], dtype=np.int64)
-    found: list[Gap] = []
+    gaps: list[Gap] = []
     untested = 0
     for segment, other in _tested(scores):
         inside = np.zeros(len(scores), dtype=bool)
@@ -55,9 +55,9 @@ def find_gaps(scores: QueryScores, measure: str) -> tuple[list[Gap], int]:
         if gap is None:
             untested += 1
         else:
-            found.append(gap)
-    adjusted = holm([gap.p for gap in found])
-    whole = [replace(gap, p_adjusted=p) for gap, p in zip(found, adjusted, strict=True)]
+            gaps.append(gap)
+    adjusted = holm([gap.p for gap in gaps])
+    whole = [replace(gap, p_adjusted=p) for gap, p in zip(gaps, adjusted, strict=True)]
     return sorted(whole, key=lambda gap: (gap.p, gap.by, gap.name)), untested
 
 

@@ -22,10 +22,12 @@ _TEXT = 110
 
 
 def summary(checks: Sequence[Check]) -> str:
-    """How many checks found something, in one line."""
-    found = [check.name for check in checks if check.status == "finding"]
+    """Return how many checks found something, in one line."""
+    findings = [check.name for check in checks if check.status == "finding"]
     unknown = [check.name for check in checks if check.status == "unknown"]
-    line = f"{count(len(found), 'finding')} of {len(checks)} checks" + (f": {', '.join(found)}" if found else "")
+    line = f"{count(len(findings), 'finding')} of {len(checks)} checks" + (
+        f": {', '.join(findings)}" if findings else ""
+    )
     return line + (f"; not known: {', '.join(unknown)}" if unknown else "")
 
 
@@ -73,37 +75,37 @@ def gaps_table(gaps: Sequence[Gap], measure: str) -> Table:
     return make_table(columns, rows, title=f"segments behind the other queries, {heading(measure)}")
 
 
-def worst_tables(found: Diagnosis) -> list[Table]:
+def worst_tables(diagnosis: Diagnosis) -> list[Table]:
     """One table per query: gold above, then the run's top 10 and BM25's side by side, relevant ones marked."""
-    sides = [printable(found.retriever), *([] if found.bm25 is None else ["BM25"])]
+    sides = [printable(diagnosis.retriever), *([] if diagnosis.bm25 is None else ["BM25"])]
     return [
         make_table(
             [*figures("rank", number="d"), *sides],
             [(rank, *cells) for rank, cells in enumerate(_side_by_side(query), start=1)],
-            title="\n".join([f"{number}. {_title(query, found.measure)}", *_about(query)]),
+            title="\n".join([f"{number}. {_title(query, diagnosis.measure)}", *_about(query)]),
         )
-        for number, query in enumerate(found.worst, start=1)
+        for number, query in enumerate(diagnosis.worst, start=1)
     ]
 
 
-def worst_note(found: Diagnosis) -> str:
-    """What the tables of the worst queries are, and where BM25's ranking is from."""
+def worst_note(diagnosis: Diagnosis) -> str:
+    """Return what the tables of the worst queries are, and where BM25's ranking is from."""
     return (
-        f"The worst {len(found.worst)} of {count(found.n_queries, 'query')} by {heading(found.measure)}; * "
-        f"is relevant, lines count from 1. {found.note}"
+        f"The worst {len(diagnosis.worst)} of {count(diagnosis.n_queries, 'query')} by {heading(diagnosis.measure)}; * "
+        f"is relevant, lines count from 1. {diagnosis.note}"
     )
 
 
-def diagnosis_markdown(found: Diagnosis) -> str:
+def diagnosis_markdown(diagnosis: Diagnosis) -> str:
     """The whole diagnosis as Markdown."""
-    gaps = [gaps_table(check.gaps, found.measure) for check in found.checks if check.gaps]
-    blocks = [f"### {summary(found.checks)}", f"`{found.run}`", markdown_table(checks_table(found.checks))]
+    gaps = [gaps_table(check.gaps, diagnosis.measure) for check in diagnosis.checks if check.gaps]
+    blocks = [f"### {summary(diagnosis.checks)}", f"`{diagnosis.run}`", markdown_table(checks_table(diagnosis.checks))]
     blocks += [markdown(gaps).rstrip()] if gaps else []
-    if found.worst:
+    if diagnosis.worst:
         blocks += [
             "#### Worst queries",
-            markdown_text(worst_note(found)),
-            markdown(worst_tables(found)).rstrip(),
+            markdown_text(worst_note(diagnosis)),
+            markdown(worst_tables(diagnosis)).rstrip(),
         ]
     return "\n\n".join(blocks) + "\n"
 
@@ -140,10 +142,10 @@ def _side_by_side(query: WorstQuery) -> list[tuple[str, ...]]:
     return [tuple(_result(each) for each in both) for both in zip_longest(*sides)]
 
 
-def _result(each: Ranked | None) -> str:
-    if each is None:
+def _result(ranked: Ranked | None) -> str:
+    if ranked is None:
         return "-"
-    return ("* " if each.relevant else "  ") + _place(each.place)
+    return ("* " if ranked.relevant else "  ") + _place(ranked.place)
 
 
 def _place(place: Place) -> str:

@@ -1,4 +1,4 @@
-"""Where a number begins to be a finding: a table of limits, each with its default and what it bounds."""
+"""The limits from which a number is a finding, each with its default and what it bounds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Thresholds:
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Self:
         """Settings such as `recall-low=0.5`; all mistakes in them are one UsageError."""
-        found: dict[str, float] = {}
+        results: dict[str, float] = {}
         problems = []
         for setting in settings:
             name, _, text = setting.partition("=")
@@ -60,10 +60,10 @@ class Thresholds:
             if not 0 <= value <= LIMITS[name].most:
                 most = "" if math.isinf(LIMITS[name].most) else f" to {LIMITS[name].most:g}"
                 problems.append(f"threshold {setting!r}: give a number from 0{most}, such as {LIMITS[name].default:g}")
-            found[name] = value
+            results[name] = value
         if problems:
             raise UsageError(all_mistakes(problems))
-        return cls(found)
+        return cls(results)
 
     def only(self, *names: str) -> dict[str, float]:
         """Name -> limit of these."""

@@ -81,15 +81,15 @@ def read_calibration(path: Path) -> Calibration:
         if not n:
             what = "relevant" if relevant else "not relevant"
             raise ResultError(f"{path} has no row whose gold grade is {what}; calibrate on both kinds of chunks")
-    found = Calibration(
+    calibration = Calibration(
         right[True][0] / right[True][1], right[True][1], right[False][0] / right[False][1], right[False][1]
     )
-    if found.sensitivity + found.specificity <= 1:
+    if calibration.sensitivity + calibration.specificity <= 1:
         raise ResultError(
-            f"{path}: sensitivity {found.sensitivity:.3f} and specificity {found.specificity:.3f} sum to at most 1: "
-            "this judge is not better than chance, so precision cannot be corrected; use another judge"
+            f"{path}: sensitivity {calibration.sensitivity:.3f} and specificity {calibration.specificity:.3f} "
+            "sum to at most 1: this judge is not better than chance, so precision cannot be corrected; use another"
         )
-    return found
+    return calibration
 
 
 def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) -> tuple[float, Interval]:
@@ -174,7 +174,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How judge and gold agree: pairs judged, gold pairs judged and called not relevant, pairs added."""
+    """The agreement of judge and gold: pairs judged, gold pairs judged and called not relevant, pairs added."""
 
     judged: int
     gold_judged: int
@@ -276,7 +276,7 @@ def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measu
 
 
 def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -> Agreement:
-    """What the judgements cover of the run's queries, and of the first k chunks of each."""
+    """Return what the judgements cover of the run's queries, and of the first k chunks of each."""
     judged = {(q, c): grade for q in log.query_ids for c, grade in grades.get(q, {}).items()}
     gold = {(q, c) for q in log.query_ids for c in log.qrels[q]}
     top = [(q, c) for q in log.query_ids for c in log.ranked(q)[:k]]
@@ -292,15 +292,15 @@ def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -
 
 def gold_plus_judge(log: JudgedLog, grades: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, float]]:
     """query_id -> chunk_id -> gain of both judgements together, 0 for what was judged not relevant."""
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for query_id in log.query_ids:
         judged = {c: JUDGED_GAIN if grade >= RELEVANT else 0.0 for c, grade in grades.get(query_id, {}).items()}
-        found[query_id] = {**judged, **log.qrels[query_id]}
-    return found
+        results[query_id] = {**judged, **log.qrels[query_id]}
+    return results
 
 
 def _chain(log: JudgedLog, query_id: str, grades: Mapping[str, int]) -> list[str]:
-    """What only the judge calls relevant: as it is ranked, then what was not retrieved."""
+    """Return what only the judge calls relevant: as it is ranked, then what was not retrieved."""
     added = {c for c, grade in grades.items() if grade >= RELEVANT and c not in log.qrels[query_id]}
     ranked = [c for c in log.ranked(query_id) if c in added]
     return ranked + sorted(added.difference(ranked))

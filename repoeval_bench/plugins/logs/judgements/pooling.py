@@ -33,13 +33,13 @@ class PoolRow:
     text: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """What is known, and the grade to be filled in."""
+        """Return what is known, and the grade to be filled in."""
         return {name: value for name, value in asdict(self).items() if value is not None or name == "grade"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What is to be judged of the first `k` chunks of each run."""
+    """The chunks to be judged among the first `k` chunks of each run."""
 
     k: int
     rows: tuple[PoolRow, ...]
@@ -74,9 +74,9 @@ def pool_rows(
     """`pool` of bare logs (query_id -> row); `texts` are chunks' texts."""
     for query_id in query_ids:
         rows = [row for log in logs if (row := log.get(query_id)) is not None]
-        found = {each.chunk_id: each for row in reversed(rows) for each in row.topk[:depth]}
+        results = {each.chunk_id: each for row in reversed(rows) for each in row.topk[:depth]}
         query = next((row.query for row in rows if row.query is not None), None)
-        for chunk_id, each in sorted(found.items()):
+        for chunk_id, each in sorted(results.items()):
             yield PoolRow(
                 query_id=query_id,
                 chunk_id=chunk_id,
@@ -90,12 +90,12 @@ def pool_rows(
 
 def _texts(runs: Sequence[RunView]) -> Mapping[str, str]:
     """chunk_id -> text, of the runs that keep their sources."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for run in runs:
         if (kept := run.inspection) is not None:
             for chunks in (*kept.chunks.values(), *kept.own.values()):
-                found.update({chunk.chunk_id: kept.sources[chunk.file].slice(chunk.chars) for chunk in chunks})
-    return found
+                results.update({chunk.chunk_id: kept.sources[chunk.file].slice(chunk.chars) for chunk in chunks})
+    return results
 
 
 def read_judgements(path: Path) -> tuple[Grades, int]:

@@ -1,4 +1,4 @@
-"""Whether the results fit the query: its date, its entities, and whether it has an answer at all."""
+"""The fit of results and query: its date, its entities, and queries without an answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_newer(chunk: Retrieved, as_of: Moment) -> bool | None:
-    """Whether a chunk's doc_version is later than the query's as_of; None where it is not a date."""
+    """Tell whether a chunk's doc_version is later than the query's as_of; None where it is not a date."""
     written = moment(chunk.doc_version) if chunk.doc_version is not None else None
     return None if written is None else written.is_after(as_of)
 
@@ -46,28 +46,28 @@ def freshness(log: JudgedLog, k: int) -> Section:
     if not len(part):
         return Section("freshness", title, missing="no row has as_of, the time a query may know of")
     dates = _dates(log)
-    found = {row.query_id: _dated(row, part.qrels[row.query_id], dates) for row in part.scored_rows()}
-    if not any(each.fresh for each in found.values()):
+    results = {row.query_id: _dated(row, part.qrels[row.query_id], dates) for row in part.scored_rows()}
+    if not any(each.fresh for each in results.values()):
         return Section("freshness", title, missing="no retrieved chunk has a doc_version that is an ISO 8601 date")
     figures = []
     depths = ((f"chunks of the first {k} not newer than as_of", k), ("retrieved chunks not newer than as_of", None))
     for name, depth in depths:
         answers, clusters = [], []
-        for cluster, each in zip(part.clusters, found.values(), strict=True):
+        for cluster, each in zip(part.clusters, results.values(), strict=True):
             kept = [float(fresh) for rank, fresh in each.fresh if depth is None or rank <= depth]
             answers += kept
             clusters += [cluster] * len(kept)
         if answers:
             figures.append(share_of(name, answers, clusters, "chunks"))
-    with_newer = [bool(each.newer) for each in found.values()]
+    with_newer = [bool(each.newer) for each in results.values()]
     figures.append(share_of("queries that were given a newer chunk", with_newer, part.clusters))
-    qrels = {query_id: each.qrels for query_id, each in found.items()}
+    qrels = {query_id: each.qrels for query_id, each in results.items()}
     if part.measures:
         before = part.scores(part.ranked, part.measures)
-        after = part.scores(lambda q: [c for c in part.ranked(q) if c not in found[q].newer], part.measures, qrels)
+        after = part.scores(lambda q: [c for c in part.ranked(q) if c not in results[q].newer], part.measures, qrels)
         figures += changes_of(before, after, part.clusters)
     notes = left_out(log, part, "as_of")
-    if undated := sum(each.undated for each in found.values()):
+    if undated := sum(each.undated for each in results.values()):
         notes += (f"retrieved chunks without a dated doc_version, taken for not newer in the measures: {undated}",)
     if dropped := sum(len(part.qrels[q]) - len(qrels[q]) for q in part.query_ids):
         notes += (f"relevant chunks newer than their query, left out of its gold too: {dropped}",)

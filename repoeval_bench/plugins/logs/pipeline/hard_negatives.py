@@ -1,4 +1,4 @@
-"""What a ranking loses where hard negatives are at its top."""
+"""The loss of a ranking with hard negatives at its top."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HardNegatives:
 
 
 def hard_negatives(run: RunView, numbers: Sequence[int] = (1, 3, 5), negatives: Path | None = None) -> HardNegatives:
-    """What each measure of ranks loses with n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
+    """Measure the loss by n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
 
     `negatives` is a JSONL file with query_id and chunk_id, hardest first; chunks that were not retrieved unless given.
     A run without a measure of ranks is a UsageError, a broken file a ResultError.
@@ -52,13 +52,13 @@ def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]
 
     A broken row, one that appears twice, and a chunk that is relevant are a ResultError with file:line.
     """
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     unknown = 0
     for number, row in read_rows(path, Negative):
         if row.query_id not in qrels:
             unknown += 1
             continue
-        held = found.setdefault(row.query_id, [])
+        held = results.setdefault(row.query_id, [])
         if row.chunk_id in held:
             raise ResultError(f"{path}:{number}: {row.chunk_id!r} appears twice for {row.query_id!r}; keep one row")
         if row.chunk_id in qrels[row.query_id]:
@@ -66,9 +66,9 @@ def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]
                 f"{path}:{number}: {row.chunk_id!r} is relevant to {row.query_id!r}, not a negative; take the row out"
             )
         held.append(row.chunk_id)
-    if not found:
+    if not results:
         raise ResultError(f"{path} has no negative of the run's queries; give rows with query_id and chunk_id")
-    return found, unknown
+    return results, unknown
 
 
 def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[str]] | None = None) -> Section:

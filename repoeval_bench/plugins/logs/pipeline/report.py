@@ -104,7 +104,7 @@ def pipeline_report(
     sections: Sequence[str] = SECTIONS,
     raw: RunView | None = None,
 ) -> PipelineReport:
-    """What the log of a run says of each stage of its system.
+    """Return what the log of a run says of each stage of its system.
 
     `k` is how many results are read (10 unless given), `raw` the run of the raw retriever where the log has no
     `raw_topk` (the first stage that the run names, if it is in the same folder). A depth that the run does not have and
@@ -122,8 +122,8 @@ def pipeline_report(
         "latency": partial(_latency, run, log),
         "cost": partial(_cost, run, log),
     }
-    found = tuple(makers[name]() for name in dict.fromkeys(sections))
-    return PipelineReport(run.run_id, depth, found, log.clustered_by)
+    result = tuple(makers[name]() for name in dict.fromkeys(sections))
+    return PipelineReport(run.run_id, depth, result, log.clustered_by)
 
 
 def _first_stage(run: RunView) -> RunView | None:

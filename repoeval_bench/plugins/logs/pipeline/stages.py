@@ -1,4 +1,4 @@
-"""What a stage of the system bought: the reranker, the rewriting of queries, the router."""
+"""The gain of a stage of the system: the reranker, the rewriting of queries, the router."""
 
 from __future__ import annotations
 
