@@ -1,4 +1,4 @@
-"""What it takes to trust a chunker from elsewhere: named failures, spans found, the spec given; plain functions too."""
+"""Adapters of chunkers from elsewhere: named failures, spans found, the spec given; plain functions too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def named_failure(chunker: str, file: SourceFile) -> AbstractContextManager[None
 
 
 def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
-    """What a chunker makes of a file, not checked; whatever it raises is a ChunkError that names both.
+    """Return a chunker's chunks of a file, not checked; whatever it raises is a ChunkError that names both.
 
     A generator runs here, and what a plug-in prints does not get among the results.
     """
@@ -133,12 +133,12 @@ class NamedChunker:
     """A plug-in under the spec that names it; its chunks are checked where every chunker's are."""
 
     inner: Chunker
-    chosen: ResolvedSpec
+    resolved: ResolvedSpec
 
     @property
     def spec(self) -> str:
         """The spec with every option, regardless of what the plug-in prints."""
-        return self.chosen.spec
+        return self.resolved.spec
 
     def chunk(self, file: SourceFile) -> Sequence[Chunk]:
         """The plug-in's chunks as it returns them."""
@@ -153,11 +153,11 @@ class FunctionChunker:
 
     @property
     def spec(self) -> str:
-        """Where the function is defined."""
+        """Return where the function is defined."""
         return f"py:{self.function.__module__}:{self.function.__qualname__}"
 
     def chunk(self, file: SourceFile) -> Sequence[Chunk]:
-        """What the function makes of the file."""
+        """Return the function's chunks of the file."""
         return self.function(file)
 
 

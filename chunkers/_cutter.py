@@ -1,4 +1,4 @@
-"""What all chunkers of this room have in common: options that are fields, and a spec that prints them all."""
+"""The base of the chunkers of this room: options that are fields, and a spec that prints them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every chunker needs about a file's lines: their sizes, and chunks of whole lines.
+"""A file's lines for chunkers: their sizes, and chunks of whole lines.
 
 Sizes are nws, non-whitespace characters. Nothing here knows a language.
 """
@@ -21,7 +21,7 @@ def nws_before(file: SourceFile) -> list[int]:
 
 
 def pack(sizes: Iterable[int], limit: int) -> list[int]:
-    """Where chunks start when items of the given sizes are put together in order, up to `limit` each.
+    """Return where chunks start when items of the given sizes are put together in order, up to `limit` each.
 
     An item above the limit is alone; items of size 0 stay with what precedes them, and at the start with
     what follows, so that no chunk has size 0 unless all have.

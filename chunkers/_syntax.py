@@ -34,7 +34,7 @@ def chosen_language(file: SourceFile, name: str = "auto") -> Language:
 
 
 def library_language(file: SourceFile, name: str, names: Mapping[str, str], library: str) -> str:
-    """What a library calls the file's language, by a table from our names to its own; `name` itself if not `auto`.
+    """Return a library's name of the file's language, by a table from our names to its own; `name` if not `auto`.
 
     LanguageError where the file's language is not known, or the library cannot cut it.
     """

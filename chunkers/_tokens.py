@@ -137,7 +137,7 @@ class Ruler:
         return inside or int(bool(self._text[start:end].strip()))
 
     def marks(self, start: int, end: int) -> list[int]:
-        """Where each unit of text[start:end] begins."""
+        """Return where each unit of text[start:end] begins."""
         if self._starts is None:
             return [start + i for i, char in enumerate(self._text[start:end]) if not char.isspace()]
         return self._starts[bisect_left(self._starts, start) : bisect_left(self._starts, end)]

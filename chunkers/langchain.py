@@ -46,7 +46,7 @@ class LangchainChunker(Peer):
     language: str = option("auto", "whose separators are used; auto: by the file's name", Text())
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """Where the library's strings are."""
+        """Return where the library's strings are."""
         language = library_language(file, self.language, _NAMES, self.name)
         return spans_in_order(file.text, _library(self.chunk_size, language).split_text(file.text))
 
@@ -71,7 +71,7 @@ class LangchainChunker(Peer):
 @cache
 def _library(chunk_size: int, language: str) -> Any:
     library = import_module("langchain_text_splitters")
-    known = sorted(each.value for each in library.Language)
+    known = sorted(member.value for member in library.Language)
     if language not in known:
         raise SpecError(f"chunker langchain: {nearest('language', language, known)}")
     return library.RecursiveCharacterTextSplitter.from_language(

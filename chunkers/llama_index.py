@@ -30,7 +30,7 @@ class LlamaIndexChunker(Peer):
     language: str = option("auto", "the grammar; auto: by the file's name", Text())
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """Where the library's strings are."""
+        """Return where the library's strings are."""
         language = library_language(file, self.language, SAME_NAMES, self.name)
         return spans_in_order(file.text, _library(self.max_chars, language).split_text(file.text))
 

@@ -52,7 +52,7 @@ _EXAMPLE = '{"unit": "lines", "chunks": [[0, 12], …]}'
 
 
 class _ProgramError(Exception):
-    """What the program did wrong, as the rest of a sentence that begins with its name."""
+    """A program's fault, as the rest of a sentence that begins with its name."""
 
 
 class _Piece(NamedTuple):
@@ -194,8 +194,8 @@ class ProgramChunker:
         last_words = talk.end()
         if surplus:
             raise OutOfTurnError(
-                f"{self.spec} wrote {talk.asked + surplus} lines for {talk.asked} files, so its answers may belong to "
-                "other files; let it write one line for each"
+                f"{self.spec} wrote {talk.n_lines + surplus} lines for {talk.n_lines} files, so its answers may belong "
+                "to other files; let it write one line for each"
             )
         return last_words
 
@@ -221,7 +221,7 @@ _ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b[^:]*: ")
 
 
 class _Conversation:
-    """One running program; `asked` counts the lines it was sent.
+    """One running program; `n_lines` counts the lines it was sent.
 
     Threads read and write, so that neither side can block the other for ever.
     What is held of its output is bounded: one answer, a line that is being read, the end of its standard error.
@@ -242,7 +242,7 @@ class _Conversation:
         assert stdin is not None
         assert stdout is not None
         assert stderr is not None
-        self.asked = 0
+        self.n_lines = 0
         self._over = threading.Event()
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._answers: queue.Queue[bytes | None] = queue.Queue(maxsize=1)
@@ -260,7 +260,7 @@ class _Conversation:
         """The program's answer to one line, as JSON; _ProgramError where none comes or it is not JSON."""
         if any(line is not None for line in self._waiting()):
             raise _ProgramError("wrote a line that it was not asked for")
-        self.asked += 1
+        self.n_lines += 1
         self._requests.put(request.encode("utf-8") + b"\n")
         try:
             line = self._answers.get(timeout=time_limit)
@@ -281,7 +281,7 @@ class _Conversation:
             raise _ProgramError(f"wrote {_shown(line)}, which is not a line of JSON") from None
 
     def _waiting(self) -> list[bytes | None]:
-        """What the program has sent and nobody has taken yet; None is the end of its output."""
+        """The items that the program has sent and nobody has taken yet; None is the end of its output."""
         with self._answers.mutex:
             return list(self._answers.queue)
 

@@ -71,7 +71,7 @@ class RecursiveChunker(Sized):
         return cut_spans(file, pairwise([*starts, len(file.text)]))
 
     def _cut(self, text: str, ruler: Ruler, part: tuple[int, int], cascade: tuple[re.Pattern[str], ...]) -> list[int]:
-        """Where the chunks of a part of the text start; the recursion is as deep as the cascade, no deeper."""
+        """Return where the chunks of a part of the text start; the recursion is as deep as the cascade, no deeper."""
         start, end = part
         if ruler.size(start, end) <= self.limit:
             return [start]

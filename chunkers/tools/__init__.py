@@ -1,1 +1,1 @@
-"""What judges a chunker before any model is asked: conformance, sizes, statistics, placebo arms."""
+"""Judging a chunker before any model is asked: conformance, sizes, statistics."""

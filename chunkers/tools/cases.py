@@ -115,7 +115,7 @@ def generated(rng: random.Random) -> str:
 _TEXT = Path(__file__).with_name("samples.txt").read_text(encoding="utf-8")
 
 SAMPLES: dict[str, tuple[str, str]] = {
-    found["language"]: (found["path"], found["text"])
-    for found in re.finditer(r"^=== (?P<language>\w+) (?P<path>\S+)\n(?P<text>(?:(?!=== ).*\n)*)", _TEXT, re.MULTILINE)
+    match["language"]: (match["path"], match["text"])
+    for match in re.finditer(r"^=== (?P<language>\w+) (?P<path>\S+)\n(?P<text>(?:(?!=== ).*\n)*)", _TEXT, re.MULTILINE)
 }
 """language -> name and text of a file in it."""

@@ -52,12 +52,12 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether no input broke it; a promise that no input tried holds as little as it breaks."""
+        """Return whether no input broke it; a promise that no input tried holds as little as it breaks."""
         return self.n_inputs > 0 and not self.n_broken
 
     @property
     def state(self) -> str:
-        """What came of it, in words."""
+        """The outcome, in words."""
         if not self.n_inputs:
             return "not tried"
         return (
@@ -69,7 +69,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What the suite found on one chunker, and what it measured on the inputs that it could chunk.
+    """The suite's findings on one chunker, and measurements on the inputs that it could chunk.
 
     The shares are over all inputs together: of lines that are in more than one chunk, and of chunks above
     the chunker's `max_nws` (None where it has no such parameter); None where no input gave a chunk. `not_cut` are the
@@ -86,7 +86,7 @@ class Report:
 
     @property
     def conforms(self) -> bool:
-        """Whether no promise was broken on any input."""
+        """Return whether no promise was broken on any input."""
         return not any(finding.n_broken for finding in self.findings)
 
     def __str__(self) -> str:

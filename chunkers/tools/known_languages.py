@@ -1,4 +1,4 @@
-"""Whether a chunker knows the languages of some code, found out before hours are spent on it."""
+"""A check that a chunker knows the languages of some code, before hours are spent on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from repoeval_bench.core.source import SourceFile
 
 
 def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageError | None:
-    """What keeps a chunker from cutting these files, if that is their language: one file of each is cut, the shortest.
+    """Return the error of a chunker that does not know the language of a file: one file of each is cut, the shortest.
 
     Python is not tried: every chunker here knows it. Raises GrammarError where a grammar is not installed, which says
     nothing about the chunker. Other failures show when the files are cut.

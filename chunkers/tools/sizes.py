@@ -26,7 +26,7 @@ SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_ch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeMatch:
-    """What a chunker's size was set to: `spec` in full, the nominal size (None without one), the realised mean.
+    """The size that a chunker was set to: `spec` in full, the nominal size (None without one), the realised mean.
 
     `reason` says why the realised mean is not within the tolerance of the target; "" where it is.
     """
@@ -43,7 +43,7 @@ class SizeMatch:
 
     @property
     def matched(self) -> bool:
-        """Whether the realised mean is within the tolerance of the target."""
+        """Return whether the realised mean is within the tolerance of the target."""
         return not self.reason
 
 
@@ -149,7 +149,7 @@ def size_option(spec: Spec) -> str | None:
 
 
 def is_resized(spec: str, other: str) -> bool:
-    """Whether two full specs are one chunker at two sizes."""
+    """Return whether two full specs are one chunker at two sizes."""
     ours, theirs = Spec.parse(spec), Spec.parse(other)
     option = size_option(theirs)
     return option is not None and size_option(ours) == option and resize(spec, int(theirs.params[option])) == other
@@ -208,7 +208,7 @@ def chunker_name(spec: str, *, sized: bool = False) -> str:
 
 
 def chunker_size(spec: str) -> int | None:
-    """What a spec sets its size to, in the option's own unit; None where it sets none."""
+    """Return the size that a spec sets, in the option's own unit; None where it sets none."""
     try:
         parsed = Spec.parse(spec)
         option = size_option(parsed)

@@ -1,4 +1,4 @@
-"""What a chunker does to files, in numbers: sizes, definitions kept whole, lines that appear twice."""
+"""Statistics of a chunker's chunks: sizes, definitions kept whole, lines that appear twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell offers when Tab is pressed: stored runs, and names of parts. Nothing heavy is imported."""
+"""Completion of names in a shell: stored runs, and parts. Nothing heavy is imported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_argument(name: str = "run", **options: Any) -> Callable[..., Any]:
 
 
 def names_for(option: str) -> Callable[..., list[str]] | None:
-    """What completes an option's value; None where nothing is known."""
+    """Return the completion of an option's value; None where nothing is known."""
     if option == "baseline":
         return _runs
     return _part if option in _KINDS else None

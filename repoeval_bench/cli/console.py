@@ -66,7 +66,7 @@ def print_paragraph(text: str, *, indent: str = "") -> None:
 
 
 def at_terminal() -> bool:
-    """Whether standard output is a terminal that shows box drawing; a file or a pipe is not one."""
+    """Return whether standard output is a terminal that shows box drawing; a file or a pipe is not one."""
     # Colour can be forced upon a pipe; it stays a pipe.
     return sys.stdout.isatty() and not (console := _console()).is_dumb_terminal and console.encoding.startswith("utf")
 

@@ -189,7 +189,7 @@ def _levels(content: PackFile) -> Table:
 
 
 def _names(content: PackFile) -> Table:
-    """How the names in the tasks' lines resolved, by tier, and why others did not."""
+    """Tabulate how the names in the tasks' lines resolved, by tier, and why others did not."""
     from repoeval_bench.references.steps import DEEPEST, MOST
 
     rows = [

@@ -143,7 +143,7 @@ def _would_embed(texts: Sequence[str], role: Role, embedder: Embedder) -> dict[s
 
 
 def _cost(pending: Mapping[Role, Sequence[str]], embedder: Embedder) -> dict[str, int]:
-    """What is to be embedded, its tokens, and those of them that the model reads; no tokens if it reports none."""
+    """Count what is to be embedded, its tokens, and those that the model reads; no tokens if it reports none."""
     limit = embedder.max_tokens
     counts = [n for role, parts in pending.items() for n in embedder.count_tokens(parts, role) or ()]
     return {

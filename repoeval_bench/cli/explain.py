@@ -45,7 +45,7 @@ def explain_command(*, name: str, as_json: bool) -> None:
 
 
 def _unknown(name: str) -> str:
-    """What is wrong with a name that no list has, or has otherwise."""
+    """Say what is wrong with a name that no list has, or has otherwise."""
     from repoeval_bench.metrics import Measure, is_measure
     from repoeval_bench.metrics.measure import with_cutoff
 
@@ -60,7 +60,7 @@ def _unknown(name: str) -> str:
 
 
 def explanations(name: str) -> Iterator[str]:
-    """What each list says of a name; nothing where no list has it."""
+    """Yield what the lists say of a name; nothing where no list has it."""
     lists: list[Callable[[str], Iterator[str]]] = [_protocols]
     lists += [partial(_parts, kind) for kind in ("chunker", "embedder", "retriever", "reranker")]
     lists += [_relevance, _exclusions, _expansions, _languages, _levels, _measures, _packs, _printed]
@@ -275,7 +275,7 @@ def _packs(name: str) -> Iterator[str]:
 
 
 def pack_lines(content: PackFile) -> str:
-    """What a shipped pack is, and its packages by domain."""
+    """Describe a shipped pack and its packages by domain."""
     from repoeval_bench.dataset.shipped import summary_of
 
     summary = summary_of(content)

@@ -135,7 +135,7 @@ def _content(stored: Sequence[RunView], comparisons: Sequence[Comparison], choic
 
 
 def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice | None) -> list[Table]:
-    """What `eval` and `compare` print; an imported run has no table of its own."""
+    """Return the tables that `eval` and `compare` print; an imported run has none of its own."""
     imported = [run.run_id for run in stored if run.metrics.imported]
     if imported and not comparisons:
         raise UsageError(f"{imported[0]} was imported, without the sizes that its table prints; take --format csv")

@@ -53,7 +53,7 @@ class _Interrupt:
 
     @property
     def waiting(self) -> bool:
-        """Whether Ctrl-C was pressed and is not raised yet."""
+        """Return whether Ctrl-C was pressed and is not raised yet."""
         return self._since is not None
 
     def __call__(self, _number: int, frame: FrameType | None) -> None:

@@ -32,7 +32,7 @@ def available(kind: str) -> list[Row]:
 
 
 def meaning(row: Row) -> str:
-    """What a part is, with the package of one from outside."""
+    """Describe a part, with the package of one from outside."""
     return f"{row.meaning} (from {row.origin})" if row.origin else row.meaning
 
 

@@ -41,7 +41,7 @@ details_option = click.option("--details", is_flag=True, help="Print every table
 """--details (a bool)."""
 
 
-class _Place(click.Path):
+class _FolderOrUrl(click.Path):
     """A folder, or the URL of a store as it was typed."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -80,7 +80,7 @@ def _out(meaning: str, *, reads: bool = False) -> Callable[[Callable[..., Any]],
         def placed(**options: Any) -> Any:
             return command(**options | {"out": _folder_at(options["out"], options.get("home"), reads=reads)})
 
-        location = _Place(path_type=Path, file_okay=not reads)
+        location = _FolderOrUrl(path_type=Path, file_okay=not reads)
         return click.option(
             "--out", type=location, metavar="DIRECTORY|URL", default=RESULTS, show_default=True, help=meaning
         )(placed)
@@ -210,14 +210,14 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Where runs are made: one parameter `execution`, an ExecutionRequest."""
+    """Add the options of an executor; the command gets `execution`, an ExecutionRequest."""
 
     @wraps(command)
-    def asked(**options: Any) -> Any:
+    def with_execution(**options: Any) -> Any:
         given = {name: options.pop(name) for name in ExecutionRequest.model_fields}
         return command(execution=ExecutionRequest.of(given, typed=True), **options)
 
-    return request_options(ExecutionRequest)(asked)
+    return request_options(ExecutionRequest)(with_execution)
 
 
 def set_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -325,11 +325,11 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
     """
     values: dict[str, Any] = {}
     if isinstance(command, click.Group):
-        return {name: option_variables(each, environment) for name, each in command.commands.items()}
+        return {name: option_variables(inner, environment) for name, inner in command.commands.items()}
     for parameter in command.params:
         if parameter.name in _NOT_VARIABLES or parameter.name is None:
             continue
-        names = [_variable(each) for each in parameter.opts if each.startswith("--")]
+        names = [_variable(spelled) for spelled in parameter.opts if spelled.startswith("--")]
         if value := next(filter(None, map(environment.get, names)), None):
             values[parameter.name] = value.split() if parameter.multiple else value
     return values | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}

@@ -1,4 +1,4 @@
-"""What commands share: files that are read and written, and options."""
+"""Files that commands read and write, and the options for them."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def title_of(run: RunView) -> str:
-    """What to call the run in a heading."""
+    """Return the run's name in a heading."""
     metrics = run.metrics
     name = metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.ranked_by}"
     return f"{name}: {metrics.dataset.label}"

@@ -127,7 +127,7 @@ def run_command(  # longer than 60 lines: each option has its line
 def _comparisons(
     benchmarking: Benchmarking, setting: RunRequest, runs_or_none: Sequence[RunView | None]
 ) -> list[Comparison]:
-    """What the runs of a setting differ by; nothing where the baseline could not be made."""
+    """Compare the runs of a setting; nothing where the baseline could not be made."""
     runs = [run for run in runs_or_none if run]
     baseline = None if benchmarking.baseline is None else runs_or_none[benchmarking.baseline]
     if len(runs) < 2:

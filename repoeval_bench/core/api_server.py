@@ -45,15 +45,15 @@ _Content = TypeVar("_Content", bound=BaseModel)
 class Api:
     """One of a server's APIs: its name and path, the error it ends in, and the ways out that its errors name.
 
-    `kept` says what is not lost when requests fail for good, `late` what helps against a timeout, `refused` what may
-    be wrong with a request that the server refuses.
+    `resumption` says what is not lost when requests fail for good, `timeout_advice` what helps against a timeout,
+    `refused` what may be wrong with a request that the server refuses.
     """
 
     name: str
     path: str
     error: type[BenchError]
-    kept: str
-    late: str
+    resumption: str
+    timeout_advice: str
     refused: str
 
 
@@ -101,7 +101,7 @@ class ApiServer:
     def post(
         self, body: Mapping[str, Any], model: type[_Content], *, most: int, again: Callable[[], None] = no_pause
     ) -> _Content:
-        """What the server answers, as far as `model` reads it; an answer has at most `most` bytes.
+        """Return the server's answer, as far as `model` reads it; it has at most `most` bytes.
 
         429, 5xx, dropped connections, timeouts and answers that are not JSON are tried again, at most 6 times in all,
         after what Retry-After asks for or 0.5, 1, 2, … seconds. Everything else is the API's error at once. `again` is
@@ -121,9 +121,9 @@ class ApiServer:
             content: _Content = retrying(self._attempt, body, model, most)
         except _RetryableError as error:
             if retrying.statistics["attempt_number"] < ATTEMPTS:
-                reason = f"{self.url} asks to wait {error.wait:.0f} seconds ({error}); {self._api.kept} then"
+                reason = f"{self.url} asks to wait {error.wait:.0f} seconds ({error}); {self._api.resumption} then"
             else:
-                reason = f"{self.url} failed {ATTEMPTS} times, at last with: {error}; {self._api.kept} later"
+                reason = f"{self.url} failed {ATTEMPTS} times, at last with: {error}; {self._api.resumption} later"
         else:
             return content
         raise self._api.error(reason)
@@ -157,7 +157,9 @@ class ApiServer:
             # A thread may still read with the client that was given up; the next attempt gets another one.
             with self._lock:
                 self._client = None if self._client is client else self._client
-            raise _RetryableError(f"no whole answer within {self._timeout:g} seconds ({self._api.late})") from None
+            raise _RetryableError(
+                f"no whole answer within {self._timeout:g} seconds ({self._api.timeout_advice})"
+            ) from None
         except httpx.TransportError as error:
             raise _RetryableError(self._clean(f"{type(error).__name__}: {error}".rstrip(": "))) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
@@ -207,7 +209,7 @@ class ApiServer:
             return None
 
     def _words(self, answer: Answer) -> str:
-        """What the server says is wrong: its error's message, else its whole body; cut short, without the key."""
+        """Return the server's words on what is wrong: its error's message, else its body; short, without the key."""
         try:
             return self._clean(str(parse_loose(answer.body)["error"]["message"]))
         except (KeyError, TypeError, JsonFaultError):

@@ -51,7 +51,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is sent to the retriever for one task; `query_id` is the task's id."""
+    """The text that is sent to the retriever for one task; `query_id` is the task's id."""
 
     query_id: str
     repo: str
@@ -116,7 +116,7 @@ class Benchmark:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every task and repository of the published benchmark is here."""
+        """Return whether every task and repository of the published benchmark is here."""
         return len(self.tasks) == self.whole_tasks and len(self.files) == self.whole_repos
 
     @property

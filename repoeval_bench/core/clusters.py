@@ -1,4 +1,4 @@
-"""Which queries belong together: those whose gold is in the same files. The benchmark says so, never a run.
+"""Clusters of queries: those whose gold is in the same files. The benchmark says so, never a run.
 
 Queries of one file resemble each other, so statistics resample clusters of them. Gold may be in several files: queries
 that share a file are one cluster, and so are those that are linked by further queries. The order of rows, of places

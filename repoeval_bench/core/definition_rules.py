@@ -1,4 +1,4 @@
-"""What each grammar calls a definition: which nodes define names, and which only hold such nodes.
+"""The definitions of each grammar: which nodes define names, and which only hold such nodes.
 
 A reader takes a syntax node to what it defines: several names for `int a, *b;`, none for a call.
 """
@@ -147,7 +147,7 @@ _FUNCTION_VALUES = words("arrow_function function_expression generator_function"
 
 
 def _valued(node: Node, name: str, at: Node, value: Node | None, *, kind: Kind = "function") -> Iterator[Found]:
-    """What `name = value` defines: a function, a class, or a variable."""
+    """Yield what `name = value` defines: a function, a class, or a variable."""
     if value is not None and value.type in _FUNCTION_VALUES:
         form = "arrow" if value.type == "arrow_function" else "function"
         yield Found(kind=kind, form=form, name=name, node=node, at=at, body=value.child_by_field_name("body"))
@@ -171,7 +171,7 @@ def _js_names(node: Node) -> Iterator[Node]:
 
 
 def is_required(value: Node | None) -> bool:
-    """Whether a value is a module, or a name of one: `require("a").b` is an import."""
+    """Return whether a value is a module, or a name of one: `require("a").b` is an import."""
     while value is not None and value.type in ("member_expression", "await_expression"):
         value = value.child_by_field_name("object") or value.named_children[-1]
     called = value.child_by_field_name("function") if value is not None and value.type == "call_expression" else None

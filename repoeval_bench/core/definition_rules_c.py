@@ -1,4 +1,4 @@
-"""What the grammars of C, C++ and C# call a definition; see `definition_rules`.
+"""The definitions of C, C++ and C#; see `definition_rules`.
 
 In C a name is at the bottom of its declarator: `int (*f)(int)` is a variable and `int *f(int)` a function, which
 what is next to the name decides.

@@ -1,4 +1,4 @@
-"""What a file defines: functions, methods, classes, and the variables of modules and classes, in ten languages.
+"""The definitions of a file: functions, methods, classes, and variables of modules and classes, in ten languages.
 
 Read off the syntax tree by name, without resolving anything: what a name means elsewhere is not decided here.
 `definition_rules` knows the grammars; here are lines, nesting, comments above and bodies.
@@ -100,12 +100,12 @@ def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node], ...]:
     """The definitions of a tree, each with the syntax node that it is, decorators included."""
     walk = _Walk(parsed, [])
     walk.run()
-    return tuple(zip(walk.found, walk.nodes, strict=True))
+    return tuple(zip(walk.definitions, walk.nodes, strict=True))
 
 
 @dataclass(slots=True)
 class _Above:
-    """What is right above a node: decorators, comments, and the line that the last thing before it ends on."""
+    """The nodes right above a node: decorators, comments, and the line that the last thing before it ends on."""
 
     before: int = -1
     top: int = -1
@@ -123,14 +123,14 @@ class _Above:
         self.below = last + 1
 
     def of(self, first: int) -> _Above:
-        """What belongs to a node that starts on this line; nothing where a blank line is between."""
+        """Return what belongs to a node that starts on this line; nothing where a blank line is between."""
         if self.top < 0 or first > self.below:
             return _Above(top=first)
         return _Above(self.before, self.top, self.below, self.run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Visit:
     """A node to be visited: its lines, what is above it, the definition around it, and whether members are here."""
 
     node: Node
@@ -146,7 +146,7 @@ class _Walk:
 
     def __init__(self, parsed: Parsed, collected: list[Definition]) -> None:
         self.parsed = parsed
-        self.found = collected
+        self.definitions = collected
         self.nodes: list[Node] = []
         self.rules = _RULES[parsed.language.name]
         self.namespaces: set[str] = set()
@@ -155,12 +155,12 @@ class _Walk:
         stack = [*reversed(self._children(self.parsed.root, None, level=True))]
         while stack:
             visited = stack.pop()
-            inner: list[_Place] = []
+            inner: list[_Visit] = []
             for node, parent, level in self._visit(visited):
                 inner += self._children(node, parent, level=level)
             stack.extend(reversed(inner))
 
-    def _visit(self, visited: _Place) -> list[tuple[Node, int | None, bool]]:
+    def _visit(self, visited: _Visit) -> list[tuple[Node, int | None, bool]]:
         """Add what a node defines; what to look into next: nodes, the definition around them, and their level."""
         kind = visited.node.type
         reader = self.rules.anywhere.get(kind) or (self.rules.members.get(kind) if visited.level else None)
@@ -177,10 +177,10 @@ class _Walk:
             shared = candidate.node.id in inner
             inner[candidate.node.id] = (
                 candidate.node,
-                visited.parent if shared else len(self.found),
+                visited.parent if shared else len(self.definitions),
                 candidate.kind == "class",
             )
-            self.found.append(self._definition(candidate, visited))
+            self.definitions.append(self._definition(candidate, visited))
             self.nodes.append(visited.node)
         return [*inner.values()]
 
@@ -190,9 +190,9 @@ class _Walk:
             self.namespaces |= set(re.findall(r"\w+", self.parsed.text(name)))
         return body or node
 
-    def _children(self, node: Node, parent: int | None, *, level: bool) -> list[_Place]:
+    def _children(self, node: Node, parent: int | None, *, level: bool) -> list[_Visit]:
         """The children that can define or hold something."""
-        places: list[_Place] = []
+        places: list[_Visit] = []
         above: _Above | None = None
         before = -1
         anywhere, members, rules_ = self.rules.anywhere, self.rules.members, self.rules
@@ -208,14 +208,14 @@ class _Walk:
                 or (last > first and kind not in rules_.barren)
             ):
                 on_top = above.of(first) if above else _Above(top=first)
-                places.append(_Place(node=child, first=first, last=last, above=on_top, parent=parent, level=level))
+                places.append(_Visit(node=child, first=first, last=last, above=on_top, parent=parent, level=level))
             above, before = None, last
         return places
 
-    def _definition(self, candidate: Found, visited: _Place) -> Definition:
+    def _definition(self, candidate: Found, visited: _Visit) -> Definition:
         parsed = self.parsed
         kind = candidate.kind
-        around = self.found[visited.parent] if visited.parent is not None else None
+        around = self.definitions[visited.parent] if visited.parent is not None else None
         scope = [name for name in candidate.scope if name not in self.namespaces]
         if kind == "function" and (scope or (around is not None and around.kind == "class")):
             kind = "method"
@@ -244,7 +244,7 @@ class _Walk:
             broken=visited.node.has_error,
         )
 
-    def _above(self, visited: _Place) -> tuple[list[int], Doc | None]:
+    def _above(self, visited: _Visit) -> tuple[list[int], Doc | None]:
         """The first lines of decorators on lines of their own above a node, and its doc comment."""
         attributes: list[int] = []
         comments: list[Node] = []

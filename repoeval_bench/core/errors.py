@@ -51,7 +51,7 @@ class BenchError(Exception):
 
 
 class UsageError(BenchError):
-    """What was asked for does not exist or does not fit together (exit code 2)."""
+    """A request names what does not exist or does not fit together (exit code 2)."""
 
     exit_code = 2
 
@@ -65,7 +65,7 @@ class DatasetError(BenchError):
 
 
 class NoDataError(DatasetError, UsageError):
-    """What was named as data is not there, or holds nothing that could be (exit code 2)."""
+    """A source is not there, or holds nothing that could be data (exit code 2)."""
 
     exit_code = 2
 
@@ -117,7 +117,7 @@ _LONGEST = 200
 
 
 def os_reason(error: Exception) -> str:
-    """Why a file cannot be read or written; of what the system says, without a number and paths.
+    """Return why a file cannot be read or written; of what the system says, without a number and paths.
 
     The sentence around it names the file that was asked for, which may have been written under another name first.
     """
@@ -187,7 +187,7 @@ def without_traceback(error: ChunkError) -> ChunkError:
 
 
 def of_each(make: Callable[[Given], Made], values: Iterable[Given]) -> list[Made]:
-    """What is made of each value; one UsageError tells every mistake in them."""
+    """Make something of each value; one UsageError tells every mistake in them."""
     results: list[Made] = []
     wrong: list[UsageError] = []
     for value in values:

@@ -1,4 +1,4 @@
-"""What installed packages offer to this one, as entry points by group and name."""
+"""Entry points of installed packages, by group and name."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def install_command(extras: str = "") -> str:
 
 
 def _requirement(extras: str) -> str:
-    """What to install as words of a shell; `-e` of a checkout. The file direct_url.json (PEP 610) tells the rest."""
+    """Return what to install as words of a shell; `-e` of a checkout. direct_url.json (PEP 610) tells the rest."""
     checkout = Path(__file__).absolute().parents[2]
     if (checkout / "pyproject.toml").is_file():
         return f"-e {_quoted(_shown(checkout), extras)}"
@@ -119,7 +119,7 @@ def _installer() -> str:
 
 
 def _is_for_once() -> bool:
-    """Whether the environment is in uv's cache: made for one call, and what is added to it is not found again."""
+    """Return whether the environment is in uv's cache: made for one call, so that what is added is not found again."""
     return bool(re.match(r"(archive|builds|environments)-v\d+$", Path(sys.prefix).parent.name))
 
 

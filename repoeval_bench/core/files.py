@@ -110,7 +110,7 @@ def _sweep(folder: Path) -> None:
 
 
 def is_temporary(name: str, of: Collection[str]) -> bool:
-    """Whether a file or folder of this name is the temporary one of one of these."""
+    """Return whether a file or folder of this name is the temporary one of one of these."""
     shape = _TEMPORARY.fullmatch(name)
     return shape is not None and shape[1] in of
 
@@ -171,7 +171,7 @@ _LEVEL = 3
 
 
 def path_problem(path: str) -> str:
-    """Why a posix path from elsewhere cannot be a file below a folder, as the end of a sentence; "" where it can."""
+    """Return why a posix path cannot be a file below a folder, as the end of a sentence; "" where it can."""
     parts = path.split("/")
     if not path:
         return "has no name"
@@ -199,7 +199,7 @@ def _umask() -> int:
 
 
 def bytes_in(folder: Path) -> int:
-    """How many bytes the files below a folder have; of what vanishes meanwhile, none."""
+    """Count the bytes of the files below a folder; of what vanishes meanwhile, none."""
     n_bytes = 0
     for path in folder.rglob("*"):
         with suppress(OSError):

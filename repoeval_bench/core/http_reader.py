@@ -73,7 +73,7 @@ def exchange(
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """What `work` returns or raises; a TimeoutError after `seconds`.
+    """Return what `work` returns, or raise what it raises; a TimeoutError after `seconds`.
 
     For libraries that bound the wait for each byte alone. The thread in which it works goes on then, unheard.
     """
@@ -96,7 +96,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
 
 class _Transfer:
-    """What a reading thread has passed on, as far as it was taken; `deadline` is by the monotonic clock."""
+    """The items that a reading thread has passed on; `deadline` is by the monotonic clock."""
 
     def __init__(self, deadline: float, most: int) -> None:
         self._deadline, self._most = deadline, most
@@ -116,7 +116,7 @@ class _Transfer:
             self._pass_on(error)
 
     def _pass_on(self, item: object) -> bool:
-        """Whether the item was taken, and the answer is still waited for."""
+        """Return whether the item was taken, and the answer is still waited for."""
         while not self.given_up.is_set():
             with suppress(Full):
                 self._arrived.put(item, timeout=0.2)
@@ -124,7 +124,7 @@ class _Transfer:
         return False
 
     def next_item(self) -> Any:
-        """What comes next; an exception of the thread is raised here."""
+        """Return the next item; an exception of the thread is raised here."""
         left = self._deadline - time.monotonic()
         try:
             item = self._arrived.get(timeout=max(0.0, left))

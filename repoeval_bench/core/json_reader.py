@@ -37,7 +37,7 @@ _UNPACKED = 16 * MOST_OF_A_DOCUMENT
 
 
 class JsonFaultError(ValueError):
-    """What is wrong with a text: a sentence for each mistake; `line` counts from 1, 0 where it is the whole.
+    """The faults of a text: a sentence for each mistake; `line` counts from 1, 0 where it is the whole.
 
     `whole` says that the text as such is wrong, and not one of its fields.
     """

@@ -34,7 +34,7 @@ class Language:
 
     @property
     def installed(self) -> bool:
-        """Whether the grammar's package is there, as in every whole installation; it is not imported."""
+        """Return whether the grammar's package is there, as in every whole installation; it is not imported."""
         return _is_here(self.module)
 
     @property

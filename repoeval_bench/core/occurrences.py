@@ -1,4 +1,4 @@
-"""Where a syntax tree calls something, imports something, or holds what is not code: comments and texts.
+"""Calls and imports in a syntax tree, and lines that are not code: comments and texts.
 
 One query per grammar, so that the tree is walked in C, of single nodes where they can be in each other: a pattern that
 waits for what is behind a receiver waits through all of it. What a name refers to is not known here.
@@ -144,7 +144,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """What is in a tree: calls, and the lines of comments, imports, and of texts and macros of several lines."""
+    """Find calls, and the lines of comments, imports, and of texts and macros of several lines."""
 
     calls: tuple[Call, ...]
     comments: tuple[LineSpan, ...]

@@ -24,8 +24,8 @@ class Reader(Protocol):
     """Turns an option's text into its value; a ValueError where the text is not possible."""
 
     @property
-    def wanted(self) -> str:
-        """What is possible, as the end of the sentence `k1 is …`."""
+    def expected(self) -> str:
+        """Return what is possible, as the end of the sentence `k1 is …`."""
 
     def __call__(self, text: str) -> Any:
         """The value."""
@@ -39,8 +39,8 @@ class Whole:
     high: float = math.inf
 
     @property
-    def wanted(self) -> str:
-        """What is possible."""
+    def expected(self) -> str:
+        """Return what is possible."""
         words = "a whole number" + (f" from {self.low}" if math.isfinite(self.low) else "")
         return words + (f" to {self.high:,}" if math.isfinite(self.high) else "")
 
@@ -60,8 +60,8 @@ class Number:
     ends: bool = True
 
     @property
-    def wanted(self) -> str:
-        """What is possible."""
+    def expected(self) -> str:
+        """Return what is possible."""
         if math.isfinite(self.high):
             words = ("from", "to") if self.ends else ("between", "and")
             return f"a number {words[0]} {self.low:g} {words[1]} {self.high:g}"
@@ -83,8 +83,8 @@ class OneOf:
     words: tuple[str, ...]
 
     @property
-    def wanted(self) -> str:
-        """What is possible."""
+    def expected(self) -> str:
+        """Return what is possible."""
         *others, last = self.words
         return f"{', '.join(others)} or {last}" if others else last
 
@@ -97,9 +97,9 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Reads any text; `wanted` says what makes sense."""
+    """Reads any text; `expected` says what makes sense."""
 
-    wanted: str = "a text"
+    expected: str = "a text"
 
     def __call__(self, text: str) -> str:
         """The text as it is written."""
@@ -110,7 +110,7 @@ class Text:
 class Switch:
     """Reads true or false."""
 
-    wanted: str = "true or false"
+    expected: str = "true or false"
 
     def __call__(self, text: str) -> bool:
         """The truth value."""
@@ -124,9 +124,9 @@ class OrNone:
     inner: Reader
 
     @property
-    def wanted(self) -> str:
-        """What is possible."""
-        return f"{self.inner.wanted}, or none"
+    def expected(self) -> str:
+        """Return what is possible."""
+        return f"{self.inner.expected}, or none"
 
     def __call__(self, text: str) -> Any:
         """The value, None for `none`."""
@@ -183,10 +183,10 @@ def _read(owner: str, key: str, text: str, option: Option) -> Any:
     try:
         return option.read(text)
     except ValueError:
-        expected = f"{key} is {option.read.wanted}"
+        sentence = f"{key} is {option.read.expected}"
         if isinstance(option.read, OneOf):
-            raise SpecError(f"{owner}: {nearest(key, text, option.read.words, expected)}") from None
-        raise SpecError(f"{owner}: {key}={text} is not possible; {expected}") from None
+            raise SpecError(f"{owner}: {nearest(key, text, option.read.words, sentence)}") from None
+        raise SpecError(f"{owner}: {key}={text} is not possible; {sentence}") from None
 
 
 def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> dict[str, Option]:

@@ -1,4 +1,4 @@
-"""What each exchangeable part offers: chunker, embedder, pair scorer, retriever."""
+"""The interfaces of exchangeable parts: chunker, embedder, pair scorer, retriever."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Snippet(NamedTuple):
 
 
 class Embedded(NamedTuple):
-    """What it took to get the vectors: texts that were encoded, and what the model's server counted for them.
+    """The cost of vectors: texts that were encoded, and what the model's server counted for them.
 
     usage: name -> count, such as the tokens to be paid; empty where nothing is counted.
     """
@@ -61,20 +61,20 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What decides a vector beside the text: model, weights, maximum length, pooling, precision."""
+        """All that decides a vector beside the text: model, weights, maximum length, pooling, precision."""
 
     @property
     def max_tokens(self) -> int | None:
-        """How many tokens the model reads, special ones included; None without a limit."""
+        """The tokens that the model reads, special ones included; None without a limit."""
 
     def truncates(self, role: Role) -> bool:
-        """Whether a text beyond `max_tokens` loses something."""
+        """Return whether a text beyond `max_tokens` loses something."""
 
     def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
         """The characters of each text that the model reads; all of them where nothing is lost."""
 
     def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
-        """What the model is given of each text: the text as it is, its tail, or its windows in order."""
+        """Return what the model is given of each text: the text as it is, its tail, or its windows in order."""
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         """The distinct parts that `ensure` would encode: one that is the same under two roles is under one of them."""
@@ -103,7 +103,7 @@ class PairScorer(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What decides a score beside the two texts."""
+        """All that decides a score beside the two texts."""
 
     @property
     def pairs(self) -> tuple[int, int]:
@@ -111,7 +111,7 @@ class PairScorer(Protocol):
 
     @property
     def n_at_hand(self) -> int:
-        """How many of these pairs had a cached score and were not read again."""
+        """The number of these pairs that had a cached score and were not read again."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, the higher the better; it depends on the query and that text alone."""

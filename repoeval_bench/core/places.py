@@ -19,7 +19,7 @@ class Place:
     lines: LineSpan
 
     def overlap(self, other: Place) -> int:
-        """How many lines both hold."""
+        """Count the lines that both hold."""
         return self.lines.overlap(other.lines) if self.file == other.file else 0
 
 

@@ -249,12 +249,12 @@ def plug_ins(kind: str) -> list[Row]:
 def known(kind: str, name: str) -> Row | None:
     """The row of a name or alias, from the table or another package; None where there is none."""
     table: tuple[Row, ...] = load(KINDS[kind].table)
-    found = next((row for row in table if name in (row.name, *row.aliases)), None)
-    if found is None and name in (leaves := shipped_entry_points(KINDS[kind].group)):
+    listed = next((row for row in table if name in (row.name, *row.aliases)), None)
+    if listed is None and name in (leaves := shipped_entry_points(KINDS[kind].group)):
         return _plug_in(kind, leaves[name])
-    if found is None and name in (points := _entry_points(kind)):
+    if listed is None and name in (points := _entry_points(kind)):
         return _plug_in(kind, points[name])
-    return found
+    return listed
 
 
 def known_or_none(kind: str, name: str) -> Row | None:
@@ -272,21 +272,21 @@ def find(kind: str, name: str, target: str = "") -> Row:
     """
     if name == "py":
         return _from_module(kind, target)
-    found = known(kind, name)
-    if found is None:
+    named = known(kind, name)
+    if named is None:
         names = [*(row.name for row in rows(kind)), *_entry_points(kind), "py"]
         raise SpecError(nearest(kind, name, names, listed_by=f"repoeval-bench list {plural(kind)}"))
-    return found
+    return named
 
 
 def is_parallel(spec: str) -> bool:
-    """Whether a chunker says that it may cut in several processes."""
+    """Return whether a chunker says that it may cut in several processes."""
     row = known_or_none("chunker", Spec.parse(spec).name)
     return row is not None and row.parallel
 
 
 def is_outside(kind: str, spec: str) -> bool:
-    """Whether a spec names a module, a program or a plug-in: code that may change while the spec stays."""
+    """Return whether a spec names a module, a program or a plug-in: code that may change while the spec stays."""
     parsed = Spec.parse(spec)
     if parsed.name in {"py", "exec"} or parsed.target.startswith("py:"):
         return True
@@ -335,7 +335,7 @@ def _inner(kind: str, target: str) -> Row:
 
 
 def load(where: str) -> Any:
-    """What `module:Name` names, imported."""
+    """Import what `module:Name` names."""
     module, _, attribute = where.partition(":")
     return getattr(import_module(module), attribute)
 
@@ -401,7 +401,7 @@ def _row(kind: str, name: str, loaded: Any, *, where: str, origin: str) -> Row:
 
 
 def is_part(kind: Kind, loaded: object) -> bool:
-    """Whether a function does the work itself, such as cutting a file, and does not make what does it."""
+    """Return whether a function does the work itself, such as cutting a file, and does not make what does it."""
     if not kind.called_with or not inspect.isfunction(loaded):
         return False
     given = inspect.signature(loaded).parameters.get(kind.called_with)

@@ -80,7 +80,7 @@ class RequestPool(Generic[Asked, Answer]):
             raise failure
 
     def _reserve(self, most: float) -> bool:
-        """Whether a request may be sent; what it can cost is taken then."""
+        """Return whether a request may be sent; what it can cost is taken then."""
         with self._lock:
             if self._limit is not None and self.spent + self._reserved + most > self._limit:
                 return False

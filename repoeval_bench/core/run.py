@@ -17,7 +17,7 @@ Ranking = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What a system returned: query_id -> ranking. Every query of the run has an entry.
+    """The rankings that a system returned, by query id. Every query of the run has an entry.
 
     `latency_ms` is what ranking each query took, once its vector was there, and `rerank_ms` what ranking its best
     again took, left out of what is not known: cached scores took no time. `pairs` is (pairs of query and

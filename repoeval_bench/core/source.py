@@ -55,7 +55,7 @@ class SourceFile:
 
     @property
     def plain(self) -> bool:
-        """Whether newlines alone end its lines, as compilers and syntax trees count them."""
+        """Return whether newlines alone end its lines, as compilers and syntax trees count them."""
         return self.n_lines == self.text.count("\n") + (not self.text.endswith("\n") and bool(self.text))
 
     def slice(self, chars: CharSpan) -> str:
@@ -150,7 +150,7 @@ class Chunk:
 
     @property
     def embed_text(self) -> str:
-        """What the embedder reads: the header, then the text, or what it is rewritten as."""
+        """The text that the embedder reads: the header, then the chunk's text, or what it is rewritten as."""
         return self.header + (self.rewritten or self.text)
 
     @property

@@ -32,11 +32,11 @@ class _Span:
         return iter(range(self.start, self.end))
 
     def overlap(self, other: Self) -> int:
-        """How many positions both spans hold; 0 where they only touch."""
+        """Count the positions that both spans hold; 0 where they only touch."""
         return max(0, min(self.end, other.end) - max(self.start, other.start))
 
     def overlaps(self, other: Self) -> bool:
-        """Whether the spans share at least one position; an empty span overlaps nothing."""
+        """Return whether the spans share at least one position; an empty span overlaps nothing."""
         return self.overlap(other) > 0
 
     def common(self, other: Self) -> Self:
@@ -45,7 +45,7 @@ class _Span:
         return type(self)(start, start + self.overlap(other))
 
     def contains(self, other: Self) -> bool:
-        """Whether every position of `other` lies in this span; an empty span must lie within its ends."""
+        """Return whether every position of `other` lies in this span; an empty span must lie within its ends."""
         return self.start <= other.start and other.end <= self.end
 
 

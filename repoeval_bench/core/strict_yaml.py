@@ -212,7 +212,7 @@ def _places(node: yaml.Node, location: Place, walked: set[int]) -> Iterator[tupl
 
 
 def _sentence(error: dict[str, Any], model: type[BaseModel], listed: set[type[BaseModel]]) -> str:
-    """What is wrong; `listed` are the models whose keys were listed for an error before, which is enough."""
+    """Say what is wrong; `listed` are the models whose keys were listed for an error before, which is enough."""
     location, kind = error["loc"], error["type"]
     shown_location = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     if kind == "extra_forbidden":

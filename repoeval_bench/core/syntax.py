@@ -185,7 +185,7 @@ class Parsed:
 
     @property
     def language(self) -> Language:
-        """What it is parsed as."""
+        """The language that it is parsed as."""
         return self._grammar.of
 
     def children(self, node: Node) -> Iterator[Child]:
@@ -255,7 +255,7 @@ class Parsed:
         return LineSpan(self._line(min(first, end)), self._line(max(min(first, end), last)) + 1)
 
     def is_blank(self, start: int, end: int) -> bool:
-        """Whether the tree's bytes [start, end) hold nothing but blanks."""
+        """Return whether the tree's bytes [start, end) hold nothing but blanks."""
         return not self._encoded[start:end].strip()
 
     def chars(self, node: Node) -> CharSpan:
@@ -292,7 +292,7 @@ class Parsed:
         return LineSpan(first, max(first, self._line(max(node.start_byte, node.end_byte - 1))) + 1)
 
     def matches(self, query: str, lines: LineSpan | None = None) -> Iterator[dict[str, list[Node]]]:
-        """What a tree-sitter query finds up to the end of the lines, in order: a capture's name -> its nodes.
+        """Yield what a tree-sitter query finds up to the end of the lines, in order: a capture's name -> its nodes.
 
         `lines` are the file's where only what touches some of them is looked for.
         """
@@ -311,7 +311,7 @@ class Parsed:
                 yield captured
 
     def is_deeper(self, most: int, lines: LineSpan) -> bool:
-        """Whether more than `most` nodes are in each other on some of the lines."""
+        """Return whether more than `most` nodes are in each other on some of the lines."""
         starts = self._line_bytes()
         first, last = max(lines.start, self.first), min(lines.end, self.end)
         if first >= last:
@@ -335,7 +335,7 @@ class Parsed:
         return self._grammar.roles.get(node.kind_id, PLAIN)
 
     def is_list(self, node: Node) -> bool:
-        """Whether the node holds a sequence of statements, members or elements; the root does."""
+        """Return whether the node holds a sequence of statements, members or elements; the root does."""
         return node.kind_id in self._grammar.lists or node == self.root
 
     def signature(self, node: Node, body: Node | None) -> str:

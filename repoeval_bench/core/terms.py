@@ -113,7 +113,7 @@ def _shape(word: str) -> tuple[list[str], str]:
 
 
 def english(text: str) -> list[str]:
-    """What Lucene's EnglishAnalyzer makes of a text, which is also pyserini's default for indexes and queries.
+    """Return the terms of Lucene's EnglishAnalyzer, which is also pyserini's default for indexes and queries.
 
     Unicode's words, a possessive 's removed, lower case, without English stop words, stemmed as by Porter (1980).
 
@@ -133,7 +133,7 @@ def _stemmer() -> Any:
 
 
 def blanks(text: str) -> list[str]:
-    """What is between blanks, as written: Lucene's WhitespaceAnalyzer."""
+    """Return what is between blanks, as written: Lucene's WhitespaceAnalyzer."""
     return text.split()
 
 

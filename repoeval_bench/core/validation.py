@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in this project's words: what was expected, never how the check is built."""
+"""Mistakes that pydantic finds, in this project's words: what was expected, never how the check is built."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _EXPECTED = {
 
 
 def expectation(error: Mapping[str, Any]) -> str:
-    """What was expected where pydantic reports an error (an entry of `ValidationError.errors()`)."""
+    """Say what was expected where pydantic reports an error (an entry of `ValidationError.errors()`)."""
     words = _EXPECTED.get(error["type"])
     if words is None:
         return str(error["msg"]).removeprefix("Value error, ")
@@ -102,7 +102,7 @@ def mistakes(error: ValidationError, whole: str = "") -> list[str]:
 
 
 def _got(error: ErrorDetails) -> str:
-    """What was there instead, where that says more than the expectation."""
+    """Quote what was there instead, where that says more than the expectation."""
     if isinstance(error["input"], dict) or error["type"] in ("json_invalid", "extra_forbidden", "value_error"):
         return ""
     return f", got {_cut(json.dumps(error['input'], default=str, ensure_ascii=False))}"

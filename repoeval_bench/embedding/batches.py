@@ -44,7 +44,7 @@ def batches(lengths: Iterable[int], *, limit: int | None, tokens: int) -> Iterat
 
 
 def features(model: Any, inputs: list[Any], batch: Batch, *, truncation: bool | str, **options: Any) -> Any:
-    """What the model reads of a batch's inputs, on its device: padded to the width, filled up with repeats."""
+    """Return the model's input for a batch, on its device: padded to the width, filled up with repeats."""
     import torch
 
     text = {"padding": "max_length", "max_length": batch.width, "truncation": truncation}

@@ -48,11 +48,11 @@ class CachedEmbedder:
 
     @property
     def encoder(self) -> TextEncoder:
-        """What encodes the texts that are not cached."""
+        """The encoder of the texts that are not cached."""
         return self._encoder
 
     def truncates(self, role: Role) -> bool:
-        """Whether a text beyond `max_tokens` loses something."""
+        """Return whether a text beyond `max_tokens` loses something."""
         return self._policies[role] not in WHOLE
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
@@ -83,7 +83,7 @@ class CachedEmbedder:
         return [CharSpan(0, ends[text]) for text in texts]
 
     def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
-        """What the model is given of each text: the text as it is, its tail, or its windows in order."""
+        """Return what the model is given of each text: the text as it is, its tail, or its windows in order."""
         policy, limit = self._policies[role], self._encoder.limit
         if policy == "head" or limit is None:
             return [(text,) for text in texts]

@@ -32,7 +32,7 @@ class CachedScorer:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What decides a score beside the two texts."""
+        """All that decides a score beside the two texts."""
         return self._scorer.identity
 
     @property

@@ -56,7 +56,7 @@ def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
 
 
 def has_model(text: str) -> bool:
-    """Whether the embedder of a spec is a model that is loaded where texts are embedded, here or in another process."""
+    """Return whether the embedder of a spec is a model, which is loaded where texts are embedded."""
     return Spec.parse(text).name in models.NAMES
 
 

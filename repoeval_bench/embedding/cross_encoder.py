@@ -85,7 +85,7 @@ class CrossEncoderScorer:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What decides a score beside the two texts."""
+        """All that decides a score beside the two texts."""
         files = self._files
         return {
             "model": files.model_id,

@@ -75,7 +75,7 @@ class Database:
 
     @property
     def read_only(self) -> bool:
-        """Whether the file system or the permissions say that the database can only be read."""
+        """Return whether the file system or the permissions say that the database can only be read."""
         return self.cache is None
 
     @property
@@ -149,7 +149,7 @@ class Database:
             yield Entry(row=row, key=key, plain=bool(is_plain), tag=tag, value=value)
 
     def faults(self) -> list[str]:
-        """What sqlite finds wrong with the database's structure."""
+        """List what sqlite finds wrong with the database's structure."""
         return [words for (words,) in self._connection.execute("PRAGMA integrity_check(3)") if words != "ok"]
 
     def stored_bytes(self) -> int:

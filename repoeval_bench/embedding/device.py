@@ -1,4 +1,4 @@
-"""Where a model runs: the device that a spec names, or under `auto` the one that is there."""
+"""The device that a model runs on: the one that a spec names, or under `auto` the one that is there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT = "cpu"
 
 @cache
 def find_device() -> str:
-    """What `auto` means in this process: `cuda` or `mps` where torch has one, else `cpu`. It loads torch."""
+    """Return what `auto` means in this process: `cuda` or `mps` where torch has one, else `cpu`. It loads torch."""
     require("device=auto", "torch")
     import torch
 

@@ -1,4 +1,4 @@
-"""What is in the vector cache, whether it is sound, and how it is kept small. No cache is made where there is none."""
+"""Describing, verifying and pruning the vector cache. No cache is made where there is none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IDENTITY = tag("identity", "")[:1]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShare:
-    """What one model has in the cache: entries by kind, bytes of their values, and the day of the last use.
+    """One model's share of the cache: entries by kind, bytes of their values, and the day of the last use.
 
     `counts` are those of tokens and of characters read, `scores` those of pairs, `answers` completions and results of
     tests; `last_used` is `not known` where the database has no date. `identity` is what decides what the model
@@ -52,7 +52,7 @@ class ModelShare:
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """Where the cache is, bytes on disk, entries, and each model's share, the largest first."""
+    """The cache's folder, bytes on disk, entries, and each model's share, the largest first."""
 
     folder: str
     bytes_on_disk: int
@@ -62,7 +62,7 @@ class CacheInfo:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """How many entries were read, what is wrong with those that are broken, and how many of these were removed."""
+    """The number of entries that were read, what is wrong with those that are broken, and how many were removed."""
 
     folder: str
     entries: int
@@ -71,7 +71,7 @@ class Verified:
 
     @property
     def passed(self) -> bool:
-        """Whether no broken entry is left."""
+        """Return whether no broken entry is left."""
         return self.removed == len(self.broken)
 
 
@@ -152,7 +152,7 @@ def _day(seconds: object) -> str:
 
 
 def _is_identity(label: object) -> bool:
-    """Whether an entry says what a model is: those are few and small, stay, and are not counted."""
+    """Return whether an entry says what a model is: those are few and small, stay, and are not counted."""
     return isinstance(label, bytes) and label[:1] == _IDENTITY
 
 

@@ -43,7 +43,7 @@ def load_model(kind: Literal["SentenceTransformer", "CrossEncoder"], files: Mode
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """What is imported stays: looking for garbage among it is a sixth of the seconds that the import takes."""
+    """Pause the search for garbage, a sixth of the time of an import: what is imported stays."""
     enabled = gc.isenabled()
     gc.disable()
     try:

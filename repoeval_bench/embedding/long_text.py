@@ -1,4 +1,4 @@
-"""What happens to a text that is longer than the model reads: its head or tail is kept, or all of it in windows."""
+"""Policies for a text that is longer than the model reads: its head or tail, or all of it in windows."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def with_long_text(embedder: str, policy: str | None) -> str:
 
 
 def changes_nothing(spec: object) -> UsageError:
-    """What is said of a policy for long texts where the embedder is given every text whole."""
+    """Return the error of a policy for long texts where the embedder is given every text whole."""
     return UsageError(f"{spec} is given every text whole, so a policy for long texts changes nothing; leave it out")
 
 

@@ -1,4 +1,4 @@
-"""Which model a spec names, and what of it decides a vector. Reads files only: no torch, no network by itself.
+"""The model that a spec names, and what of it decides a vector. Reads files only: no torch, no network by itself.
 
 A warm run needs nothing but the identity and the tokenizer, so both come from the model's folder directly.
 """
@@ -70,7 +70,7 @@ class ModelFiles:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides a vector, beside prompt and text: plain values for the cache key and the manifest."""
+        """All that decides a vector, beside prompt and text: plain values for the cache key and the manifest."""
         return {
             "model": self.model_id,
             "weights_sha256": self.weights,
@@ -244,7 +244,7 @@ def _pooling(folder: Path, modules: list[dict[str, Any]]) -> str:
 
 
 def read_json(path: Path, default: Any) -> Any:
-    """What a file of a model's folder holds, `default` where there is none; an EmbeddingError where it is not JSON."""
+    """Read a JSON file of a model's folder, `default` where there is none; an EmbeddingError where it is not JSON."""
     if not path.is_file():
         return default
     with faults_as(EmbeddingError, path, "restore the model's folder"):

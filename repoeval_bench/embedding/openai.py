@@ -26,7 +26,7 @@ SPECIAL = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How a server is asked; the table of embedders says what each option means."""
+    """The options of a server; the table of embedders says what each one means."""
 
     base_url: str
     batch: int
@@ -119,7 +119,7 @@ class OpenAiEncoder:
         return [prefix + len(readable(text).encode()) + SPECIAL for text in texts]
 
     def cost(self, tokens: int) -> float | None:
-        """What so many tokens cost; None without a price."""
+        """Return the cost of so many tokens; None without a price."""
         return None if self._options.price is None else tokens * self._options.price / 1e6
 
     def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
@@ -168,7 +168,7 @@ class OpenAiEncoder:
             self._cost = pool.spent
 
     def _read(self, text: str, role: Role, tokens: int) -> str:
-        """What is sent of a text of so many tokens: its prefix, and as much of it as the model reads."""
+        """Return what is sent of a text of so many tokens: its prefix, and as much of it as the model reads."""
         text = readable(text)
         if self.limit is None or self._tokens is None or tokens <= self.limit.max_tokens:
             return self._prefix(role) + text

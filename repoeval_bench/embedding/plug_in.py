@@ -21,12 +21,12 @@ class PlugInEncoder(PlainEncoder):
 
     count_tokens = None
 
-    def __init__(self, inner: Any, chosen: ResolvedSpec) -> None:
-        self._inner, self.spec = inner, chosen.spec
-        self.identity: Mapping[str, Any] = {"plug_in": chosen.row.where, **dict(inner.identity)}
+    def __init__(self, inner: Any, resolved: ResolvedSpec) -> None:
+        self._inner, self.spec = inner, resolved.spec
+        self.identity: Mapping[str, Any] = {"plug_in": resolved.row.where, **dict(inner.identity)}
 
     def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """What the embedder gives for each text, of unit length."""
+        """Return the embedder's vector of each text, of unit length."""
         with plug_in_errors_as(EmbeddingError, self.spec, "repair the embedder"):
             rows = np.asarray(self._inner.encode(texts, role), dtype=np.float32)
         if rows.ndim != 2 or len(rows) != len(texts):

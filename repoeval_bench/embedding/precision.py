@@ -35,7 +35,7 @@ _FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
 def choose_precision(name: str, device: str) -> Precision:
-    """What `auto` means on a torch device such as `cpu` or `cuda:0`, or what was asked for; a SpecError if impossible.
+    """Return what `auto` means on a torch device such as `cpu` or `cuda:0`, or the precision given, if it is possible.
 
     torch is not asked: a run whose vectors are cached never loads it.
     """
@@ -54,7 +54,7 @@ def choose_precision(name: str, device: str) -> Precision:
 
 @cache
 def cpu_has_bf16() -> bool:
-    """Whether the CPU multiplies bfloat16 in hardware (AVX512-BF16 or AMX-BF16); False where that cannot be read."""
+    """Return whether the CPU multiplies bfloat16 (AVX512-BF16 or AMX-BF16); False where that cannot be read."""
     if platform.machine() not in _X86 or not _CPUINFO.is_file():
         return False
     with _CPUINFO.open(encoding="utf-8", errors="replace") as lines:

@@ -11,10 +11,10 @@ from repoeval_bench.embedding.precision import AUTO, MEANINGS
 _POLICY = OneOf(tuple(POLICIES))
 _LONG = {
     LONG_TEXT["query"]: Option(
-        "head", f"what is read of queries longer than the model reads: {_POLICY.wanted}", _POLICY
+        "head", f"what is read of queries longer than the model reads: {_POLICY.expected}", _POLICY
     ),
     LONG_TEXT["document"]: Option(
-        "head", f"what is read of chunks longer than the model reads: {_POLICY.wanted}", _POLICY
+        "head", f"what is read of chunks longer than the model reads: {_POLICY.expected}", _POLICY
     ),
 }
 _MODEL = {
@@ -24,9 +24,9 @@ _MODEL = {
     **_LONG,
 }
 _ROLES = {
-    f"{role}_{what}": Option(None, f"{meaning} {plural}; none unless given", Text(wanted))
+    f"{role}_{what}": Option(None, f"{meaning} {plural}; none unless given", Text(expected))
     for role, plural in (("query", "queries"), ("document", "chunks"))
-    for what, meaning, wanted in (
+    for what, meaning, expected in (
         ("prefix", "is put before", "a text, %20 for a blank at its end and %2C for a comma"),
         ("input_type", "is sent as input_type beside", "query, document, passage, …"),
     )

@@ -40,7 +40,7 @@ class _Content(BaseModel):
 
 
 class Answered(NamedTuple):
-    """What a request gave: float32 (n, dim) in the order of its texts, and what the server counted for it."""
+    """The answer to a request: float32 (n, dim) in the order of its texts, and what the server counted for it."""
 
     vectors: NDArray[np.float32]
     usage: Mapping[str, int]
@@ -67,8 +67,8 @@ class EmbeddingServer:
             name="embeddings",
             path="embeddings",
             error=EmbeddingError,
-            kept="what was embedded so far is kept, run the same command again",
-            late="timeout=SECONDS gives more, batch=N asks for less",
+            resumption="what was embedded so far is kept, run the same command again",
+            timeout_advice="timeout=SECONDS gives more, batch=N asks for less",
             refused=f"model {model!r} or a text; check model and base_url, or shorten the texts with "
             "--set query=tail:N and a smaller chunker",
         )

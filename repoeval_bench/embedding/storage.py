@@ -74,7 +74,7 @@ class VectorCache:
         return _ELSEWHERE if self.read_only else MEND
 
     def note(self, consequence: str) -> None:
-        """Where nothing can be kept, report it with the consequence, each one once."""
+        """Report the consequence where nothing can be kept, each one once."""
         if self.read_only and consequence not in self._notified:
             self._notified.add(consequence)
             self._notify(

@@ -1,4 +1,4 @@
-"""What the cache needs of an encoder, and what encoders that read texts whole have in common."""
+"""The interface of encoders that the cache reads through, and what those that read texts whole have in common."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many tokens of a text are read, special ones included.
+    """The tokens of a text that are read, special ones included.
 
     starts: text -> character at which each of its tokens begins, special ones left out, nothing truncated.
     """
@@ -43,11 +43,11 @@ class TextEncoder(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What decides a vector beside prompt and text."""
+        """All that decides a vector beside prompt and text."""
 
     @property
     def limit(self) -> Limit | None:
-        """What is read of a long text; None where it is read whole or this is not known."""
+        """The part of a long text that is read; None where it is read whole or this is not known."""
 
     @property
     def count_tokens(self) -> Callable[[Sequence[str], Role], list[int]] | None:
@@ -55,7 +55,7 @@ class TextEncoder(Protocol):
 
     @property
     def usage(self) -> Mapping[str, int]:
-        """What the model's server has counted so far, such as tokens to be paid; empty where nothing is counted."""
+        """The counts of the model's server so far, such as tokens to be paid; empty where nothing is counted."""
 
     def prompt(self, role: Role) -> str:
         """The text that is put before an input of this role, and what else decides how it is read; often empty."""

@@ -136,8 +136,8 @@ class CompletionServer:
             name="chat" if model.chat else "completions",
             path="chat/completions" if model.chat else "completions",
             error=CompletionError,
-            kept="what was answered so far is kept, run the same command again",
-            late="timeout=SECONDS gives more, max_tokens=N asks for less",
+            resumption="what was answered so far is kept, run the same command again",
+            timeout_advice="timeout=SECONDS gives more, max_tokens=N asks for less",
             refused=f"model {model.name!r} or a prompt; check model, base_url and api, or shorten the prompts with a "
             "smaller --budget",
         )
