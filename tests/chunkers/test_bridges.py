@@ -35,26 +35,26 @@ def needs(package):
 @pytest.fixture
 def bridge(tmp_path):
     """A chunker of the bridge as it is in this checkout, beside the packages that are installed."""
-    made = []
+    built = []
     for path in OURS.glob("*.*js*"):
         shutil.copy(path, tmp_path / path.name)
     (tmp_path / "node_modules").symlink_to(INSTALLED / "node_modules")
 
     def make(words):
-        made.append(make_chunker(f"exec:node {tmp_path}/{words}"))
-        return made[-1]
+        built.append(make_chunker(f"exec:node {tmp_path}/{words}"))
+        return built[-1]
 
     yield make
-    for chunker in made:
+    for chunker in built:
         chunker.close()
 
 
 def test_every_package_is_pinned():
-    wanted = json.loads((OURS / "package.json").read_text("utf-8"))["dependencies"]
-    assert all(version[0].isdigit() for version in wanted.values()), wanted
+    expected = json.loads((OURS / "package.json").read_text("utf-8"))["dependencies"]
+    assert all(version[0].isdigit() for version in expected.values()), expected
     for path in OURS.glob("*.mjs"):
         imported = [line.split("'")[1] for line in path.read_text("utf-8").splitlines() if " from '" in line]
-        assert all(name.startswith(("node:", "./")) or name in wanted for name in imported)
+        assert all(name.startswith(("node:", "./")) or name in expected for name in imported)
 
 
 @pytest.mark.slow
@@ -80,12 +80,12 @@ class TestLangChain:
 @needs("@zilliz/claude-context-core")
 class TestClaudeContext:
     def test_claude_context_gives_definitions_with_what_it_embeds_and_leaves_out_what_is_between(self, bridge):
-        found = bridge("claude-context.mjs").chunk(SourceFile("r", "a.py", CODE))
-        assert found[0].text.startswith("class A:")
-        assert sum("def m7(" in chunk.text for chunk in found) == 2
-        assert not any("import os" in chunk.text for chunk in found)
-        assert found[1].embed_text.endswith(found[1].text)
-        assert found[1].added_nws > 0
+        result = bridge("claude-context.mjs").chunk(SourceFile("r", "a.py", CODE))
+        assert result[0].text.startswith("class A:")
+        assert sum("def m7(" in chunk.text for chunk in result) == 2
+        assert not any("import os" in chunk.text for chunk in result)
+        assert result[1].embed_text.endswith(result[1].text)
+        assert result[1].added_nws > 0
 
     def test_a_file_that_its_parser_refuses_is_refused_unless_its_own_way_out_is_asked_for(self, bridge):
         large = SourceFile("r", "large.py", "def f():\n    return 1\n\n\n" * 1_600)

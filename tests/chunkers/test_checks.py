@@ -42,7 +42,8 @@ class CountsBytes(Based):
     def spoil(self, file, chunks):
         return [
             replace(
-                chunk, chars=CharSpan(*(len(file.text[:at].encode()) for at in (chunk.chars.start, chunk.chars.end)))
+                chunk,
+                chars=CharSpan(*(len(file.text[:index].encode()) for index in (chunk.chars.start, chunk.chars.end))),
             )
             for chunk in chunks
         ]
@@ -173,7 +174,7 @@ class ReturnsUnprintable(Based):
 def test_whatever_is_raised_or_returned_breaks_a_promise(chunker, promise: str) -> None:
     """It ends neither the suite, nor with what was seen so far as if that were all."""
     assert promise in broken_promises(chunker, SourceFile("suite", "case.py", "a = 1\n"))
-    assert promise in {each.promise for each in check_chunker(chunker, examples=0).findings if each.n_broken}
+    assert promise in {item.promise for item in check_chunker(chunker, examples=0).findings if item.n_broken}
 
 
 def test_the_input_that_is_shown_is_small() -> None:

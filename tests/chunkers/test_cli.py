@@ -123,8 +123,8 @@ def test_stats_of_every_language_count_definitions_and_skipped_files(mixed) -> N
     ],
 )
 def test_stats_count_each_file_once_and_name_each_chunker_once(folder, words, said) -> None:
-    told = run(stats_command, *(word.format(shop=folder) for word in words), fails=UsageError)
-    assert all(piece in told for piece in said)
+    message = run(stats_command, *(word.format(shop=folder) for word in words), fails=UsageError)
+    assert all(piece in message for piece in said)
 
 
 def test_check_chunker_prints_the_report_and_its_exit_code_is_the_verdict() -> None:

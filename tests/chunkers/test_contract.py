@@ -193,10 +193,10 @@ def test_a_definition_that_fits_is_never_cut(text: str) -> None:
     chunks = chunker("ast:max_nws=40,min_nws=0").chunk(file)
     if not text.strip():
         return
-    for found in definitions(file, LANGUAGES["python"]):
-        lines = found.lines
-        if found.kind != "variable" and count_nws(file.line_text(lines)) <= 40:
-            assert any(chunk.lines.contains(lines) for chunk in chunks), (found, chunks)
+    for result in definitions(file, LANGUAGES["python"]):
+        lines = result.lines
+        if result.kind != "variable" and count_nws(file.line_text(lines)) <= 40:
+            assert any(chunk.lines.contains(lines) for chunk in chunks), (result, chunks)
 
 
 @given(text=modules.map(lambda text: text + "\n"), window=st.integers(1, 120))

@@ -27,10 +27,10 @@ def test_ast_keeps_every_line_once_and_every_size(files) -> None:
 
 
 def test_syntax_keeps_more_definitions_whole_than_lines_do_at_the_same_limit(files) -> None:
-    found = {}
+    result = {}
     for name in ("ast", "fixed", "functions", "chonkie"):
         chunker = make_chunker(name)
-        found[name] = chunk_stats(chunker.spec, [(file, chunker.chunk(file)) for file in files])
-        assert found[name].uncovered_lines == 0
-    assert found["ast"].whole > found["fixed"].whole
-    assert abs(found["ast"].mean / found["chonkie"].mean - 1) < 0.05
+        result[name] = chunk_stats(chunker.spec, [(file, chunker.chunk(file)) for file in files])
+        assert result[name].uncovered_lines == 0
+    assert result["ast"].whole > result["fixed"].whole
+    assert abs(result["ast"].mean / result["chonkie"].mean - 1) < 0.05

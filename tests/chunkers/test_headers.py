@@ -30,7 +30,7 @@ TEXT = (
 FILE = SourceFile("r", "src/a.py", TEXT)
 
 
-def at(start: str, end: str | None = None) -> Chunk:
+def source(start: str, end: str | None = None) -> Chunk:
     return Chunk.cut(FILE, CharSpan(TEXT.index(start), TEXT.index(end) if end else len(TEXT)))
 
 
@@ -47,17 +47,19 @@ def header(chunk: Chunk, kind: str = "scope") -> str:
 
 
 def test_none_leaves_chunks_as_they_are_and_path_names_the_file() -> None:
-    assert header(at("import"), "none") == ""
-    assert header(at("import"), "path") == "# src/a.py\n"
+    assert header(source("import"), "none") == ""
+    assert header(source("import"), "path") == "# src/a.py\n"
 
 
 def test_scope_names_what_is_around_and_what_is_defined() -> None:
-    assert header(at("import", "@d")) == "# src/a.py\n"
-    assert header(at("import", "class")) == "# src/a.py\n# defines: @d def f(a, b=1) -> int\n".replace("@d ", "")
-    assert header(at("    return a", "class")) == "# src/a.py\n# in: def f(a, b=1) -> int\n"
-    assert header(at("        return inner", "    two")) == "# src/a.py\n# in: class A(Base) > async def one(self)\n"
-    assert header(at("    two")) == "# src/a.py\n# in: class A(Base)\n"
-    assert header(at("class")) == "# src/a.py\n# defines: class A(Base); async def one(self); def inner()\n"
+    assert header(source("import", "@d")) == "# src/a.py\n"
+    assert header(source("import", "class")) == "# src/a.py\n# defines: @d def f(a, b=1) -> int\n".replace("@d ", "")
+    assert header(source("    return a", "class")) == "# src/a.py\n# in: def f(a, b=1) -> int\n"
+    assert (
+        header(source("        return inner", "    two")) == "# src/a.py\n# in: class A(Base) > async def one(self)\n"
+    )
+    assert header(source("    two")) == "# src/a.py\n# in: class A(Base)\n"
+    assert header(source("class")) == "# src/a.py\n# defines: class A(Base); async def one(self); def inner()\n"
 
 
 def test_overlapping_chunks_have_their_own_scopes() -> None:
@@ -80,7 +82,7 @@ def test_every_chunker_gets_the_same_header_for_the_same_span() -> None:
 
 def test_what_cannot_be_headed_is_refused() -> None:
     with pytest.raises(SpecError, match="did you mean 'scope'"):
-        with_headers(FILE, [at("import")], "scop")
+        with_headers(FILE, [source("import")], "scop")
     notes = SourceFile("r", "notes.txt", "x\n")
     with pytest.raises(ChunkError, match="no grammar"):
         with_headers(notes, [Chunk.cut(notes, CharSpan(0, 1))], "scope")

@@ -141,11 +141,11 @@ def test_a_class_whose_objects_are_called_is_a_chunker(tmp_path, monkeypatch, op
         "def halving(at: int = 2):\n    return Halves(at).__call__\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    at = 5 if options else 2
+    path = 5 if options else 2
     for name in ("Halves", "halving"):
         chunker = make_chunker(f"py:called:{name}{options}")
-        assert chunker.spec == f"py:called:{name}:at={at}"
-        assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:at], SOURCE.text[at:]]
+        assert chunker.spec == f"py:called:{name}:at={path}"
+        assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:path], SOURCE.text[path:]]
 
 
 @pytest.mark.parametrize("name", ["Strings", "Backwards", "Liar", "Broken"])

@@ -35,16 +35,16 @@ FILES = [
 )
 @pytest.mark.parametrize("target", [150, 600])
 def test_the_realised_mean_comes_within_five_percent(spec: str, target: int) -> None:
-    found = match_size(spec, target, FILES)
-    assert found.matched, found
-    assert abs(found.realised - target) <= 0.05 * target
-    assert mean_nws(make_chunker(found.spec), FILES) == found.realised
-    assert str(found.nominal) in found.spec
+    match = match_size(spec, target, FILES)
+    assert match.matched, match
+    assert abs(match.realised - target) <= 0.05 * target
+    assert mean_nws(make_chunker(match.spec), FILES) == match.realised
+    assert str(match.nominal) in match.spec
 
 
 def test_a_windows_step_keeps_its_ratio() -> None:
-    found = match_size("window:lines=40,step=10", 150, FILES)
-    lines, step = (int(part.partition("=")[2]) for part in found.spec.partition(":")[2].split(","))
+    match = match_size("window:lines=40,step=10", 150, FILES)
+    lines, step = (int(part.partition("=")[2]) for part in match.spec.partition(":")[2].split(","))
     assert abs(step - lines / 4) <= 0.5
 
 
@@ -56,10 +56,10 @@ def test_a_sweep_of_sizes_keeps_a_windows_ratio_too() -> None:
 
 @pytest.mark.parametrize("spec", ["file", "functions"])
 def test_a_chunker_without_a_size_says_so(spec: str) -> None:
-    found = match_size(spec, 150, FILES)
-    assert not found.matched
-    assert found.nominal is None
-    assert found.reason == f"{spec} has no option for a size"
+    match = match_size(spec, 150, FILES)
+    assert not match.matched
+    assert match.nominal is None
+    assert match.reason == f"{spec} has no option for a size"
 
 
 def test_a_chunker_of_ones_own_without_a_size_is_named_in_full(tmp_path, monkeypatch) -> None:
@@ -72,18 +72,18 @@ def test_a_chunker_of_ones_own_without_a_size_is_named_in_full(tmp_path, monkeyp
 
 
 def test_a_target_beyond_the_files_ends_at_the_nearest_with_the_reason() -> None:
-    found = match_size("fixed", 1e6, FILES)
-    assert not found.matched
-    assert found.realised == mean_nws(make_chunker("file"), FILES)
-    assert found.reason == "no max_nws gives a mean within 5% of 1000000 characters"
+    match = match_size("fixed", 1e6, FILES)
+    assert not match.matched
+    assert match.realised == mean_nws(make_chunker("file"), FILES)
+    assert match.reason == "no max_nws gives a mean within 5% of 1000000 characters"
 
 
 def test_a_target_that_no_size_reaches_ends_at_the_nearest_with_the_reason() -> None:
     """A chunk of `blocks` is never larger than a definition, whatever its size."""
-    found = match_size("blocks:min_nws=0", 600, FILES)
-    assert not found.matched
-    assert found.realised == mean_nws(make_chunker("blocks:min_nws=0,max_nws=1000000000"), FILES) < 100
-    assert found.reason == "no max_nws gives a mean within 5% of 600 characters"
+    match = match_size("blocks:min_nws=0", 600, FILES)
+    assert not match.matched
+    assert match.realised == mean_nws(make_chunker("blocks:min_nws=0,max_nws=1000000000"), FILES) < 100
+    assert match.reason == "no max_nws gives a mean within 5% of 600 characters"
 
 
 def test_no_files_divide_nothing_by_zero() -> None:

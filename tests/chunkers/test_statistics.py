@@ -18,10 +18,10 @@ def stats(chunker):
 
 
 def test_the_whole_file_keeps_every_definition() -> None:
-    found = stats(FileChunker())
-    assert (found.files, found.chunks, found.definitions, found.whole) == (1, 1, 3, 3)
-    assert found.mean == found.median == found.p95 == found.max == 49
-    assert (found.lines, found.shared_lines, found.uncovered_lines) == (7, 0, 0)
+    counts = stats(FileChunker())
+    assert (counts.files, counts.chunks, counts.definitions, counts.whole) == (1, 1, 3, 3)
+    assert counts.mean == counts.median == counts.p95 == counts.max == 49
+    assert (counts.lines, counts.shared_lines, counts.uncovered_lines) == (7, 0, 0)
 
 
 def test_a_definition_cut_from_its_decorator_is_not_whole() -> None:
@@ -31,15 +31,15 @@ def test_a_definition_cut_from_its_decorator_is_not_whole() -> None:
 
 
 def test_lines_in_two_chunks_and_in_none_are_counted_blank_ones_not() -> None:
-    found = stats(WindowChunker(lines=4, step=2))
-    assert found.shared_lines == 4
+    counts = stats(WindowChunker(lines=4, step=2))
+    assert counts.shared_lines == 4
     chunks = FixedChunker(max_nws=20).chunk(FILE)[1:]
     assert chunk_stats("less", [(FILE, chunks)]).uncovered_lines == 3
 
 
 def test_no_file_divides_nothing_by_zero() -> None:
-    found = chunk_stats("ast", [(SourceFile("r", "a.py", ""), [])])
-    assert (found.chunks, found.mean, found.median, found.lines, found.definitions) == (0, 0.0, 0, 0, 0)
+    stats = chunk_stats("ast", [(SourceFile("r", "a.py", ""), [])])
+    assert (stats.chunks, stats.mean, stats.median, stats.lines, stats.definitions) == (0, 0.0, 0, 0, 0)
 
 
 def test_a_definition_is_whole_in_any_chunk_that_holds_it_not_the_last_before_it_alone() -> None:

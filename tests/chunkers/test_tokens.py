@@ -70,9 +70,9 @@ def test_sizes_are_set_and_matched_in_tokens() -> None:
     """`--sizes` and `--match-size` set max_tokens where a spec has it."""
     assert "max_tokens=64" in resize("ast:max_tokens=200", 64)
     target = mean_nws(make_chunker("fixed:max_nws=600"), FILES)
-    found = match_size("ast:max_tokens=200", target, FILES)
-    assert found.matched
-    assert "max_tokens=" in found.spec
+    match = match_size("ast:max_tokens=200", target, FILES)
+    assert match.matched
+    assert "max_tokens=" in match.spec
 
 
 @pytest.mark.parametrize(

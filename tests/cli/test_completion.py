@@ -36,6 +36,6 @@ def test_runs_are_offered(tmp_path):
 )
 def test_parts_are_offered(words, begun, name):
     """By the beginning of their names."""
-    found = offered(words, begun)
-    assert name in found
-    assert all(each.startswith(begun) for each in found)
+    result = offered(words, begun)
+    assert name in result
+    assert all(item.startswith(begun) for item in result)

@@ -84,10 +84,12 @@ def test_names_in_a_log_are_shown(tmp_path, form):
     }
     (tmp_path / "log.jsonl").write_text(json.dumps(row) + "\n")
     (tmp_path / "gold.jsonl").write_text(json.dumps({"query_id": NASTY, "chunk_id": NASTY}) + "\n")
-    made = bench("logs", "import", tmp_path / "log.jsonl", "--gold", tmp_path / "gold.jsonl", "--out", tmp_path / "out")
-    assert made.code == 0, made.err
+    built = bench(
+        "logs", "import", tmp_path / "log.jsonl", "--gold", tmp_path / "gold.jsonl", "--out", tmp_path / "out"
+    )
+    assert built.code == 0, built.err
     (run,) = (path for path in (tmp_path / "out").iterdir() if path.is_dir())
-    for shown in (made, bench("logs", "pipeline", run, *form), bench("logs", "diagnose", run, *form)):
+    for shown in (built, bench("logs", "pipeline", run, *form), bench("logs", "diagnose", run, *form)):
         assert shown.code == 0, shown.err
         assert not OBEYED.search(shown.out + shown.err)
 

@@ -109,12 +109,12 @@ def stored(tmp_path_factory):
 
 def words(call: str, places: dict[str, Path], out: Path) -> list[str]:
     """The command's words, each {place} as a path: one of `places`, a file beside them, or a new one in `out`."""
-    found = []
+    result = []
     for word in call.split():
         name = word[word.find("{") + 1 : word.find("}")] if "{" in word else ""
         path = places.get(name) or (places["here"] / name if (places["here"] / name).is_file() else out / name)
-        found.append(word.replace(f"{{{name}}}", str(path)) if name else word)
-    return found
+        result.append(word.replace(f"{{{name}}}", str(path)) if name else word)
+    return result
 
 
 def test_every_command_is_called():
@@ -122,7 +122,10 @@ def test_every_command_is_called():
     context = click.Context(app)
     groups = {name: app.get_command(context, name) for name in app.list_commands(context)}
     inner = {name: group.table for name, group in groups.items() if isinstance(group, CommandGroup)}
-    every = {*(groups.keys() - inner.keys()), *(f"{name} {each}" for name, table in inner.items() for each in table)}
+    every = {
+        *(groups.keys() - inner.keys()),
+        *(f"{name} {name_of_command}" for name, table in inner.items() for name_of_command in table),
+    }
     assert {*CALLS, *ELSEWHERE} == every
 
 
@@ -226,7 +229,7 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
     assert f"{way} is a file" in sentence
     assert done.err.count("\n") == 1
     assert not done.out
-    assert [each.name for each in tmp_path.iterdir()] == ["way"]
+    assert [name_of_command.name for name_of_command in tmp_path.iterdir()] == ["way"]
 
 
 @pytest.mark.parametrize("call", ["compare", "diff", "segments", "report", "export runs", "logs pool -o {way}/p.jsonl"])
@@ -246,8 +249,8 @@ TO_FILES = {name: call for name, call in OUTPUTS.items() if Path(call).suffix} |
 @pytest.mark.parametrize("call", TO_FILES.values(), ids=TO_FILES)
 def test_a_file_of_another_kind_is_refused_before_anything_is_computed(stored, tmp_path, call):
     """Nobody gets HTML in a file that is called a PDF; the sentence has the endings that are written."""
-    asked, ending = call.rsplit(".", 1)
-    done = bench(*words(f"{asked}.pdf", {**stored, "way": tmp_path}, tmp_path / "runs"), home=stored["home"])
+    command_line, ending = call.rsplit(".", 1)
+    done = bench(*words(f"{command_line}.pdf", {**stored, "way": tmp_path}, tmp_path / "runs"), home=stored["home"])
     sentence = one_sentence(done, 2)
     assert ".pdf does not end in " in sentence
     assert f".{ending}" in sentence
@@ -339,6 +342,6 @@ def test_a_run_that_is_broken_is_named_with_its_file(stored, tmp_path, name, rea
 )
 def test_a_name_that_no_file_can_have_is_a_mistake(words):
     """The system refuses even to look for it: one sentence, with its beginning."""
-    told = one_sentence(bench(*(word.replace("NAME", "n" * 5000) for word in words)), 2)
-    assert "nnn" in told
-    assert len(told) < 300
+    message = one_sentence(bench(*(word.replace("NAME", "n" * 5000) for word in words)), 2)
+    assert "nnn" in message
+    assert len(message) < 300

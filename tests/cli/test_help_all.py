@@ -24,12 +24,12 @@ def test_every_field_of_a_run_is_an_option_or_set(name):
 
 
 @pytest.fixture
-def asked(mirror, tmp_path):
+def arguments(mirror, tmp_path):
     return ("eval", "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--out", tmp_path)
 
 
-def test_a_field_is_set(asked):
-    assert bench(*asked, "--set", "exclusion=body", "--set", "few_gold").code == 0
+def test_a_field_is_set(arguments):
+    assert bench(*arguments, "--set", "exclusion=body", "--set", "few_gold").code == 0
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_a_field_is_set(asked):
         (("few_gold=maybe",), "--set few_gold: "),
     ],
 )
-def test_a_mistake_names_the_field(asked, words, sentence):
+def test_a_mistake_names_the_field(arguments, words, sentence):
     options = [option for word in words for option in ("--set", word)]
-    assert sentence in one_sentence(bench(*asked, *options), 2)
+    assert sentence in one_sentence(bench(*arguments, *options), 2)

@@ -15,7 +15,7 @@ def test_every_option_is_listed():
     for what, table in (("embedders", EMBEDDERS), ("retrievers", RETRIEVERS), ("rerankers", RERANKERS)):
         names, options, _ = zip(*(row.cells for row in LISTS[what]().rows), strict=True)
         listed = {
-            name: [each.partition("=")[0] for each in text.split(", ") if each]
+            name: [item.partition("=")[0] for item in text.split(", ") if item]
             for name, text in zip(names, options, strict=True)
         }
         assert listed == {row.label: list(row.options) for row in table} | {"py:MODULE:NAME": []}

@@ -23,9 +23,9 @@ def every_command():
 
 def options_of(command, *, repeatable):
     """Yield the spelling of options that take a value, or may be set and unset."""
-    for each in command.params:
-        if isinstance(each, click.Option) and (each.secondary_opts or not each.is_flag) and each.multiple == repeatable:
-            yield each, max(each.opts, key=len)
+    for item in command.params:
+        if isinstance(item, click.Option) and (item.secondary_opts or not item.is_flag) and item.multiple == repeatable:
+            yield item, max(item.opts, key=len)
 
 
 COMMAND_LINES = sorted(every_command(), key=lambda each: each[0])
@@ -64,9 +64,9 @@ def test_a_flag_may_be_set_twice():
 def test_words_of_several_options_are_those_of_one(tmp_path):
     """--repos and --sizes, whose values may also stand in one word."""
     mirror = build_mirror(tmp_path / "mirror")
-    asked = ("sweep", "-c", "fixed", "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "out", "--json")
+    arguments = ("sweep", "-c", "fixed", "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "out", "--json")
     printed = {
-        bench(*asked, *words, home=tmp_path / "home").out
+        bench(*arguments, *words, home=tmp_path / "home").out
         for words in (
             ("--repos", "acme_inventory,northwind_textkit", "--sizes", "300 500"),
             ("--repos", "acme_inventory", "--repos", "northwind_textkit", "--sizes", "300", "--sizes", "500"),

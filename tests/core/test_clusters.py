@@ -14,8 +14,8 @@ GOLD = st.dictionaries(
 
 def test_queries_that_share_a_file_are_one_cluster():
     """q1 and q3 share no file, and are linked by q2; a cluster is named after its first file."""
-    found = clusters_of({"q1": ["b", "c"], "q2": ["c", "a"], "q3": ["a"], "q4": ["d"]})
-    assert found == {"q1": "a (+2 files)", "q2": "a (+2 files)", "q3": "a (+2 files)", "q4": "d"}
+    clusters = clusters_of({"q1": ["b", "c"], "q2": ["c", "a"], "q3": ["a"], "q4": ["d"]})
+    assert clusters == {"q1": "a (+2 files)", "q2": "a (+2 files)", "q3": "a (+2 files)", "q4": "d"}
 
 
 @given(GOLD, st.randoms(use_true_random=False))
@@ -29,13 +29,13 @@ def test_the_order_of_rows_and_places_makes_no_difference(gold, random):
 @given(GOLD)
 def test_clusters_are_the_connected_components(gold):
     """Two queries are together exactly if a chain of shared files leads from one to the other."""
-    found = clusters_of(gold)
+    clusters = clusters_of(gold)
     reached = {query: {query} for query in gold}
     for _ in gold:
         for query, known in reached.items():
-            files = {file for each in known for file in gold[each]}
+            files = {file for members in known for file in gold[members]}
             reached[query] = known | {other for other in gold if files & set(gold[other])}
-    assert {q: {other for other in gold if found[other] == found[q]} for q in gold} == reached
+    assert {q: {other for other in gold if clusters[other] == clusters[q]} for q in gold} == reached
 
 
 def test_a_query_of_which_nothing_is_known_is_in_no_named_cluster():

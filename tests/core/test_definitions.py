@@ -656,7 +656,7 @@ SAMPLES = {
 }
 
 
-def found(language: str, text: str) -> tuple[Definition, ...]:
+def defined(language: str, text: str) -> tuple[Definition, ...]:
     return definitions(SourceFile("r", "a", text), LANGUAGES[language])
 
 
@@ -664,21 +664,25 @@ def span(lines: LineSpan | None) -> str:
     return f"{lines.start}-{lines.end}" if lines else "-" if lines is None else f"{lines.start}-{lines.start}"
 
 
-def row(each: Definition) -> str:
-    doc = each.doc.lines if each.doc else None
-    marks = " ".join(mark for mark in ("declaration", "broken") if getattr(each, mark))
-    cells = (f"{each.kind} {each.form} {each.qualified}", *map(span, (each.lines, each.header, each.body, doc)), marks)
+def row(definition: Definition) -> str:
+    doc = definition.doc.lines if definition.doc else None
+    marks = " ".join(marker for marker in ("declaration", "broken") if getattr(definition, marker))
+    cells = (
+        f"{definition.kind} {definition.form} {definition.qualified}",
+        *map(span, (definition.lines, definition.header, definition.body, doc)),
+        marks,
+    )
     return " | ".join(cells).rstrip()
 
 
 @pytest.mark.parametrize("language", SAMPLES)
 def test_each_definition_is_where_it_is(language: str) -> None:
     text, rows = SAMPLES[language]
-    assert [row(each) for each in found(language, text)] == rows.splitlines()
+    assert [row(definition) for definition in defined(language, text)] == rows.splitlines()
 
 
 def one(language: str, text: str, name: str) -> Definition:
-    return next(each for each in found(language, text) if each.qualified == name)
+    return next(definition for definition in defined(language, text) if definition.qualified == name)
 
 
 @pytest.mark.parametrize(
@@ -696,26 +700,30 @@ def one(language: str, text: str, name: str) -> Definition:
     ],
 )
 def test_signatures_are_one_line_and_docs_are_without_marks(language: str, name: str, signature: str, doc: str) -> None:
-    each = one(language, SAMPLES[language][0], name)
-    assert (each.signature, each.doc.text if each.doc else "") == (signature, doc)
+    definition = one(language, SAMPLES[language][0], name)
+    assert (definition.signature, definition.doc.text if definition.doc else "") == (signature, doc)
 
 
 def test_the_lines_of_a_doc_comment_stay_one_paragraph() -> None:
     """In Rust such a line comment holds its own line end."""
-    for path, mark in (("a.rs", "///"), ("a.go", "//"), ("a.cs", "///")):
+    for path, marker in (("a.rs", "///"), ("a.go", "//"), ("a.cs", "///")):
         head = {"a.go": "package p\n\n", "a.cs": "class A {\n"}.get(path, "")
         code = {"a.rs": "fn f() {}", "a.go": "func f() {}", "a.cs": "void f() {} }"}[path]
-        text = f"{head}{mark} Say it in\n{mark} two lines.\n{mark}\n{mark} More.\n{code}\n"
+        text = f"{head}{marker} Say it in\n{marker} two lines.\n{marker}\n{marker} More.\n{code}\n"
         language = language_of(path)
         assert language
-        (found,) = [each for each in definitions(SourceFile("r", path, text), language) if each.name == "f"]
-        assert found.doc
-        assert found.doc.text == "Say it in\ntwo lines.\n\nMore.", path
+        (defined,) = [
+            definition for definition in definitions(SourceFile("r", path, text), language) if definition.name == "f"
+        ]
+        assert defined.doc
+        assert defined.doc.text == "Say it in\ntwo lines.\n\nMore.", path
 
 
 def test_a_comment_above_is_not_a_doc_and_one_behind_code_is_not_above() -> None:
     text = "/* plain */\nint f(void);\n\n/** about nothing */\n\nint g(void);\nint x; /** about x */\nint h(void);\n"
-    assert {each.name: (each.doc, each.lines.start, each.above) for each in found("c", text)} == {
+    assert {
+        definition.name: (definition.doc, definition.lines.start, definition.above) for definition in defined("c", text)
+    } == {
         "f": (None, 1, 0),
         "g": (None, 5, 5),
         "x": (None, 6, 6),
@@ -727,34 +735,37 @@ def test_a_comment_above_is_not_a_doc_and_one_behind_code_is_not_above() -> None
 @pytest.mark.parametrize("comment", ["", " // why", " /* why */"])
 def test_a_comment_behind_the_brace_is_not_in_the_body(brace: str, comment: str) -> None:
     text = f"int f(int x){brace}{comment}\n  return x;\n}}\n"
-    (only,) = found("cpp", text)
+    (only,) = defined("cpp", text)
     body = text.split("\n").index("  return x;")
     assert only.body == LineSpan(body, body + 1)
 
 
 def test_a_class_behind_a_macro_is_a_class() -> None:
     text = "class EXPORT A {\n  int m() {\n    return 1;\n  }\n};\nint B {\n}\n"
-    assert [(each.kind, each.qualified) for each in found("cpp", text)] == [("class", "A"), ("method", "A.m")]
+    assert [(definition.kind, definition.qualified) for definition in defined("cpp", text)] == [
+        ("class", "A"),
+        ("method", "A.m"),
+    ]
     for base in ("B", "std::runtime_error", "B<int>"):
         text = f"class EXPORT A : public {base} {{\n  int x;\n}};\n"
-        assert ("class", "A") in [(each.kind, each.qualified) for each in found("cpp", text)]
-        assert base not in [each.name for each in found("cpp", text)]
+        assert ("class", "A") in [(definition.kind, definition.qualified) for definition in defined("cpp", text)]
+        assert base not in [definition.name for definition in defined("cpp", text)]
 
 
 def test_a_parent_is_what_is_around_and_comes_first() -> None:
-    every = found("java", JAVA)
-    names = {index: each.qualified for index, each in enumerate(every)}
-    for index, each in enumerate(every):
-        if each.parent is not None:
-            assert each.parent < index
-            assert each.qualified == f"{names[each.parent]}.{each.name}"
-            assert every[each.parent].lines.contains(each.lines)
+    every = defined("java", JAVA)
+    names = {index: definition.qualified for index, definition in enumerate(every)}
+    for index, definition in enumerate(every):
+        if definition.parent is not None:
+            assert definition.parent < index
+            assert definition.qualified == f"{names[definition.parent]}.{definition.name}"
+            assert every[definition.parent].lines.contains(definition.lines)
 
 
 def test_what_is_broken_says_so_and_the_rest_is_found() -> None:
     text = "def f(:\n    return 1\n\n\ndef g():\n    return 2\n"
-    assert [each.name for each in found("python", text) if not each.broken] == ["g"]
-    assert [row(each) for each in found("cpp", "A::A() : x(1) try {\n} catch (...) {\n}\n")] == [
+    assert [definition.name for definition in defined("python", text) if not definition.broken] == ["g"]
+    assert [row(definition) for definition in defined("cpp", "A::A() : x(1) try {\n} catch (...) {\n}\n")] == [
         "method method A.A | 0-2 | 0-1 | 1-1 | - | broken"
     ]
 
@@ -762,11 +773,15 @@ def test_what_is_broken_says_so_and_the_rest_is_found() -> None:
 @pytest.mark.parametrize("language", SAMPLES)
 def test_line_ends_and_other_text_around_move_nothing(language: str) -> None:
     text = SAMPLES[language][0]
-    plain = found(language, text)
-    assert [row(each) for each in found(language, text.replace("\n", "\r\n"))] == [row(each) for each in plain]
-    assert [each.name for each in found(language, "\n\n" + text)] == [each.name for each in plain]
-    assert found(language, "") == ()
-    assert found(language, "\x00\udcff\x00\n") == ()
+    plain = defined(language, text)
+    assert [row(definition) for definition in defined(language, text.replace("\n", "\r\n"))] == [
+        row(definition) for definition in plain
+    ]
+    assert [definition.name for definition in defined(language, "\n\n" + text)] == [
+        definition.name for definition in plain
+    ]
+    assert defined(language, "") == ()
+    assert defined(language, "\x00\udcff\x00\n") == ()
 
 
 @pytest.mark.slow
@@ -777,8 +792,8 @@ def test_a_file_read_piece_by_piece_defines_the_same() -> None:
     )
     file = SourceFile("r", "a.py", text)
     assert len(list(segments(file, LANGUAGES["python"]))) > 1
-    found = [found for found, _ in defining_nodes(parse(file, LANGUAGES["python"]))]
-    assert [*definitions(file, LANGUAGES["python"])] == found
+    defined = [defined for defined, _ in defining_nodes(parse(file, LANGUAGES["python"]))]
+    assert [*definitions(file, LANGUAGES["python"])] == defined
 
 
 @pytest.mark.parametrize("language", SAMPLES)
@@ -788,9 +803,11 @@ def test_any_part_of_a_file_gives_spans_within_it(language: str, data: st.DataOb
     lines = SAMPLES[language][0].splitlines(keepends=True)
     text = "".join(data.draw(st.lists(st.sampled_from([*lines, "\f", "}\n", "(\n", '"""\n']), max_size=40)))
     n_lines = SourceFile("r", "a", text).n_lines
-    for each in found(language, text):
-        assert each.name
-        assert each.lines.end <= n_lines
-        assert each.lines.contains(each.header)
-        assert each.above <= each.lines.start
-        assert each.body is None or (each.header.start <= each.body.start and each.body.end <= each.lines.end)
+    for definition in defined(language, text):
+        assert definition.name
+        assert definition.lines.end <= n_lines
+        assert definition.lines.contains(definition.header)
+        assert definition.above <= definition.lines.start
+        assert definition.body is None or (
+            definition.header.start <= definition.body.start and definition.body.end <= definition.lines.end
+        )

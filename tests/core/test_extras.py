@@ -29,10 +29,10 @@ class Installed(Distribution):
 def from_origin(monkeypatch, tmp_path):
     """Has the tool be installed away from a checkout, with these facts on where it came from; the words after install."""
 
-    def words(origin, wanted="chonkie"):
+    def words(origin, expected="chonkie"):
         monkeypatch.setattr(extras, "__file__", str(tmp_path / "lib" / "repoeval_bench" / "core" / "extras.py"))
         monkeypatch.setattr(extras, "_distribution", lambda name: Installed(origin))
-        *program, install, requirement = shlex.split(extras.install_command(wanted))
+        *program, install, requirement = shlex.split(extras.install_command(expected))
         assert "pip" in program[-1]
         assert install == "install"
         return requirement

@@ -48,9 +48,9 @@ def names(folder):
 
 def write_both(folder):
     write_atomic(folder / "a.json", "whole")
-    with folder_beside(folder / "made") as made:
-        (made / "whole").write_text("x")
-        made.rename(folder / "made")
+    with folder_beside(folder / "made") as built:
+        (built / "whole").write_text("x")
+        built.rename(folder / "made")
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path, writer):
@@ -77,17 +77,17 @@ def test_what_is_left_in_the_folders_of_a_folder_is_removed_too(tmp_path, writer
 
 def test_what_another_process_removed_before_it_was_held_is_made_again(tmp_path, monkeypatch):
     """Between making a file and holding it there is a moment, in which a process that sweeps may come."""
-    made = []
+    built = []
 
     def new_file(*arguments):
-        made.append(tempfile.mkstemp(*arguments))
-        if len(made) == 1:
-            Path(made[0][1]).unlink()
-        return made[-1]
+        built.append(tempfile.mkstemp(*arguments))
+        if len(built) == 1:
+            Path(built[0][1]).unlink()
+        return built[-1]
 
     monkeypatch.setattr("repoeval_bench.core.files.tempfile", SimpleNamespace(mkstemp=new_file))
     write_atomic(tmp_path / "a.json", "whole")
-    assert len(made) == 2
+    assert len(built) == 2
     assert names(tmp_path) == ["a.json"]
 
 
@@ -137,12 +137,12 @@ def test_the_next_command_removes_it_from_a_finished_run_and_from_the_home(tmp_p
     (manifest,) = (tmp_path / "results").glob("*/manifest.json")
     places = (manifest.parent, tmp_path / "home" / "models")
     before = names(manifest.parent)
-    for place in places:
-        place.mkdir(exist_ok=True)
-        command = [sys.executable, "-c", HALF_WAY, str(place)]
+    for location in places:
+        location.mkdir(exist_ok=True)
+        command = [sys.executable, "-c", HALF_WAY, str(location)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout.readline() == "ready\n"
             process.send_signal(signal.SIGKILL)
-        assert len([name for name in names(place) if name.endswith(".part")]) == 2
+        assert len([name for name in names(location) if name.endswith(".part")]) == 2
     assert bench(*words, home=tmp_path / "home").code == 0
-    assert [names(place) for place in places] == [before, []]
+    assert [names(location) for location in places] == [before, []]

@@ -43,7 +43,7 @@ CODE = {
 }
 
 
-def found(language, text, first=0, end=None):
+def used_names(language, text, first=0, end=None):
     file = SourceFile("r", "p", text)
     return identifiers_in(parse(file, LANGUAGES[language]), LineSpan(first, file.n_lines if end is None else end))
 
@@ -51,14 +51,14 @@ def found(language, text, first=0, end=None):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_names_are_found_in_every_language(language):
     text, names = CODE[language]
-    assert found(language, text) == {*names.split()}
+    assert used_names(language, text) == {*names.split()}
 
 
 def test_only_those_on_the_lines_count():
     text = "a = 1\nb = 2\nc = '''x\ny''' + d\n"
-    assert [sorted(found("python", text, line, line + 1)) for line in range(4)] == [["a"], ["b"], ["c"], ["d"]]
+    assert [sorted(used_names("python", text, line, line + 1)) for line in range(4)] == [["a"], ["b"], ["c"], ["d"]]
     # A form feed ends a line here, and not in the syntax tree.
-    assert found("python", "a = 1\x0c\nb = 2\n", 2, 3) == {"b"}
+    assert used_names("python", "a = 1\x0c\nb = 2\n", 2, 3) == {"b"}
 
 
 def test_the_built_in_names_of_python_are_those_of_its_interpreters():

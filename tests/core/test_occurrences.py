@@ -71,8 +71,8 @@ class C { void f() { bare(); this.own(1); other.far(
 """
 
 
-def names(found):
-    return [(call.name, call.receiver, len(call.lines)) for call in found.calls]
+def names(result):
+    return [(call.name, call.receiver, len(call.lines)) for call in result.calls]
 
 
 def look(language, text):
@@ -118,10 +118,10 @@ def test_calls_with_what_they_are_called_on_and_their_lines(language, text, call
     ],
 )
 def test_what_is_not_a_statement_is_found(language, text, imports, comments, texts):
-    found = look(language, text)
-    assert [span.start for span in found.imports] == imports
-    assert [span.start for span in found.comments] == comments
-    assert [span.start for span in found.texts] == texts
+    result = look(language, text)
+    assert [span.start for span in result.imports] == imports
+    assert [span.start for span in result.comments] == comments
+    assert [span.start for span in result.texts] == texts
 
 
 def test_a_file_in_pieces_finds_the_same_as_in_one():
@@ -134,5 +134,5 @@ def test_a_file_in_pieces_finds_the_same_as_in_one():
 
 
 def test_lines_are_those_of_a_file_with_form_feeds():
-    found = look("python", "x = 1\x0c\nfoo(\n  1)\n")
-    assert [(call.lines.start, call.lines.end) for call in found.calls] == [(2, 4)]
+    result = look("python", "x = 1\x0c\nfoo(\n  1)\n")
+    assert [(call.lines.start, call.lines.end) for call in result.calls] == [(2, 4)]

@@ -16,7 +16,7 @@ golds = st.lists(places, max_size=6).map(tuple)
 
 
 def lines(gold):
-    return {(place.file, line) for place in gold for line in place.lines}
+    return {(location.file, line) for location in gold for line in location.lines}
 
 
 @given(golds)
@@ -24,8 +24,8 @@ def test_joined_places_hold_the_same_lines_each_once(gold):
     """Joining loses no line, repeats none, leaves a gap between places of one file, and has an order."""
     joined = join(gold)
     assert lines(joined) == lines(gold)
-    assert sum(len(place.lines) for place in joined) == len(lines(gold))
-    assert list(joined) == sorted(joined, key=lambda place: (place.file, place.lines))
+    assert sum(len(location.lines) for location in joined) == len(lines(gold))
+    assert list(joined) == sorted(joined, key=lambda location: (location.file, location.lines))
     assert join(joined) == joined == join(reversed(gold))
     assert all(a.file != b.file or a.lines.end < b.lines.start for a, b in pairwise(joined))
 
@@ -37,8 +37,8 @@ def test_a_place_is_taken_out_of_a_gold_line_by_line(gold, taken):
 
 
 @given(golds, places)
-def test_iou_is_over_the_union_of_all_lines(gold, place):
+def test_iou_is_over_the_union_of_all_lines(gold, location):
     """Shared over union of (file, line), whatever file a place is in."""
-    wanted, held = lines(gold), lines([place])
-    assert iou(place, gold) == (len(wanted & held) / len(wanted | held) if wanted | held else 0.0)
-    assert sum(map(place.overlap, join(gold))) == len(wanted & held)
+    expected, held = lines(gold), lines([location])
+    assert iou(location, gold) == (len(expected & held) / len(expected | held) if expected | held else 0.0)
+    assert sum(map(location.overlap, join(gold))) == len(expected & held)

@@ -81,10 +81,10 @@ SPECS = [
 @pytest.mark.parametrize(("kind", "spec"), SPECS)
 def test_what_was_chosen_is_plain_data_and_prints_a_spec_that_rebuilds_it(kind, spec):
     """Every option is printed, and a copy from another process is the same."""
-    chosen = choose(kind, spec)
-    assert pickle.loads(pickle.dumps(chosen)) == chosen
-    assert choose(kind, chosen.spec) == chosen
-    assert choose(kind, Spec.parse(spec)) == chosen
+    resolved = choose(kind, spec)
+    assert pickle.loads(pickle.dumps(resolved)) == resolved
+    assert choose(kind, resolved.spec) == resolved
+    assert choose(kind, Spec.parse(spec)) == resolved
 
 
 def test_listing_imports_no_model_no_index_and_no_grammar():
@@ -110,10 +110,10 @@ def test_a_part_of_every_kind_by_its_module(module, kind):
 @pytest.mark.parametrize("kind", OUTSIDE)
 def test_a_part_of_every_kind_by_its_entry_point(package, kind):
     """It is listed with its package; one that cannot be imported is listed with the reason."""
-    found = {row.name: row for row in plug_ins(kind)}
-    assert found[f"{kind}_from_outside"].origin == package
-    assert find(kind, f"{kind}_from_outside") == found[f"{kind}_from_outside"]
-    assert "of outside 1.0 cannot be imported (ModuleNotFoundError" in found["broken"].meaning
+    result = {row.name: row for row in plug_ins(kind)}
+    assert result[f"{kind}_from_outside"].origin == package
+    assert find(kind, f"{kind}_from_outside") == result[f"{kind}_from_outside"]
+    assert "of outside 1.0 cannot be imported (ModuleNotFoundError" in result["broken"].meaning
     with pytest.raises(SpecError, match="cannot be imported"):
         find(kind, "broken")
     with pytest.raises(SpecError, match=f"unknown {kind} .*did you mean '{kind}_from_outside'"):
@@ -122,9 +122,9 @@ def test_a_part_of_every_kind_by_its_entry_point(package, kind):
 
 def test_options_of_a_part_from_outside_are_those_of_its_signature(module):
     """What it is made from is not an option; a value is read by the annotation, and the spec prints all of them."""
-    chosen = choose("retriever", f"py:{module}:Words:least=3")
-    assert chosen.row.needs == {"chunks"}
-    assert chosen.spec == f"py:{module}:Words:least=3"
+    resolved = choose("retriever", f"py:{module}:Words:least=3")
+    assert resolved.row.needs == {"chunks"}
+    assert resolved.spec == f"py:{module}:Words:least=3"
     assert choose("retriever", f"py:{module}:Words").spec == f"py:{module}:Words:least=1"
     assert choose("retriever", f"rerank:py:{module}:Longest,k_raw=5,first=py:{module}:Words+least=2").options == {
         "k_raw": 5,

@@ -16,10 +16,10 @@ def read(tmp_path, text):
 
 def test_plain_values_are_read_with_their_lines(tmp_path):
     """A BOM is left out, a date is a text, a repeated list is one value twice, a key that is given twice is told."""
-    found = read(tmp_path, "\ufeffa: &x [1, 2.5]\nb: *x\nc: {day: 2024-05-01, 'on': yes, none: ~}\nb: 2024-99-99\n")
-    assert found.content == {"a": [1, 2.5], "b": "2024-99-99", "c": {"day": "2024-05-01", "on": True, "none": None}}
-    assert found.where(("c", "day")).endswith("a.yaml:3")
-    assert found.repeated == (("b",),)
+    result = read(tmp_path, "\ufeffa: &x [1, 2.5]\nb: *x\nc: {day: 2024-05-01, 'on': yes, none: ~}\nb: 2024-99-99\n")
+    assert result.content == {"a": [1, 2.5], "b": "2024-99-99", "c": {"day": "2024-05-01", "on": True, "none": None}}
+    assert result.where(("c", "day")).endswith("a.yaml:3")
+    assert result.repeated == (("b",),)
     assert read(tmp_path, "").content is None
     assert read(tmp_path, "base: &b {x: 1}\nmore:\n  <<: *b\n  y: 2\n").content["more"] == {"x": 1, "y": 2}
 

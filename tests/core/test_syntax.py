@@ -113,8 +113,8 @@ def test_a_file_with_a_function_blanked_is_parsed_as_from_scratch() -> None:
         file = SourceFile("r", path.name, path.read_text("utf-8"))
         reparser = Reparser(grammar)
         reparser.parse(file.text.encode())
-        for found in parse(file, language).matches("(function_definition body: (block) @body)"):
-            blank = blanked(file, parse(file, language).span(found["body"][0])).text.encode()
+        for result in parse(file, language).matches("(function_definition body: (block) @body)"):
+            blank = blanked(file, parse(file, language).span(result["body"][0])).text.encode()
             assert nodes(reparser.parse(blank)) == nodes(Parser(grammar).parse(blank))
             compared += 1
     assert compared > 100

@@ -46,13 +46,13 @@ def test_any_flipped_bit(database, tmp_path):
     assert -1 not in entries
     places = [draw.randrange(len(database)) for _ in range(60)] + [draw.choice(entries) + i for i in range(-60, 104, 3)]
     refused = 0
-    for place in places:
+    for offset in places:
         content = bytearray(database)
-        content[place] ^= 1 << draw.randrange(8)
-        found = read_back(tmp_path, bytes(content))
-        refused += found is None
-        wrong = {key for key, value in (found or {}).items() if value not in (None, VALUES[key])}
-        assert not wrong, f"bit of byte {place}"
+        content[offset] ^= 1 << draw.randrange(8)
+        values = read_back(tmp_path, bytes(content))
+        refused += values is None
+        wrong = {key for key, value in (values or {}).items() if value not in (None, VALUES[key])}
+        assert not wrong, f"bit of byte {offset}"
     assert refused > 30, "flips within an entry must be noticed"
 
 

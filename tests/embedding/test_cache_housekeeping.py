@@ -40,15 +40,15 @@ def change(folder, statement, *values):
 
 def test_info_counts_by_model_and_precision(folder):
     """Vectors, counts and bytes of each identity, the largest share first."""
-    found = info(folder)
-    assert [(model.name, model.vectors, model.counts) for model in found.models] == [
+    result = info(folder)
+    assert [(model.name, model.vectors, model.counts) for model in result.models] == [
         ("fake fp32", 20, 20),
         ("fake bf16", 3, 3),
     ]
-    assert found.entries == 46
-    assert found.models[0].vector_bytes == 20 * (3 * 4 + 8)
-    assert found.bytes_on_disk == sum(path.stat().st_size for path in folder.iterdir())
-    assert found.models[0].last_used == time.strftime("%Y-%m-%d", time.gmtime())
+    assert result.entries == 46
+    assert result.models[0].vector_bytes == 20 * (3 * 4 + 8)
+    assert result.bytes_on_disk == sum(path.stat().st_size for path in folder.iterdir())
+    assert result.models[0].last_used == time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def test_no_cache_is_none_and_none_is_made(tmp_path):
@@ -66,8 +66,8 @@ def test_entries_of_no_known_model_are_shown_so(folder):
 
 def test_a_sound_cache_passes(folder):
     """Every entry is read, identities included, and none is broken."""
-    found = verify(folder)
-    assert (found.entries, found.broken, found.passed) == (46, (), True)
+    result = verify(folder)
+    assert (result.entries, result.broken, result.passed) == (46, (), True)
 
 
 def broken(key, value):
@@ -90,12 +90,12 @@ def test_what_is_broken_is_named_and_removed(folder, message):
     with closing(sqlite3.connect(folder / "cache.db")) as database:
         row, key, value = database.execute("SELECT rowid, key, value FROM Cache WHERE length(value) = 20").fetchone()
     change(folder, "UPDATE Cache SET value = ? WHERE rowid = ?", broken(key, value)[message], row)
-    found = verify(folder)
-    assert len(found.broken) == 1
-    assert message.strip() in found.broken[0]
-    assert not found.passed
-    found = verify(folder, delete=True)
-    assert (found.removed, found.passed) == (1, True)
+    result = verify(folder)
+    assert len(result.broken) == 1
+    assert message.strip() in result.broken[0]
+    assert not result.passed
+    result = verify(folder, delete=True)
+    assert (result.removed, result.passed) == (1, True)
     assert verify(folder).entries == 45
     encoder = CountingEncoder(precision="fp32")
     cache = VectorCache(folder)

@@ -55,8 +55,8 @@ def test_several_chunkers_share_one_pass(benchmark, tmp_path):
     list(evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "out"))
     (texts,) = encoder.passes
     assert len(texts) == len(set(texts))
-    wanted = [plan_run(benchmark, spec).texts() for spec in CHUNKERS]
-    assert set(texts) == {text for each in wanted for role in each.values() for text in role}
+    expected = [plan_run(benchmark, spec).texts() for spec in CHUNKERS]
+    assert set(texts) == {text for item in expected for role in item.values() for text in role}
     list(evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "again"))
     assert len(encoder.passes) == 1
 
@@ -78,7 +78,7 @@ def test_a_prompt_of_its_own_is_a_pass_of_its_own(benchmark, tmp_path):
     text = {"query": ["x = 1", "y = 2"], "document": ["x = 1"]}
     encoder, model = embedder(tmp_path, query="ask: ")
     model.ensure(text)
-    assert sorted(each for once in encoder.passes for each in once) == ["ask: x = 1", "ask: y = 2", "x = 1"]
+    assert sorted(item for once in encoder.passes for item in once) == ["ask: x = 1", "ask: y = 2", "x = 1"]
     encoder, model = embedder(tmp_path / "same")
     assert model.ensure(text).texts == 2
     assert encoder.passes == [["x = 1", "y = 2"]]

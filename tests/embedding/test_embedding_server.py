@@ -55,7 +55,7 @@ def test_vectors_are_those_of_the_local_model(server, tmp_path):
 
     here = SentenceTransformer(str(locate("minilm").folder), device="cpu").encode(readable)
     assert np.einsum("ij,ij->i", rows, here) == pytest.approx(np.ones(len(TEXTS)), abs=1e-4)
-    assert sorted(len(each["input"]) for each in server.seen()) == [1, 2, 2]
+    assert sorted(len(item["input"]) for item in server.seen()) == [1, 2, 2]
     CachedEmbedder(encoder, cache).encode(TEXTS, "document")
     assert server.seen() == []
     cache.close()

@@ -42,11 +42,11 @@ def half():
 
 
 def encode(encoder, texts):
-    found = np.zeros((len(texts), 384), dtype=np.float32)
+    result = np.zeros((len(texts), 384), dtype=np.float32)
     tokens = encoder.count_tokens(texts, "document")
     for positions, vectors in encoder.encode_batches(texts, "document", tokens):
-        found[positions] = vectors
-    return found
+        result[positions] = vectors
+    return result
 
 
 def test_vectors_equal_those_of_the_library(encoder):
@@ -75,15 +75,15 @@ def test_a_vector_does_not_depend_on_the_number_of_threads(precision, request):
     import torch
 
     before = torch.get_num_threads()
-    found = []
+    result = []
     try:
         for threads in (1, 3):
             torch.set_num_threads(threads)
-            found.append(encode(encoder, TEXTS))
+            result.append(encode(encoder, TEXTS))
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
-    assert np.array_equal(*found)
+    assert np.array_equal(*result)
 
 
 def test_another_batch_size_reorders_nothing(encoder, monkeypatch):

@@ -52,9 +52,9 @@ def edit(path, **values):
 def drop(path, *beginnings):
     """Take the tensors with these beginnings out of the weights; how many there were."""
     weights = load_file(path)
-    kept = {name: value for name, value in weights.items() if not name.startswith(beginnings)}
-    save_file(kept, path, {"format": "pt"})
-    return len(weights) - len(kept)
+    remaining = {name: value for name, value in weights.items() if not name.startswith(beginnings)}
+    save_file(remaining, path, {"format": "pt"})
+    return len(weights) - len(remaining)
 
 
 def library(folder, texts=TEXTS):
@@ -164,14 +164,14 @@ class Planted:
         return os.mkdir, (self.proof,)
 
 
-@pytest.mark.parametrize("place", [".", "2_Dense"])
-def test_a_pickle_is_refused_unread(folder, tmp_path, place):
+@pytest.mark.parametrize("location", [".", "2_Dense"])
+def test_a_pickle_is_refused_unread(folder, tmp_path, location):
     """Weights in a pickle are refused by their name, the whole model's or a module's; what was planted does not run."""
-    if place == ".":
+    if location == ".":
         (folder / "model.safetensors").unlink()
-    (folder / place).mkdir(exist_ok=True)
+    (folder / location).mkdir(exist_ok=True)
     proof = tmp_path / "ran"
-    (folder / place / "pytorch_model.bin").write_bytes(pickle.dumps(Planted(str(proof))))
+    (folder / location / "pytorch_model.bin").write_bytes(pickle.dumps(Planted(str(proof))))
     with pytest.raises(EmbeddingError, match="may be a pickle, which is never read"):
         locate(f"st:{folder}")
     assert not proof.exists()

@@ -54,14 +54,14 @@ def test_a_system_that_lists_no_flags_computes_in_fp32(tmp_path, monkeypatch):
 
 def test_cuda_computes_in_half_precision_unless_asked_otherwise():
     """auto is fp16 on any CUDA device; bf16 and fp32 can be named."""
-    assert [choose_precision(asked, "cuda:1") for asked in ("auto", "bf16", "fp32")] == ["fp16", "bf16", "fp32"]
+    assert [choose_precision(name, "cuda:1") for name in ("auto", "bf16", "fp32")] == ["fp16", "bf16", "fp32"]
 
 
 def test_the_spec_names_the_precision_that_is_used():
     """What auto chose is in spec and identity, so that the spec rebuilds the embedder on another machine."""
     files = models.locate("minilm")
-    chosen = choose_precision("auto", "cpu")
-    assert (files.spec, files.identity["precision"]) == (f"minilm:precision={chosen}", chosen)
+    resolved = choose_precision("auto", "cpu")
+    assert (files.spec, files.identity["precision"]) == (f"minilm:precision={resolved}", resolved)
     assert models.locate(files.spec) == files
 
 
@@ -81,8 +81,8 @@ def test_a_cache_never_gives_vectors_of_another_precision(tmp_path):
     cache = VectorCache(tmp_path)
     text = ["def add(a, b):\n    return a + b\n"]
     single, half = (
-        CachedEmbedder(SentenceTransformerEncoder(models.locate(f"minilm:precision={each}")), cache)
-        for each in ("fp32", "bf16")
+        CachedEmbedder(SentenceTransformerEncoder(models.locate(f"minilm:precision={item}")), cache)
+        for item in ("fp32", "bf16")
     )
     first = single.encode(text, "document")
     assert half.pending({"document": text}) == {"document": text}
@@ -127,12 +127,12 @@ def machine(monkeypatch):
 def test_device_auto_is_named_with_its_precision(machine, present, named):
     """The run's name says where and in what was computed; without a GPU it is the usual run. A note tells it."""
     machine(*present)
-    asked = RunRequest(device="auto").resolved_embedder()
-    assert asked == "minilm:device=auto"
-    assert models.locate(asked).spec == named
-    assert settled(asked) == settled(named)
+    name = RunRequest(device="auto").resolved_embedder()
+    assert name == "minilm:device=auto"
+    assert models.locate(name).spec == named
+    assert settled(name) == settled(named)
     notes = []
-    assert make_embedder(asked, notify=notes.append).spec == named
+    assert make_embedder(name, notify=notes.append).spec == named
     where = present[0] if present else "cpu"
     assert notes[0] == f"note: device auto is {where} here; vectors are those of {named}"
 
@@ -141,8 +141,8 @@ def test_a_device_as_an_option_joins_the_embedders_spec(machine):
     """One that contradicts the spec, and one of an embedder without a model here, are refused."""
     assert RunRequest(device="cuda", precision="fp32").resolved_embedder() == "minilm:device=cuda,precision=fp32"
     assert RunRequest(embedder="minilm:device=cuda").resolved_embedder() == "minilm:device=cuda"
-    for embedder, told in (("minilm:device=mps", "contradicts"), ("hash", "device")):
-        found = Problems()
-        check_setting(RunRequest(embedder=embedder, device="cuda"), found)
-        with pytest.raises(UsageError, match=told):
-            found.check()
+    for embedder, message in (("minilm:device=mps", "contradicts"), ("hash", "device")):
+        result = Problems()
+        check_setting(RunRequest(embedder=embedder, device="cuda"), result)
+        with pytest.raises(UsageError, match=message):
+            result.check()

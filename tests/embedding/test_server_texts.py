@@ -25,8 +25,8 @@ def embedder(server, tmp_path):
 
     def make(options="", model="m", spec=None):
         text = spec or f"openai:{model},base_url={server.base_url},batch=2{options}"
-        chosen, policies = choose_embedder(text)
-        return CachedEmbedder(find_encoder(str(chosen), tmp_path), cache, policies)
+        resolved, policies = choose_embedder(text)
+        return CachedEmbedder(find_encoder(str(resolved), tmp_path), cache, policies)
 
     yield make
     cache.close()
@@ -38,7 +38,7 @@ def tokenizer():
 
 
 def sent(server):
-    return [text for each in server.seen() for text in each["input"]]
+    return [text for sent_text in server.seen() for text in sent_text["input"]]
 
 
 def test_requests_are_under_way_at_a_time_as_many_as_are_allowed(server, embedder, tmp_path):
@@ -57,14 +57,14 @@ def test_requests_are_under_way_at_a_time_as_many_as_are_allowed(server, embedde
 def test_a_request_that_fails_ends_the_others_when_they_are_answered(server, embedder):
     """What was answered is kept; the same texts again are sent only where no vector is there."""
     server.fail({"wait": 0.2}, {"status": 400}, {"wait": 0.2}, {"wait": 0.1})
-    made = embedder(",concurrency=4")
+    encoder = embedder(",concurrency=4")
     with pytest.raises(EmbeddingError, match="HTTP 400"):
-        made.encode(TEXTS, "document")
+        encoder.encode(TEXTS, "document")
     first = server.seen()
     assert len(first) <= 5
-    missing = made.pending({"document": TEXTS})["document"]
+    missing = encoder.pending({"document": TEXTS})["document"]
     assert 24 - 2 * len(first) < len(missing) < 24
-    made.encode(TEXTS, "document")
+    encoder.encode(TEXTS, "document")
     assert sorted(sent(server)) == sorted(missing)
 
 
@@ -77,50 +77,50 @@ def test_faults_are_tried_again_side_by_side(server, embedder):
 def test_queries_and_chunks_have_prefixes_and_types_of_their_own(server, embedder):
     """The server gets them; a text has a vector for each role; the spec and the identity name them."""
     options = ",query_prefix=find%2C please:%20,query_input_type=query,document_input_type=passage"
-    made = embedder(options)
-    query, document = (made.encode(["a b"], role) for role in ("query", "document"))
+    encoder = embedder(options)
+    query, document = (encoder.encode(["a b"], role) for role in ("query", "document"))
     first, second = server.seen()
     assert (first["input"], first["input_type"]) == (["find, please: a b"], "query")
     assert (second["input"], second["input_type"]) == (["a b"], "passage")
     assert not np.array_equal(query, document)
-    assert made.spec.endswith("query_prefix=find%2C please:%20,query_input_type=query,document_input_type=passage")
-    assert settled(made.spec) == settled(f"{made.spec},batch=64")
-    assert made.identity["query_input_type"] == "query"
+    assert encoder.spec.endswith("query_prefix=find%2C please:%20,query_input_type=query,document_input_type=passage")
+    assert settled(encoder.spec) == settled(f"{encoder.spec},batch=64")
+    assert encoder.identity["query_input_type"] == "query"
     plain = embedder()
-    assert plain.identity.keys().isdisjoint(made.identity.keys() - plain.identity.keys())
+    assert plain.identity.keys().isdisjoint(encoder.identity.keys() - plain.identity.keys())
     plain.encode(["a b"], "document")
     assert server.seen()[0].keys().isdisjoint({"input_type"})
 
 
 def test_a_server_that_is_told_types_alone_has_a_vector_for_each_role(server, embedder):
     """The same text with another type is another text."""
-    made = embedder(",query_input_type=query,document_input_type=document")
-    made.ensure({"query": ["a"], "document": ["a"]})
-    assert sorted(each["input_type"] for each in server.seen()) == ["document", "query"]
+    encoder = embedder(",query_input_type=query,document_input_type=document")
+    encoder.ensure({"query": ["a"], "document": ["a"]})
+    assert sorted(text["input_type"] for text in server.seen()) == ["document", "query"]
 
 
 @pytest.mark.parametrize("policy", ["head", "tail", "mean", "max"])
 def test_long_texts_are_cut_by_the_servers_tokenizer_as_local_ones_are(server, embedder, tokenizer, policy):
     """Nothing longer than 32 tokens is sent; the vectors are those of the local model with that limit."""
     policies = f",long_queries={policy},long_chunks={policy}"
-    made = embedder(f",tokenizer={tokenizer},max_tokens=32{policies}", MINILM)
+    encoder = embedder(f",tokenizer={tokenizer},max_tokens=32{policies}", MINILM)
     local = embedder(spec=f"minilm:max_length=32,precision=fp32{policies}")
     texts = [LONG, "def short(): pass", LONG.replace("first", "zeroth")]
-    there, counts = made.encode_windows(texts, "document")
+    there, counts = encoder.encode_windows(texts, "document")
     pieces = sent(server)
     assert max(Tokens.of(tokenizer).count(pieces)) <= 32
     assert all(any(piece in text for text in texts) for piece in pieces)
     here, windows = local.encode_windows(texts, "document")
     assert counts == windows
     assert np.einsum("ij,ij->i", there, here) == pytest.approx(np.ones(len(here)), abs=1e-4)
-    assert made.read_chars(texts, "document") == local.read_chars(texts, "document")
-    assert made.count_tokens(texts, "query") == local.count_tokens(texts, "query")
+    assert encoder.read_chars(texts, "document") == local.read_chars(texts, "document")
+    assert encoder.count_tokens(texts, "query") == local.count_tokens(texts, "query")
 
 
 def test_a_prefix_counts_among_the_tokens_that_are_read(server, embedder, tokenizer):
     """With it a text is within the limit, or cut so that it is."""
-    made = embedder(f",tokenizer={tokenizer},max_tokens=16,document_prefix=represent this code:%20", MINILM)
-    made.encode([LONG], "document")
+    encoder = embedder(f",tokenizer={tokenizer},max_tokens=16,document_prefix=represent this code:%20", MINILM)
+    encoder.encode([LONG], "document")
     (text,) = sent(server)
     assert text.startswith("represent this code: def long")
     assert Tokens.of(tokenizer).count([text]) == [16]
@@ -128,13 +128,13 @@ def test_a_prefix_counts_among_the_tokens_that_are_read(server, embedder, tokeni
 
 def test_texts_that_may_be_too_long_are_refused_before_the_first_request(server, embedder):
     """Without a tokenizer nothing can be cut: the sentence counts them in both roles and says what to give."""
-    made = embedder(",max_tokens=200")
+    encoder = embedder(",max_tokens=200")
     with pytest.raises(
         EmbeddingError, match=r"1 of 25 texts may be longer than the 200 tokens that m reads.*tokenizer="
     ):
-        made.ensure({"query": TEXTS, "document": [LONG]})
+        encoder.ensure({"query": TEXTS, "document": [LONG]})
     assert server.seen() == []
-    made.ensure({"query": TEXTS, "document": []})
+    encoder.ensure({"query": TEXTS, "document": []})
     assert len(sent(server)) == 24
 
 
@@ -153,39 +153,39 @@ def test_a_command_stops_before_the_cost_is_above_its_limit(server, embedder, to
     """One unit a token: whatever the limit, the server has counted no more, and what was paid for is kept."""
     tokens = f",tokenizer={tokenizer}" if known else ""
     for limit in (0, 30, 170, 333):
-        made = embedder(
+        encoder = embedder(
             f"{tokens},dimensions={limit + 8},concurrency={concurrency},price=1e6,cost_limit={limit}", MINILM
         )
         with pytest.raises(EmbeddingError, match=f"could pass cost_limit={limit} "):
-            made.encode(TEXTS, "document")
-        paid = made.encoder.usage["total_tokens"]
+            encoder.encode(TEXTS, "document")
+        paid = encoder.encoder.usage["total_tokens"]
         assert paid <= limit
-        assert len(made.pending({"document": TEXTS})["document"]) == 24 - len(sent(server))
+        assert len(encoder.pending({"document": TEXTS})["document"]) == 24 - len(sent(server))
         if known and limit > 100 and concurrency == 1:
             assert paid > limit - 60  # two texts of a request
 
 
 def test_the_limit_holds_over_the_passes_of_a_command(server, embedder, tokenizer):
     """Queries, then chunks: what the first cost counts for the second."""
-    made = embedder(f",tokenizer={tokenizer},price=1e6,cost_limit=120", MINILM)
-    made.encode(TEXTS[:4], "query")
-    spent = made.encoder.usage["total_tokens"]
+    encoder = embedder(f",tokenizer={tokenizer},price=1e6,cost_limit=120", MINILM)
+    encoder.encode(TEXTS[:4], "query")
+    spent = encoder.encoder.usage["total_tokens"]
     with pytest.raises(EmbeddingError, match="could pass cost_limit=120 "):
-        made.encode(TEXTS[4:], "document")
-    assert spent < made.encoder.usage["total_tokens"] <= 120
+        encoder.encode(TEXTS[4:], "document")
+    assert spent < encoder.encoder.usage["total_tokens"] <= 120
 
 
 @pytest.mark.parametrize("fault", [{"drop": True}, {"raw": "<html>"}, {"status": 503}])
 def test_what_fails_and_is_sent_again_has_cost_the_most(server, embedder, tokenizer, fault):
     """A server may have counted a request whose answer never came: what could pass the limit is not sent once more."""
-    made = embedder(f",tokenizer={tokenizer},concurrency=1,price=1e6,cost_limit=150", MINILM)
-    most = sum(made.encoder.most_tokens(TEXTS[:2], "document"))
+    encoder = embedder(f",tokenizer={tokenizer},concurrency=1,price=1e6,cost_limit=150", MINILM)
+    most = sum(encoder.encoder.most_tokens(TEXTS[:2], "document"))
     server.fail(*[{**fault, "headers": {"Retry-After": "0"}}] * 24)
     with pytest.raises(EmbeddingError, match=rf"may cost {most}, and \d+ was spent, which could pass cost_limit=150 "):
-        made.encode(TEXTS, "document")
+        encoder.encode(TEXTS, "document")
     assert len(server.seen()) == 150 // most < 6
     with pytest.raises(EmbeddingError, match="could pass"):
-        made.encode(TEXTS, "document")
+        encoder.encode(TEXTS, "document")
     assert server.seen() == []
 
 
@@ -198,15 +198,15 @@ def test_a_count_of_no_tokens_is_not_a_count(server, embedder):
 
 def test_a_server_that_counts_nothing_is_taken_to_have_cost_the_most(server, embedder):
     server.fail(*[{"usage": None}] * 24)
-    made = embedder(",concurrency=1,price=1e6,cost_limit=300")
+    encoder = embedder(",concurrency=1,price=1e6,cost_limit=300")
     with pytest.raises(EmbeddingError, match="could pass cost_limit=300 "):
-        made.encode(TEXTS, "document")
-    most = made.encoder.most_tokens(sent(server), "document")
+        encoder.encode(TEXTS, "document")
+    most = encoder.encoder.most_tokens(sent(server), "document")
     assert 0 < sum(most) <= 300
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ("cost_limit=3", "cost_limit needs price"),
         ("tokenizer=/nowhere", "tokenizer /nowhere is neither a tokenizer.json nor a folder with one"),
@@ -215,8 +215,8 @@ def test_a_server_that_counts_nothing_is_taken_to_have_cost_the_most(server, emb
         ("query_prefx=x", "did you mean 'query_prefix'"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(tmp_path, options, told):
-    with pytest.raises(SpecError, match=told):
+def test_options_that_make_no_sense_are_refused(tmp_path, options, message):
+    with pytest.raises(SpecError, match=message):
         find_encoder(f"openai:m,{options}", tmp_path)
 
 

@@ -62,8 +62,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(cache):
 def rows(cache, columns, kind="vector"):
     """Columns of the entries of one kind, as the database holds them."""
     with closing(sqlite3.connect(cache.folder / "cache.db")) as database:
-        found = database.execute(f"SELECT {columns}, tag FROM Cache").fetchall()
-    return [row for *row, label in found if label[:1] == kind[0].encode()]
+        result = database.execute(f"SELECT {columns}, tag FROM Cache").fetchall()
+    return [row for *row, label in result if label[:1] == kind[0].encode()]
 
 
 def change(cache, statement, *values):

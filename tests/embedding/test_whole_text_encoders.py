@@ -98,28 +98,28 @@ def test_hashing_is_the_same_in_every_process():
 
 def test_a_fit_is_made_once_and_never_used_when_changed(tmp_path):
     """A second call reads; a flipped bit, a lost file and a broken seal are an error, a half-made folder is made again."""
-    made = []
+    built = []
 
     def make(folder):
-        made.append(folder)
+        built.append(folder)
         (folder / "weights.bin").write_bytes(b"\1\2\3")
 
-    place = tmp_path / "model"
-    fingerprint = keep(place, make)
-    assert keep(place, make) == fingerprint
-    assert fingerprint[0] == place
-    assert len(made) == 1
+    location = tmp_path / "model"
+    fingerprint = keep(location, make)
+    assert keep(location, make) == fingerprint
+    assert fingerprint[0] == location
+    assert len(built) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     for damage in (
-        lambda: (place / "weights.bin").write_bytes(b"\1\2\2"),
-        (place / "weights.bin").unlink,
-        lambda: (place / "sha256.json").write_text("{"),
+        lambda: (location / "weights.bin").write_bytes(b"\1\2\2"),
+        (location / "weights.bin").unlink,
+        lambda: (location / "sha256.json").write_text("{"),
     ):
         damage()
         with pytest.raises(EmbeddingError, match="delete that folder"):
-            keep(place, make)
-    (place / "sha256.json").unlink()
-    assert keep(place, make) == fingerprint
+            keep(location, make)
+    (location / "sha256.json").unlink()
+    assert keep(location, make) == fingerprint
 
 
 def test_static_vectors_are_model2vecs(folder, static):
@@ -127,9 +127,9 @@ def test_static_vectors_are_model2vecs(folder, static):
     from model2vec import StaticModel
 
     encoder = find_encoder(static, folder)
-    (place,) = folder.glob("static-*")
-    assert not [path for path in place.rglob("*") if path.suffix in {".bin", ".pkl", ".pt"}]
-    theirs = StaticModel.from_pretrained(place).encode([TEXTS[0], TEXTS[4]], max_length=None)
+    (location,) = folder.glob("static-*")
+    assert not [path for path in location.rglob("*") if path.suffix in {".bin", ".pkl", ".pt"}]
+    theirs = StaticModel.from_pretrained(location).encode([TEXTS[0], TEXTS[4]], max_length=None)
     # The tokenizer that it comes from pads texts and cuts what is longer; its heir must not.
     assert encoder.count_tokens(["", "def " * 500], "document") == [0, 500]
     ours = encode(encoder, [TEXTS[0], TEXTS[4]])
