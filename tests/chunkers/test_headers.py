@@ -102,21 +102,21 @@ def test_a_header_is_an_option_of_every_built_in_chunker():
 
 
 def test_stem_names_the_file_twice_and_three_folders() -> None:
-    assert header(at("import"), "stem") == "# a a src\n"
+    assert header(source("import"), "stem") == "# a a src\n"
     file = SourceFile("r", "one/two/three/four/http.py", "x = 1\n")
     (chunk,) = with_headers(file, [Chunk.cut(file, CharSpan(0, 6))], "stem")
     assert chunk.header == "# http http two three four\n"
 
 
 def test_context_has_what_code_chunk_puts_before_a_chunk() -> None:
-    assert header(at("    two"), "context").splitlines() == [
+    assert header(source("    two"), "context").splitlines() == [
         "# src/a.py",
         "# Scope: A",
         "# Defines: class A(Base)",
         "# Uses: os",
         "# After: f",
     ]
-    assert header(at("@d", "class"), "context").splitlines()[-1] == "# Before: A"
+    assert header(source("@d", "class"), "context").splitlines()[-1] == "# Before: A"
 
 
 @pytest.mark.parametrize(
