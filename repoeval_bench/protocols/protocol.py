@@ -144,7 +144,7 @@ class Protocol:
         return overridden
 
     def check(self) -> None:
-        """A UsageError where what is excluded is all that is gold, or what is asked for twice over."""
+        """Raise a UsageError where what is excluded is all that is gold, or what is asked for twice over."""
         if (self.tasks == "completion") == (self.gold == "places"):
             raise UsageError(
                 f"gold={self.gold} is not what protocol {self.name.partition('+')[0]} asks for: questions have gold "
@@ -196,13 +196,13 @@ class Protocol:
 
 
 def _named(name: str) -> Protocol | None:
-    """The protocol of the registry, or of `py:module:NAME`, under that name; None where there is none."""
+    """Return the protocol of the registry, or of `py:module:NAME`, under that name; None where there is none."""
     row = find("protocol", "py", name.removeprefix("py:")) if name.startswith("py:") else known("protocol", name)
     return replace(cast("Protocol", row.load()), name=name) if row else None
 
 
 def check_asked(protocol: Protocol, *, questions: bool) -> None:
-    """A UsageError where the protocol asks the questions of a file and there is none, or the other way round."""
+    """Raise a UsageError where the protocol asks the questions of a file and there is none, or the other way round."""
     if questions and protocol.tasks != "questions":
         raise UsageError(
             f"protocol {protocol.name} does not ask the questions of a file; choose protocol questions, or leave out "
@@ -223,12 +223,12 @@ def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:
 
 
 def check_scored(protocol: Protocol, repos: Iterable[str], level: str) -> None:
-    """A UsageError where a protocol scores none of the repositories that are named; naming none takes all."""
+    """Raise a UsageError where a protocol scores none of the repositories that are named; naming none takes all."""
     named = sorted(set(repos))
     if named and passed_over([protocol], level).issuperset(named):
         raise UsageError(scores_none(protocol, named))
 
 
 def scores_none(protocol: Protocol, repos: Iterable[str]) -> str:
-    """The sentence for a protocol that scores none of the repositories."""
+    """Return the sentence for a protocol that scores none of the repositories."""
     return f"protocol {protocol.name} scores none of {', '.join(repos)}; choose other repositories or repositories=all"

@@ -63,7 +63,7 @@ class Overlap:
 
 
 def relevance_rule(text: str) -> Callable[[Overlap], float]:
-    """A rule Overlap -> gain >= 0, 0 where no line is shared; an unknown one is a UsageError that lists the known."""
+    """Return the rule Overlap -> gain >= 0, 0 where no line is shared; an unknown one is a UsageError."""
     kind, _, value = text.partition(":")
     if text == "overlap":
         return lambda shared: float(shared.lines > 0)
@@ -98,7 +98,7 @@ def _threshold(text: str) -> float | None:
 
 
 def gold_of(task: Task, protocol: Protocol) -> Gold:
-    """The task's gold: lines `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n) of its file, or what it uses.
+    """Return the task's gold: `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n), or what it uses.
 
     Of a question it is its `places`. Lines that are blanked for the query (exclusion=body) cannot be gold and are left
     out.
@@ -171,7 +171,7 @@ class _IndexedFile:
         self._filled = list(accumulate((size > 0 for size in line_nws), initial=0))
 
     def overlapping(self, span: LineSpan) -> list[Chunk]:
-        """The chunks that share a line with the span, in the order of the file."""
+        """Return the chunks that share a line with the span, in the order of the file."""
         first = bisect_right(self._reach, span.start)
         last = bisect_left(self._starts, span.end)
         return [chunk for chunk in self._chunks[first:last] if chunk.lines.overlaps(span)]
@@ -183,7 +183,7 @@ class _IndexedFile:
 
 
 def merge_copies(qrels: Qrels, merged: Mapping[str, str]) -> Qrels:
-    """The qrels with the gains of merged chunks (chunk_id -> the one that takes its place) moved, the largest kept."""
+    """Move the gains of merged chunks (chunk_id -> the one in its place); of several the largest counts."""
     moved: Qrels = {}
     for query_id, gains in qrels.items():
         moved[query_id] = {}
@@ -194,7 +194,7 @@ def merge_copies(qrels: Qrels, merged: Mapping[str, str]) -> Qrels:
 
 
 def drop_excluded(qrels: Qrels, excluded: Mapping[str, frozenset[str]]) -> Qrels:
-    """The qrels without the chunks that a query may not see (query_id -> chunk ids)."""
+    """Return the qrels without the chunks that a query may not see (query_id -> chunk ids)."""
     return {
         query_id: {chunk_id: gain for chunk_id, gain in gains.items() if chunk_id not in excluded.get(query_id, ())}
         for query_id, gains in qrels.items()

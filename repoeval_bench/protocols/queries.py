@@ -20,6 +20,6 @@ def query_policy(policy: str) -> Callable[[str], str]:
 
 
 def make_queries(tasks: Iterable[Task], policy: str) -> tuple[Query, ...]:
-    """One query per task, in the tasks' order; `query_id` is the task's id."""
+    """Return one query per task, in the tasks' order; `query_id` is the task's id."""
     cut = query_policy(policy)
     return tuple(Query(task.task_id, task.repo, cut(task.prompt)) for task in tasks)

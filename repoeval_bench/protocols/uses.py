@@ -35,29 +35,29 @@ def is_uses(gold: str) -> bool:
 
 
 def tiers_of(gold: str) -> frozenset[Tier]:
-    """The tiers that a gold takes."""
+    """Return the tiers that a gold takes."""
     last = cast("Tier", gold.partition(":")[2] or DEFAULT)
     return frozenset(TIERS[: TIERS.index(last) + 1])
 
 
 def gold_lines(task: Task, used: UsedDefinition) -> Gold:
-    """A definition's gold lines without those that the prompt shows or that are to be written; empty where none."""
+    """Return a definition's gold lines without those that the prompt shows or that are to be written."""
     seen = Place(task.file, LineSpan(task.context_start, task.body.end))
     return without(join((used.place,)), seen)
 
 
 def used_of(task: Task) -> tuple[tuple[UsedDefinition, Gold], ...]:
-    """Each used definition with its gold lines, in the order of `Task.uses`; those without any are left out."""
+    """Return each used definition with its gold lines, in the order of `Task.uses`; those without any are left out."""
     return tuple((used, gold) for used in task.uses or () if (gold := gold_lines(task, used)))
 
 
 def definitions_of(task: Task) -> tuple[Gold, ...]:
-    """The gold lines of each used definition, as `used_of` has them."""
+    """Return the gold lines of each used definition, as `used_of` has them."""
     return tuple(gold for _, gold in used_of(task))
 
 
 def with_used(benchmark: Benchmark, gold: str) -> Benchmark:
-    """The tasks that use a definition of the gold's tiers that is not shown, each with these definitions alone.
+    """Return the tasks that use a definition of the gold's tiers that is not shown, each with these definitions alone.
 
     `unscored` counts the others. What the tasks use is part of the fingerprint. A DatasetError where it is not known.
     """
@@ -89,7 +89,7 @@ def with_used(benchmark: Benchmark, gold: str) -> Benchmark:
 
 
 def uses_facts(task: Task) -> dict[str, Fact]:
-    """The facts of a task under gold `uses`; see `FACTS`."""
+    """Return the facts of a task under gold `uses`; see `FACTS`."""
     files = {used.definition.file for used in task.uses or ()}
     return {
         "definitions": len(task.uses or ()),

@@ -38,7 +38,7 @@ class Bm25Retriever:
         self._indexes: dict[str, _TermIndex] = {}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
-        """The k best chunks of each query's repository; one that shares no term scores 0."""
+        """Return the k best chunks of each query's repository; one that shares no term scores 0."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
         for query in progress(queries, desc="retrieve", unit="queries"):

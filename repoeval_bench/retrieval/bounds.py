@@ -37,7 +37,7 @@ class OracleRetriever:
         self._chunks, self._own, self._ideal = chunks, own, ideal()
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
-        """The k best chunks of each query's repository by the judgements; a chunk that is not relevant scores 0."""
+        """Rank the k best chunks of each query's repository by the judgements; one that is not relevant scores 0."""
         rankings = {}
         for query in queries:
             order = self._ideal[query.query_id]

@@ -50,7 +50,7 @@ class ChosenRetriever:
         return format_spec("st", inner.options, inner.target) if inner and inner.row.target else ""
 
     def check_installed(self) -> None:
-        """A UsageError where a package is missing that it, or its first stage, needs."""
+        """Raise a UsageError where a package is missing that it, or its first stage, needs."""
         try:
             for stage in (self, self.first):
                 if stage is not None:
@@ -84,7 +84,7 @@ class FirstStageSpec:
     expected: str = "dense, bm25, hybrid, jaccard or random, with options such as bm25+k1=0.9"
 
     def __call__(self, text: str) -> str:
-        """The spec with every option, as in `bm25+k1=0.9+b=0.75+tokenizer=code`."""
+        """Return the spec with every option, as in `bm25+k1=0.9+b=0.75+tokenizer=code`."""
         name = text.partition("+")[0]
         row = known("retriever", name)
         if row is not None and row.final:
@@ -95,11 +95,11 @@ class FirstStageSpec:
 
 
 def choose_retriever(text: str) -> ChosenRetriever:
-    """The retriever that a spec such as `bm25:b=0.5` names; a SpecError says what is not there or not possible."""
+    """Return the retriever that a spec such as `bm25:b=0.5` names; a SpecError for an impossible one."""
     return ChosenRetriever(choose("retriever", text))
 
 
 def choose_first(text: str) -> ChosenRetriever:
-    """The retriever that a first stage names, its options joined by `+`."""
+    """Return the retriever that a first stage names, its options joined by `+`."""
     name, *options = text.split("+")
     return choose_retriever(":".join([name, ",".join(options)] if options else [name]))

@@ -41,7 +41,7 @@ class Corpus:
     dropped: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Every chunk that can be ranked: the repositories', then the queries' own."""
+        """Yield every chunk that can be ranked: the repositories', then the queries' own."""
         for chunks in (*self.chunks.values(), *self.own.values()):
             yield from chunks
 
@@ -102,7 +102,7 @@ def build_corpus(files: Mapping[str, Sequence[SourceFile]], chunker: Chunker, *,
 def chunk_files(
     files: Sequence[SourceFile], chunker: Chunker, *, skip_errors: bool = False
 ) -> tuple[list[tuple[SourceFile, tuple[Chunk, ...]]], list[str]]:
-    """Each file with its chunks, checked, and with `skip_errors` what the chunker said of the files it failed on."""
+    """Return each file with its checked chunks, and with `skip_errors` the errors of the files that failed."""
     chunked: list[tuple[SourceFile, tuple[Chunk, ...]]] = []
     skipped: list[str] = []
     with progress(desc=f"chunk {chunker.spec}", unit="files", total=len(files)) as bar:
@@ -119,7 +119,7 @@ def chunk_files(
 
 
 def merge_identical(corpus: Corpus) -> Corpus:
-    """The corpus with chunks of the same lines of text in one repository as one document, the first of them."""
+    """Return the corpus with chunks of the same lines of text in one repository as one document, the first of them."""
     distinct: dict[str, tuple[Chunk, ...]] = {}
     dropped: dict[str, tuple[Chunk, ...]] = {}
     merged: dict[str, str] = {}
@@ -138,7 +138,7 @@ def merge_identical(corpus: Corpus) -> Corpus:
 def chunk_blanked(
     corpus: Corpus, tasks: Iterable[Task], files: Mapping[str, Sequence[SourceFile]], chunker: Chunker
 ) -> Corpus:
-    """The corpus in which every task has its file's chunks anew, made with the ground truth's lines blanked.
+    """Return the corpus in which every task has its file's chunks anew, made with the ground truth's lines blanked.
 
     Only the tasks' files are chunked again. Their ids carry the task's, so that no other task has the same.
     """

@@ -55,7 +55,7 @@ class DenseRetriever:
             first += len(part)
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
-        """The k best chunks of each query's repository; a repository without chunks gives empty rankings.
+        """Return the k best chunks of each query's repository; a repository without chunks gives empty rankings.
 
         The latency of queries that a large index is searched for together is their share of the time.
         """

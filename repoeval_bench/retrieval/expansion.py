@@ -46,7 +46,7 @@ class Expansion:
 
     @classmethod
     def parse(cls, text: str) -> Expansion | None:
-        """The rule that a text names, None for `none`; a SpecError for any other text."""
+        """Return the rule that a text names, None for `none`; a SpecError for any other text."""
         kind, _, number = text.partition(":")
         if text == NOTHING:
             return None
@@ -95,7 +95,7 @@ class _Around:
         self._starts = [definition.above for definition in self._found]
 
     def lines(self, chunk: Chunk) -> LineSpan:
-        """The chunk's lines with those of the innermost definition that holds all but the blank ones at its ends."""
+        """Return the chunk's lines and those of the innermost definition that holds all that are not blank."""
         # By lines: a chunk of a query's own copy, in which lines are blank, has other characters and the same lines.
         blank = [not line.strip() for line in chunk.text.splitlines()]
         filled = LineSpan(chunk.lines.start + blank.index(False), chunk.lines.end - blank[::-1].index(False))

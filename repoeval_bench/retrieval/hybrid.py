@@ -47,7 +47,7 @@ class HybridRetriever:
         self._dense, self._lexical, self._fuse = dense, lexical, fuse
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
-        """The k best chunks of each query's repository; both stages see what the query may see."""
+        """Return the k best chunks of each query's repository; both stages see what the query may see."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
         for start_index in range(0, len(queries), _AT_ONCE):
@@ -85,7 +85,7 @@ def reciprocal_ranks(weight: float, k0: int) -> Fusion:
 
 
 def min_max_sum(weight: float) -> Fusion:
-    """The sum of weight x dense and (1 - weight) x lexical scores.
+    """Return the sum of weight x dense and (1 - weight) x lexical scores.
 
     Each is scaled to 0..1 over what the query may see, to 0 where all are equal.
     """

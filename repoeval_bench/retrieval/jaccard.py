@@ -31,7 +31,7 @@ class JaccardRetriever:
         self._own = {query_id: _TokenSets(of_key, tokenize) for query_id, of_key in own.items()}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
-        """The k best chunks of each query's repository; one that shares no token scores 0."""
+        """Return the k best chunks of each query's repository; one that shares no token scores 0."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
         for query in progress(queries, desc="retrieve", unit="queries"):

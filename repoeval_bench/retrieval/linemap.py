@@ -55,7 +55,7 @@ class LineMap:
         excluded_chunks: Excluded,
         excluded_documents: Excluded,
     ) -> Run:
-        """The k best documents of each query.
+        """Return the k best documents of each query.
 
         A line takes the largest score of the chunks on it, or the smallest score of all where there is none; a
         document takes the mean of its non-blank lines. `run` has to rank every chunk that a query may see.
@@ -71,7 +71,7 @@ class LineMap:
         return Run(tag=run.tag, rankings=rankings, latency_ms=run.latency_ms)
 
     def _layout(self, query: Query, chunks: Chunks, own: Chunks, excluded: Excluded) -> _Layout:
-        """The lines of the chunks that the query may see; made once for all queries that see the same."""
+        """Return the lines of the chunks that the query may see; made once for all queries that see the same."""
         if query.query_id in own or excluded_from(query, excluded):
             return self._lay_out(visible(query, chunks, own, excluded))
         key = (id(chunks), query.repo)

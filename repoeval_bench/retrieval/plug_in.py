@@ -23,7 +23,7 @@ class PlugInRetriever:
         self._inner, self._spec = inner, part.spec
 
     def search(self, queries: Sequence[Query], k: int, exclude: Excluded | None = None) -> Run:
-        """The k best chunks of each query; MetricError where the plug-in fails or breaks what a retriever offers."""
+        """Return the k best chunks of each query; MetricError where the plug-in fails or breaks the contract."""
         with plug_in_errors_as(MetricError, self._spec, "repair the retriever"):
             run = self._inner.search(queries, k, exclude)
         if not isinstance(run, Run):
@@ -65,7 +65,7 @@ class PlugInScorer:
         return getattr(self._inner, "identity", {})
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One score for each text; MetricError where the plug-in fails or gives something else."""
+        """Return one score for each text; MetricError where the plug-in fails or gives something else."""
         with plug_in_errors_as(MetricError, self._spec, "repair the reranker"):
             scores = [float(score) for score in self._inner.score(query, texts)]
         if len(scores) != len(texts) or not all(map(math.isfinite, scores)):

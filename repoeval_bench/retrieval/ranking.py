@@ -16,7 +16,7 @@ DIGITS = 5
 
 
 def rank(scores: Iterable[tuple[str, float]], k: int) -> Ranking:
-    """The k best (chunk_id, score), ordered by (rounded score, chunk_id), both descending: trec_eval's rule.
+    """Return the k best (chunk_id, score), ordered by (rounded score, chunk_id), both descending: trec_eval's rule.
 
     A score that is not a finite number is a MetricError.
     """

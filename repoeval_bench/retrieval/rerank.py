@@ -33,7 +33,7 @@ def rerank(
     k_raw: int,
     first: str,
 ) -> RerankRetriever:
-    """A first stage, and the reranker `inner`; `scorer` is what a model's pairs are read with."""
+    """Return a first stage, and the reranker `inner`; `scorer` is what a model's pairs are read with."""
     assert scorer is not None or not inner.row.target
     stage = choose_first(first).build(chunks, own, embedder=embedder, ideal=ideal)
     return RerankRetriever(stage, scorer or inner.make(), chunks, own, k_raw)
@@ -50,7 +50,7 @@ class RerankRetriever:
         self._chunks = {chunk.chunk_id: chunk for part in (chunks, own) for of_key in part.values() for chunk in of_key}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
-        """The k best chunks of each query, from the max(k, k_raw) best of the first stage."""
+        """Return the k best chunks of each query, from the max(k, k_raw) best of the first stage."""
         read, cut = self._scorer.pairs
         raw = self._first.search(queries, max(k, self._k_raw), excluded)
         rankings: dict[str, Ranking] = {}

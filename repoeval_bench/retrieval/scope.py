@@ -20,7 +20,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def pooled(chunks: Chunks, queries: Iterable[Query]) -> tuple[dict[str, tuple[Chunk, ...]], tuple[Query, ...]]:
-    """The chunks of all repositories as those of one, and the queries as its own; a retriever does not know which.
+    """Put the chunks of all repositories and the queries into one; a retriever does not notice.
 
     Ids carry the repository already.
     """
@@ -29,12 +29,12 @@ def pooled(chunks: Chunks, queries: Iterable[Query]) -> tuple[dict[str, tuple[Ch
 
 
 def excluded_from(query: Query, excluded: Excluded | None) -> frozenset[str]:
-    """The ids of the chunks that a query may not see."""
+    """Return the ids of the chunks that a query may not see."""
     return (excluded or {}).get(query.query_id, _NONE)
 
 
 def visible(query: Query, chunks: Chunks, own: Chunks, excluded: Excluded | None) -> list[Chunk]:
-    """The chunks that a query may see, the repository's first, in their order."""
+    """Return the chunks that a query may see, the repository's first, in their order."""
     unseen = excluded_from(query, excluded)
     seen = [chunk for chunk in chunks.get(query.repo, ()) if chunk.chunk_id not in unseen]
     return [*seen, *own.get(query.query_id, ())]

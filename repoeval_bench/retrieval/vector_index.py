@@ -30,7 +30,7 @@ AT_ONCE = 512
 
 
 def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """All rows of the batches in one array, float32 (n, dim), grown in place: there is never a second copy."""
+    """Return all rows of the batches in one array, float32 (n, dim), grown in place: there is never a second copy."""
     rows = np.zeros((0, 0), dtype=np.float32)
     for batch in batches:
         if batch.size:
@@ -70,7 +70,7 @@ class VectorIndex:
     def search(
         self, vectors: NDArray[np.float32], n_best: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """For each row of `vectors`, float32 (m, dim): (items, scores), the `wanted` best among them.
+        """For each row of `vectors`, float32 (m, dim): (items, scores), the `n_best` best among them.
 
         Also given is every item whose score is within `MARGIN` of the last of those; in no order.
         """
@@ -110,7 +110,7 @@ class VectorIndex:
         return np.flatnonzero(np.diff(self._owners[rows], prepend=-1))
 
     def _near(self, vector: NDArray[np.float32], n_best: int) -> NDArray[np.int64]:
-        """The rows, ascending, of the `wanted` best items and of those near the last, by one product with all rows."""
+        """Return the rows, ascending, of the `n_best` best items and of those near the last, by one product."""
         near = self._rows @ vector
         if self._owners is None:
             return np.flatnonzero(near >= _nth_largest(near, n_best) - MARGIN)

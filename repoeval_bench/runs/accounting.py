@@ -30,7 +30,7 @@ class TokenCounts:
 
     @classmethod
     def of(cls, planned: Plan, embedder: Embedder | None) -> Self:
-        """The tokens of a plan's texts."""
+        """Return the tokens of a plan's texts."""
         texts = planned.texts()
         if embedder is None:
             return cls(dict.fromkeys(texts), dict.fromkeys(texts, inf), has_model=False)
@@ -39,7 +39,7 @@ class TokenCounts:
         return cls(tokens, {role: most if embedder.truncates(role) else inf for role in texts}, has_model=True)
 
     def total(self, role: Role) -> int | None:
-        """All tokens of a role's texts; 0 without a model, None if it does not report them."""
+        """Return all tokens of a role's texts; 0 without a model, None if it does not report them."""
         return self._sum(role, lambda count, _: count)
 
     def truncated(self, role: Role) -> int | None:
@@ -56,7 +56,7 @@ class TokenCounts:
         return Sizes.model_validate(summarize(self.tokens["document"] or [])) if known else None
 
     def facts(self, planned: Plan, known: Mapping[str, Mapping[str, Fact]]) -> dict[str, dict[str, Fact]]:
-        """The facts of each task with its query's tokens and whether it is truncated, where tokens are known."""
+        """Return the facts of each task with its query's tokens and whether it is truncated, where tokens are known."""
         facts = {task_id: dict(of_task) for task_id, of_task in known.items()}
         for query, count in zip(planned.queries, self.tokens["query"] or (), strict=False):
             facts[query.query_id] |= {"query_tokens": count, "truncated": count > self.limits["query"]}

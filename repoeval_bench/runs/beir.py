@@ -163,7 +163,7 @@ def _one_protocol(runs: Sequence[RunView]) -> str:
 
 
 def _write(folder: Path, pool: _Pool, repos: Sequence[str], title: Title) -> int:
-    """The files of one data set; how many of its queries may not see all of its documents."""
+    """Write the files of one data set; return the number of its queries that may not see all of its documents."""
     queries = {query_id: repo for repo in repos for query_id in pool.queries.get(repo, ())}
     documents = [chunk for repo in repos for chunk in pool.documents[repo].values()]
     # A query without a relevant document has no row: readers take an id without a document for an error.
@@ -202,12 +202,12 @@ def _top_ranked(pool: _Pool, queries: Mapping[str, str], repos: Sequence[str]) -
 
 
 def _id(query_id: str) -> str:
-    """A query's id as the run's TREC files spell it: one word."""
+    """Return a query's id as the run's TREC files spell it: one word."""
     return as_field(query_id, "query id")
 
 
 def _readme(subsets: Mapping[str, bool], about: str) -> str:
-    """The data set's card: the configurations of its subsets ("": it has none), each with or without `top_ranked`."""
+    """Return the data set's card: a configuration for each subset ("": it has none) and kind of file."""
     configs = []
     for name, restricted in subsets.items():
         for kind, (split, path) in _FILES.items():

@@ -90,7 +90,7 @@ class Benchmarking:
 
 
 def shipped(name: str) -> Path | None:
-    """The file of a benchmark that comes with the package, by name with or without `.yaml`; None for another name."""
+    """Return the file of a benchmark that comes with the package, by name; None for another name."""
     return data_that_ships(f"{name.removesuffix('.yaml')}.yaml") if Path(name).name == name else None
 
 
@@ -143,7 +143,7 @@ def _check_number(document: Document, file: Mapping[str, Any]) -> None:
 
 
 def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]:
-    """Every combination, the chunkers of one of them together."""
+    """Yield every combination, the chunkers of one of them together."""
     combined = [name for name in _COMBINED if name != "chunker"] + ["chunker"]
     # What is named twice is reported as such, and is not taken for two runs of one chunker as well.
     values = [
@@ -156,7 +156,7 @@ def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]
 
 
 def _distinct(requests: Sequence[RunRequest]) -> list[RunRequest]:
-    """The requests without those that make the run of another: no embedder takes part, and only that differs."""
+    """Return the requests without those that make the run of another: no embedder takes part, and only that differs."""
     first_of = {(request.chunker, *request.combination().values()): request for request in reversed(requests)}
     return [request for request in requests if request in set(first_of.values())]
 
@@ -180,7 +180,7 @@ def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
 
 
 def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> Iterator[tuple[Place, str]]:
-    """A problem for every protocol, retriever, embedder and size that means what one named before it means."""
+    """Yield a problem for every protocol, retriever, embedder and size that means what one named before it means."""
     meanings: dict[str, Callable[[RunRequest], str]] = {
         "match_size": lambda request: make_chunker(request.match_size or "").spec,
         "protocol": lambda request: request.resolved_protocol().name,
@@ -199,7 +199,7 @@ def _meaning(meaning: Callable[[RunRequest], str], base: RunRequest, name: str, 
 
 
 def _last(key: str, value: str, document: Document) -> Place:
-    """The last place under a key that has this value."""
+    """Return the last place under a key that has this value."""
     values = document.content[key]
     return (key, len(values) - 1 - values[::-1].index(value)) if isinstance(values, list) else (key,)
 

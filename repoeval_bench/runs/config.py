@@ -30,7 +30,7 @@ The part behind the @ changes whenever that definition does, so that runs of two
 
 
 def make_config(protocol: Protocol, *, expand: str = NOTHING, **fields: Any) -> RunConfig:
-    """The configuration of a run under a protocol, of the other fields of `RunConfig`.
+    """Return the configuration of a run under a protocol, of the other fields of `RunConfig`.
 
     What is as in runs from before there was a choice is left out, so that such runs keep their ids.
     """

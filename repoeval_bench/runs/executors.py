@@ -236,7 +236,7 @@ def start_server(chunkers: Iterable[str]) -> None:
 
 
 def modules_of(chunkers: Iterable[str]) -> list[str]:
-    """The modules of the chunkers, named by specs, that may cut in several processes."""
+    """Return the modules of the chunkers, named by specs, that may cut in several processes."""
     modules = []
     for spec in chunkers:
         with suppress(SpecError):  # the command that was asked for says what is wrong with it

@@ -23,7 +23,7 @@ _WORDS: dict[str, Fact] = {"": None, "true": True, "yes": True, "false": False, 
 
 
 def with_facts(scores: QueryScores, path: Path | None) -> tuple[QueryScores, tuple[str, ...]]:
-    """The queries with the facts of a file, and the names of those facts; a name that is taken is a UsageError."""
+    """Return the queries with the facts of a file, and their names; a name that is taken is a UsageError."""
     if path is None:
         return scores, ()
     brought = read_facts(path, scores.query_ids)

@@ -42,7 +42,7 @@ QUERIES = "queries.jsonl.gz"
 
 
 def _in_order(span: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The numbers, if neither of the ranges among them ends before it starts."""
+    """Return the numbers, if neither of the ranges among them ends before it starts."""
     numbers = [number for number in span if isinstance(number, int)]
     if numbers[0] > numbers[1] or (len(numbers) > 3 and numbers[2] > numbers[3]):
         raise ValueError(f"{list(span)} is not a range: it ends before it starts")
@@ -134,7 +134,7 @@ class StoredQuery:
     definitions: tuple[StoredDefinition, ...] = ()
 
     def gold_here(self) -> list[LineSpan]:
-        """The gold in the query's own file."""
+        """Return the gold in the query's own file."""
         return [place.lines for place in self.gold if place.file == self.file]
 
 
@@ -168,7 +168,7 @@ class Planned(Protocol):
 
 
 def pack_sources(benchmark: Benchmark) -> bytes:
-    """The content of sources.jsonl.gz, which no chunker changes."""
+    """Return the content of sources.jsonl.gz, which no chunker changes."""
     return _packed(
         SourceRow(repo=file.repo, path=file.path, text=file.text)
         for files in benchmark.files.values()
@@ -179,7 +179,7 @@ def pack_sources(benchmark: Benchmark) -> bytes:
 def inspection_files(
     sources: bytes, planned: Planned, gold: Mapping[str, Gold], read: Mapping[str, CharSpan]
 ) -> dict[str, bytes]:
-    """The three files of what was planned, name -> content, `sources` as `pack_sources` made them.
+    """Return the three files of what was planned, name -> content, `sources` as `pack_sources` made them.
 
     `gold` is query_id -> its places, `read` query_id -> the characters that the model read of it.
     """

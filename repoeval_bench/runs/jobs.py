@@ -59,7 +59,7 @@ class Code:
 
     @classmethod
     def here(cls) -> Code:
-        """That of this process, as it is on disk now."""
+        """Return the code of this process, as it is on disk now."""
         return cls(
             state=code_state(), versions=versions(), digest=code_digest(), node=platform.node(), process=os.getpid()
         )
@@ -115,7 +115,7 @@ class Finished(Generic[Made_co]):
 
 
 def failed(reason: str) -> Finished[Any]:
-    """The result of a job that nobody could do."""
+    """Return the result of a job that nobody could do."""
     return Finished(result=None, error=reason)
 
 
@@ -176,7 +176,7 @@ def attempt(
 
 
 def peak_bytes() -> int:
-    """The highest memory use of this process, by Linux's count; 0 on other systems.
+    """Return the highest memory use of this process, by Linux's count; 0 on other systems.
 
     What `getrusage` gives may be that of the process which started this one.
     """
@@ -199,7 +199,7 @@ class Shared:
 
     @classmethod
     def here(cls, data: DataRequest, *, without: frozenset[str], results: Results, home: Path | None) -> Shared:
-        """That of this process; a worker may be in another folder."""
+        """Return what the jobs of this process share, with whole paths: a worker may be in another folder."""
         return cls(
             data=data,
             without=without,
@@ -240,7 +240,7 @@ class NamedJob:
 
     @property
     def name(self) -> str:
-        """All in one."""
+        """The parts in one line."""
         return " · ".join(self.parts)
 
 
@@ -294,7 +294,7 @@ class JobLog:
                 bar.refresh()
 
     def check(self) -> None:
-        """A ResultError that lists the jobs that failed, each with its reason and what tries it again.
+        """Raise a ResultError that lists the jobs that failed, each with its reason and what tries it again.
 
         A LanguageError where every job was skipped.
         """
@@ -312,7 +312,7 @@ class JobLog:
 
 
 def check_countable(embedder: str) -> None:
-    """A UsageError where the cost of an embedder is limited: each worker would count its own."""
+    """Raise a UsageError where the cost of an embedder is limited: each worker would count its own."""
     if "cost_limit" in Spec.parse(embedder).params:
         raise UsageError(
             f"embedder {embedder}: cost_limit is counted in one process, and jobs are done in several; leave out "

@@ -118,7 +118,7 @@ class _Seen:
 
 
 def _renamed(gold: Gold, file: str, name: str) -> Gold:
-    """The places with another name for one file."""
+    """Return the places with another name for one file."""
     return tuple(Place(name, place.lines) if place.file == file else place for place in gold)
 
 
@@ -150,7 +150,7 @@ def _context(corpus: Corpus, seen: _Seen, qrels: Qrels, needs: frozenset[str], e
 def _gold_lines(
     qrels: Qrels, places: Mapping[str, ChunkPlace], seen: _Seen
 ) -> dict[str, dict[str, frozenset[tuple[str, int]]]]:
-    """A query's sub-topics are the non-blank lines of its gold; a relevant chunk covers those it holds."""
+    """Return query_id -> chunk_id -> the sub-topics that it covers: the non-blank lines of the gold that it holds."""
     return {
         query_id: {
             chunk_id: frozenset(

@@ -134,7 +134,7 @@ class Moment(NamedTuple):
 
 
 def moment(text: str) -> Moment | None:
-    """An ISO 8601 date (2024-05-01) or date and time; None for anything else, such as a version number."""
+    """Parse an ISO 8601 date (2024-05-01) or date and time; None for anything else, such as a version number."""
     if not _ISO_DATE.match(text):
         return None
     try:
@@ -147,7 +147,7 @@ def moment(text: str) -> Moment | None:
 
 
 def check_row(row: dict[str, Any]) -> dict[str, Any]:
-    """The row unchanged; a ResultError names the query and everything that violates the schema."""
+    """Return the row unchanged; a ResultError names the query and everything that violates the schema."""
     try:
         LogRow.model_validate(row)
     except ValidationError as error:
@@ -157,7 +157,7 @@ def check_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def first_rank(gold: Gold, ranked: Iterable[Retrieved]) -> int | None:
-    """The rank of the first result that shares a line with the gold; None where none does, or places are not known."""
+    """Return the rank of the first result that shares a line with the gold; None where none is known to."""
     files = {location.file for location in gold}
     for hit in ranked:
         if hit.file in files and hit.file is not None and hit.lines is not None:

@@ -53,7 +53,7 @@ class Materials:
         return load_benchmark(**fields, without=self._without, home=self.home, notify=self._notify)
 
     def embedder(self, setting: RunRequest) -> CachedEmbedder | None:
-        """The embedder of a setting, None where nothing needs vectors."""
+        """Return the embedder of a setting, None where nothing needs vectors."""
         if not setting.needs_vectors:
             return None
         spec = setting.resolved_embedder()

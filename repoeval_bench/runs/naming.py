@@ -47,7 +47,7 @@ _SHOWN = 3
 
 
 def stored_runs(results: Path) -> list[RunView]:
-    """The runs of a folder, the newest first; one that is broken, or of another version, is left out."""
+    """Return the runs of a folder, the newest first; one that is broken, or of another version, is left out."""
     runs = []
     for path in results.glob(f"*/{MANIFEST}"):
         try:
@@ -78,7 +78,7 @@ def runs_beside(run: RunView) -> Iterator[RunView]:
 
 
 def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, str]:
-    """The folders in `results` that hold a part of a run, by name, each with what it lacks or what is wrong with it.
+    """Return the folders in `results` that hold a part of a run, by name, with what is wrong with each.
 
     `stored` are those of `stored_runs`; what they read is not read again.
     """
@@ -96,7 +96,7 @@ def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, 
 
 
 def find_run(name: str, results: Path) -> RunView:
-    """A run by folder, by id, as `latest` or `@2` by age, by its chunker, or by a part of its id that no other has.
+    """Find a run by folder, id, age (`latest`, `@2`), chunker, or a part of its id that no other has.
 
     A name that fits none or several is a UsageError, a run of another version a ResultError.
     """
@@ -135,12 +135,12 @@ def find_run(name: str, results: Path) -> RunView:
 
 
 def find_runs(names: Iterable[str], results: Path) -> list[RunView]:
-    """The run of each name; one UsageError tells every name that finds none."""
+    """Return the run of each name; one UsageError tells every name that finds none."""
     return of_each(lambda name: find_run(name, results), names)
 
 
 def check_finished(folder: Path) -> None:
-    """A UsageError unless a folder holds a finished run, which has a manifest."""
+    """Raise a UsageError unless a folder holds a finished run, which has a manifest."""
     if not folder.exists():
         raise UsageError(f"{folder} is not there; name a run's folder")
     if not folder.is_dir():
@@ -154,13 +154,13 @@ def check_finished(folder: Path) -> None:
 
 
 def check_name(run: RunView) -> None:
-    """A ResultError unless a run's folder has the name of the run."""
+    """Raise a ResultError unless a run's folder has the name of the run."""
     if run.manifest.run_id != run.run_id:
         raise ResultError(f"{run.folder} holds the run {run.manifest.run_id}; give the folder that name")
 
 
 def check_folder(run: RunView) -> None:
-    """A ResultError unless a run's folder has its name, and holds a run's own files and nothing else.
+    """Raise a ResultError unless a run's folder has its name, and holds a run's own files and nothing else.
 
     A link could name any file of whoever copies the folder.
     """
@@ -174,7 +174,7 @@ def check_folder(run: RunView) -> None:
 
 
 def _check_folder(name: str, results: Path) -> None:
-    """A UsageError where a name is that of a folder that holds no run or is not there, and not that of a chunker."""
+    """Raise a UsageError where a name is a folder that holds no run or is not there, and no chunker."""
     for folder in (Path(name), results / name):
         if name and folder.is_dir() and name not in (row.name for row in rows("chunker")):
             check_finished(folder)
@@ -183,7 +183,7 @@ def _check_folder(name: str, results: Path) -> None:
 
 
 def _of_chunker(name: str, results: Path) -> list[str]:
-    """The runs of exactly this chunker, its options as they are where nothing is said of them."""
+    """Return the runs of exactly this chunker, its options as they are where nothing is said of them."""
     try:
         spec = make_chunker(name).spec
     except (SpecError, UsageError):  # not a chunker, or one whose extra is missing
@@ -192,7 +192,7 @@ def _of_chunker(name: str, results: Path) -> list[str]:
 
 
 def _plain(run_ids: list[str], results: Path) -> list[str]:
-    """The one of several runs that was not completed by a model, where there is one; else all of them."""
+    """Return the one of several runs that was not completed by a model, where there is one; else all of them."""
     if len(run_ids) < 2:
         return run_ids
     plain = [run_id for run_id in run_ids if "completion" not in _parts(results / run_id)]
@@ -200,7 +200,7 @@ def _plain(run_ids: list[str], results: Path) -> list[str]:
 
 
 def opened(given: RunView | str | Path, results: Path = RESULTS) -> RunView:
-    """The run itself, or what `find_run` finds in `results` under a name or a path."""
+    """Return the run itself, or what `find_run` finds in `results` under a name or a path."""
     return given if isinstance(given, RunView) else find_run(str(given), results)
 
 
@@ -215,7 +215,7 @@ def is_chunker(typed: str, full: str) -> bool:
 
 
 def _chunker(run: RunView) -> str:
-    """The run's chunker; of an imported run, which has none of ours, nothing that a spec could fit."""
+    """Return the run's chunker; of an imported run, which has none of ours, nothing that a spec could fit."""
     config = run.manifest.config
     return config.chunker if config else ""
 
@@ -230,7 +230,7 @@ def _by_age(name: str, results: Path) -> RunView:
 
 
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
-    """One sentence that lists the runs which a name fits, with what tells them apart."""
+    """Return one sentence that lists the runs which a name fits, with what tells them apart."""
     parts = {run_id: _parts(results / run_id) for run_id in run_ids}
     keys = dict.fromkeys(key for of_run in parts.values() for key in of_run)
     differing = [key for key in keys if len({of_run.get(key) for of_run in parts.values()}) > 1]
@@ -286,7 +286,7 @@ def remember(runs: Sequence[RunView], out: Path, notify: Callable[[str], None]) 
 
 
 def recall(out: Path) -> list[RunView]:
-    """The runs that were compared last; a UsageError where there are none, or one of them is gone."""
+    """Return the runs that were compared last; a UsageError where there are none, or one of them is gone."""
     path = out / COMPARED
     if not path.is_file():
         raise UsageError(

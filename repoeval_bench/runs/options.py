@@ -63,11 +63,11 @@ class Request(BaseModel):
 
     @classmethod
     def of_data(cls) -> frozenset[str]:
-        """The fields that say which data is read."""
+        """Return the fields that say which data is read."""
         return frozenset()
 
     def words(self, *shown: str, short: bool = True) -> list[str]:
-        """The options of a command line that ask for this: those beside their defaults, and the `shown` ones.
+        """Return the options of a command line that ask for this: those beside their defaults, and the `shown` ones.
 
         They are `short`, and what a run is comes before the data it is over; else they are spelled and ordered as help
         has them.
@@ -84,7 +84,7 @@ class Request(BaseModel):
 
     @classmethod
     def of(cls, fields: Mapping[str, Any], *, typed: bool = False) -> Self:
-        """The request with these fields; a UsageError names all that are unknown, of another type or out of bounds.
+        """Return the request with these fields; a UsageError names all that are unknown or not possible.
 
         It names fields, or, where they were `typed` on a command line, their options.
         """
@@ -124,6 +124,6 @@ def option(
     lt: float | None = None,
     **names: Any,
 ) -> Any:
-    """A field with its default, its option (`names` are further fields of `Option`) and its bounds."""
+    """Return a field with its default, its option (`names` are further fields of `Option`) and its bounds."""
     extra: Any = {"option": Option(meaning=meaning, metavar=metavar, **names)}
     return Field(default, json_schema_extra=extra, ge=ge, gt=gt, lt=lt)

@@ -40,7 +40,7 @@ def is_url(text: str) -> bool:
 
 
 def store_url(out: Path) -> str | None:
-    """The URL of the store of which a folder of runs is a cache; None for any other folder."""
+    """Return the URL of the store of which a folder of runs is a cache; None for any other folder."""
     try:
         return (out / OF_STORE).read_text("utf-8").strip()
     except OSError:
@@ -48,7 +48,7 @@ def store_url(out: Path) -> str | None:
 
 
 def shown_results(out: Path) -> str:
-    """A folder of runs as a person gives it: of a store the URL."""
+    """Return a folder of runs as a person gives it: of a store the URL."""
     return store_url(out) or str(out)
 
 
@@ -91,7 +91,7 @@ def silent(_: str) -> None:
 
 
 def vectors_folder(home: Path | None = None) -> Path:
-    """The folder of the vector cache in `home`."""
+    """Return the folder of the vector cache in `home`."""
     from repoeval_bench.dataset.home import data_home
 
     return data_home(home) / "vectors"
@@ -105,7 +105,7 @@ def make_embedder(
     placed: Callable[[TextEncoder], TextEncoder] | None = None,
     cache: VectorCache | None = None,
 ) -> CachedEmbedder:
-    """The embedder that a spec names, reading through the vector cache in `home`.
+    """Return the embedder that a spec names, reading through the vector cache in `home`.
 
     `notify` receives a line where vectors, or a model that is made here, cannot be kept. `placed` gives an encoder that
     computes the same vectors, where a model is held elsewhere; `cache` takes the place of the one in `home`.
@@ -129,7 +129,7 @@ def make_embedder(
 
 
 def installed(kind: str, specs: Sequence[str], notify: Callable[[str], None]) -> tuple[str, ...]:
-    """Those of the specs whose packages are installed; a line names what each of the others needs."""
+    """Return those of the specs whose packages are installed; a line names what each of the others needs."""
     present = []
     for spec in specs:
         try:
@@ -142,14 +142,14 @@ def installed(kind: str, specs: Sequence[str], notify: Callable[[str], None]) ->
 
 
 def usual_measures(gold: str) -> tuple[str, ...]:
-    """The default measures under a gold: where it is definitions, those of definitions come first."""
+    """Return the default measures under a gold: where it is definitions, those of definitions come first."""
     from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES
 
     return (*DEFINITION_MEASURES, *EVAL_MEASURES) if is_uses(gold) else EVAL_MEASURES
 
 
 def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tuple[str, ...]:
-    """The measures' canonical names, each once; the default ones of the gold for none.
+    """Return the measures' canonical names, each once; the default ones of the gold for none.
 
     A UsageError where one looks deeper than the `k` results that are ranked: its value would be another measure's.
     """
@@ -177,7 +177,7 @@ def needs_vectors(retriever: str, measures: Sequence[str] | None = None) -> bool
 
 
 def choose_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
-    """The retriever that a spec names, its model not looked for; a UsageError where the protocol cannot use it."""
+    """Return the retriever that a spec names, without its model; a UsageError where the protocol cannot use it."""
     from repoeval_bench.retrieval import choice
 
     retriever = choice.choose_retriever(spec)
@@ -196,7 +196,7 @@ def make_retriever(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
 ) -> ChosenRetriever:
-    """The chosen retriever, with the model of a reranker found and verified.
+    """Return the chosen retriever, with the model of a reranker found and verified.
 
     The scores of pairs are kept in the vector cache in `home`. `notify` receives a line where it cannot keep anything.
     """
@@ -261,7 +261,7 @@ def skipped_line(chunker: str, reason: str) -> str:
 def match_sizes(
     benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: Protocol, *, skip_errors: bool = False
 ) -> list[SizeMatch]:
-    """Each chunker with its size set so that its mean nws is within 5 % of the baseline's on the protocol's files.
+    """Set each chunker's size so that its mean nws is within 5 % of the baseline's on the protocol's files.
 
     The chunker that is the baseline at another size is the baseline. Where a chunker cannot come that near, its match
     says why, as where it fails.
@@ -285,7 +285,7 @@ def match_sizes(
 
 
 def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:
-    """The chunkers with headers of a kind; unchanged where the kind is unknown or they have another of their own."""
+    """Return the chunkers with headers of a kind; those with another of their own are unchanged."""
     if header == "none":
         return list(chunkers)
     from repoeval_bench.chunkers.headers import KINDS, HeadedChunker

@@ -173,7 +173,7 @@ def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchma
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
-    """The repositories and tasks that the protocol scores; a DatasetError if it scores none."""
+    """Return the repositories and tasks that the protocol scores; a DatasetError if it scores none."""
     selected = published_subset(benchmark, protocol.repositories)
     check_asked(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.tasks == "docstring":

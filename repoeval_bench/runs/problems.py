@@ -57,14 +57,14 @@ class Problems:
 
     @contextmanager
     def about(self, option: str, value: str | None = None, *, where: str = "") -> Iterator[None]:
-        """A context whose usage error is kept as one about this option, `where` of which it says first."""
+        """Keep the usage error of a block as a mistake in this option; its sentence begins with `where`."""
         try:
             yield
         except UsageError as error:
             self.mistakes.append(Problem(option, value, f"{where}: {error}" if where else str(error)))
 
     def check(self) -> None:
-        """A UsageError with every sentence that was kept, if there is any."""
+        """Raise a UsageError with every mistake that was kept, if there is any."""
         if self.mistakes:
             raise UsageError(all_mistakes(problem.sentence for problem in self.mistakes))
 
@@ -142,7 +142,7 @@ def _check_protocol(request: RunRequest, problems: Problems) -> Protocol | None:
 
 
 def check_pack(name: str) -> None:
-    """A UsageError where a name is not a definition's, or that of a shipped pack in an edition that does not ship."""
+    """Raise a UsageError where a name is not a definition's, or a shipped pack's of another edition."""
     if shipped.edition_of(name):
         return
     known = list(shipped.editions())
@@ -205,7 +205,7 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, pr
 
 
 def check_distinct(chunkers: Iterable[Chunker]) -> None:
-    """A UsageError where a chunker is there twice, in whatever spelling."""
+    """Raise a UsageError where a chunker is there twice, in whatever spelling."""
     if repeated := {spec for spec, _ in repeats(chunker.spec for chunker in chunkers)}:
         raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
 
@@ -269,7 +269,7 @@ def check_once(request: RecommendRequest, names: Iterable[str], problems: Proble
 
 
 def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Problems) -> list[RunRequest]:
-    """Each request at each nominal size of its chunker, as it is where none is given; keep what has no size."""
+    """Return each request at each nominal size of its chunker, as it is where none is given; keep what has no size."""
     if not sizes:
         return list(requests)
     setting = requests[0]

@@ -59,7 +59,7 @@ def adopt(state: CodeState) -> None:
 
 
 def code_state() -> CodeState:
-    """The commit this code is at and whether files differ from it; both None outside a git checkout.
+    """Return the commit this code is at and whether files differ from it; both None outside a git checkout.
 
     Read once: what is changed on disk later is not the code that runs.
     """

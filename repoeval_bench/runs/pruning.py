@@ -20,7 +20,7 @@ _SHOWN = 3
 
 
 def prunable(out: Path, names: Sequence[str]) -> list[Path]:
-    """The folders in `out` that the names stand for: `all`, `unfinished`, or a run's name; each once.
+    """Return the folders in `out` that the names stand for: `all`, `unfinished`, or a run's name; each once.
 
     UsageError: a run is not in `out`, one holds what no run does, or `out` is the cache of a store.
     """
@@ -56,7 +56,7 @@ def _named(out: Path, name: str) -> Iterator[Path]:
 
 
 def _check(folder: Path, out: Path) -> None:
-    """A UsageError unless a folder is a run of `out`, or a pack that was built there, and nothing else."""
+    """Raise a UsageError unless a folder is a run of `out`, or a pack that was built there, and nothing else."""
     if folder.parent == out / PACKS:
         return
     if folder.parent.resolve() != out.resolve():

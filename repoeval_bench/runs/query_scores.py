@@ -97,7 +97,7 @@ class QueryScores:
         return dict(zip(self.query_ids, self.values[measure].tolist(), strict=True))
 
     def other_means(self, metrics: Metrics) -> list[str]:
-        """The measures whose stored means are not the means of these columns."""
+        """Return the measures whose stored means are not the means of these columns."""
         repos, repo_index = np.unique(np.array(self.repos, dtype=object), return_inverse=True)
         sizes = np.bincount(repo_index, minlength=len(repos))
         wrong = []
@@ -117,7 +117,7 @@ class QueryScores:
         return wrong
 
     def take(self, positions: Sequence[int] | NDArray[np.int64]) -> Self:
-        """The queries at these positions, in this order."""
+        """Return the queries at these positions, in this order."""
         index = np.asarray(positions, dtype=np.int64)
         indexes = index.tolist()
         return type(self)(
@@ -132,7 +132,7 @@ class QueryScores:
         )
 
     def in_order(self, query_ids: tuple[str, ...]) -> Self:
-        """All queries in this order."""
+        """Return all queries in this order."""
         if self.query_ids == query_ids:
             return self
         index_of = {query_id: i for i, query_id in enumerate(self.query_ids)}
@@ -144,7 +144,7 @@ class QueryScores:
 
 
 def _languages(files: Iterable[str]) -> str | None:
-    """The languages of these files, as `list languages` has them, by their names; None where none is known."""
+    """Return the languages of these files, as `list languages` has them, by their names; None where none is known."""
     known = filter(None, map(language_of, files))
     return ", ".join(sorted({language.name for language in known})) or None
 

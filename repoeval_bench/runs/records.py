@@ -212,7 +212,7 @@ class Averages(Record):
     macro: dict[str, float]
 
     def over(self, mean: str) -> dict[str, float]:
-        """The means over queries (`micro`) or repositories (`macro`)."""
+        """Return the means over queries (`micro`) or repositories (`macro`)."""
         return self.macro if mean == "macro" else self.micro
 
 
@@ -223,7 +223,7 @@ class Means(Averages):
 
     @classmethod
     def of(cls, values: Mapping[str, Sequence[float]], repos: Sequence[str]) -> Self:
-        """The means of columns: `values` has one value per query for each measure, `repos` each query's repository."""
+        """Return the means of columns: `values` is measure -> a value per query, `repos` each query's repository."""
         order = list(dict.fromkeys(repos))
         micro: dict[str, float] = {}
         macro: dict[str, float] = {}

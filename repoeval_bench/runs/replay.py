@@ -86,7 +86,7 @@ def data_of(
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
 ) -> Benchmark:
-    """The data that a run is about, from a source, as the run's protocol selects it.
+    """Return the data that a run is about, from a source, as the run's protocol selects it.
 
     Its fingerprint is another where the source has other data. `questions` is a file of your own. Without a source, a
     run over a shipped pack has that pack.
@@ -121,13 +121,13 @@ def data_of(
 
 
 def combination_of(run: RunView) -> dict[str, str]:
-    """The level, context and tokenizer in the name of a run's data; nothing where it names none."""
+    """Return the level, context and tokenizer in the name of a run's data; nothing where it names none."""
     _, *names = run.manifest.dataset.name.rsplit("-", 3)
     return dict(zip(("level", "context", "tokenizer"), names, strict=False)) if len(names) == 3 else {}
 
 
 def code_named_by(config: RunConfig) -> list[str]:
-    """The specs of a run that would run code from outside the package, or ask a server, to make it again."""
+    """Return the specs of a run that would run code from outside the package, or ask a server, to make it again."""
     specs = [spec for spec in (config.protocol.name, *config.measures) if spec.startswith("py:")]
     if Spec.parse(config.chunker).name in {"py", "exec"}:
         specs.append(config.chunker)
@@ -221,7 +221,7 @@ def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking],
 def benchmark_of(
     run: RunView, source: str = "auto", *, home: Path | None = None, notify: Callable[[str], None] = silent
 ) -> Benchmark:
-    """The benchmark of a run that was made here, as far as its protocol scores it.
+    """Return the benchmark of a run that was made here, as far as its protocol scores it.
 
     A UsageError where the run was imported, asks questions, or ran on other data.
     """
@@ -255,7 +255,7 @@ def has_model(retriever: ChosenRetriever) -> bool:
 
 
 def check_names(stored: RunConfig, protocol: Protocol) -> None:
-    """A UsageError for a name or an option of a request that does not exist, but for its chunker, which is made."""
+    """Raise a UsageError for a name or an option of a request that does not exist; its chunker is not looked at."""
     retriever = choose_retriever(stored.retriever, protocol)
     choose_measures(stored.measures, stored.k, protocol.gold)
     Expansion.parse(stored.expand)

@@ -67,11 +67,11 @@ class DataRequest(Request):
 
     @classmethod
     def of_data(cls) -> frozenset[str]:
-        """The fields that say which data is read."""
+        """Return the fields that say which data is read."""
         return frozenset(DataRequest.model_fields)
 
     def data(self) -> DataRequest:
-        """The part that says which data is read."""
+        """Return the part that says which data is read."""
         return DataRequest(**{name: getattr(self, name) for name in DataRequest.model_fields})
 
 
@@ -177,11 +177,11 @@ class RunRequest(DataRequest):
         return values
 
     def resolved_protocol(self) -> Protocol:
-        """The protocol with the choices that override it; a UsageError where they do not fit together."""
+        """Return the protocol with the choices that override it; a UsageError where they do not fit together."""
         return Protocol.parse(self.protocol).override(**{choice: getattr(self, choice) for choice in CHOICES})
 
     def resolved_embedder(self) -> str:
-        """The embedder's spec with the device, the precision and what is read of long texts."""
+        """Return the embedder's spec with the device, the precision and what is read of long texts."""
         from repoeval_bench.embedding.device import with_device
         from repoeval_bench.embedding.long_text import with_long_text
         from repoeval_bench.embedding.precision import with_precision
@@ -190,7 +190,7 @@ class RunRequest(DataRequest):
         return with_long_text(with_precision(embedder, self.precision), self.long_text)
 
     def on_this_device(self, notify: Callable[[str], None]) -> Self:
-        """The request with the device that `auto` means on this machine, and a note on it; else as it is.
+        """Return the request with the device that `auto` means on this machine, and a note on it; else as it is.
 
         Each machine would take `auto` for another device, and make another run.
         """
@@ -208,7 +208,7 @@ class RunRequest(DataRequest):
         return self.model_copy(update={"chunker": None})
 
     def combination(self) -> dict[str, str]:
-        """The options that a file combines and that are set, but the chunker; `none` for an unused embedder."""
+        """Return the options that a file combines and that are set, but the chunker; `none` for an unused embedder."""
         names = [name for name, option in self.options().items() if option.combined and name != "chunker"]
         values = {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
         if self.expand == NOTHING:
@@ -261,7 +261,7 @@ class RecommendRequest(DataRequest):
     )
 
     def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
-        """A request for each protocol and retriever, the first protocol with all its retrievers first."""
+        """Return a request for each protocol and retriever, the first protocol with all its retrievers first."""
         return [
             RunRequest(
                 **self.model_dump(include=set(DataRequest.model_fields)),
@@ -303,7 +303,7 @@ class ComparisonRequest(Request):
 
 
 def settled_device(embedder: str | None, notify: Callable[[str], None] = silent) -> dict[str, str]:
-    """The fields that name the device which an embedder's `auto` means on this machine; none where it names another."""
+    """Return the fields that name the device which an embedder's `auto` means on this machine; else none."""
     from repoeval_bench.embedding.device import AUTO, device_note, settled
 
     if embedder is None or f"device={AUTO}" not in embedder:
@@ -314,7 +314,7 @@ def settled_device(embedder: str | None, notify: Callable[[str], None] = silent)
 
 
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:
-    """The requests of each setting, in their order."""
+    """Return the requests of each setting, in their order."""
     requests_of: dict[RunRequest, list[RunRequest]] = {}
     for request in requests:
         requests_of.setdefault(request.setting, []).append(request)
@@ -322,10 +322,10 @@ def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunReque
 
 
 def shell_line(words: Iterable[str], *, out: Path = RESULTS, home: Path | None = None) -> str:
-    """The line of a command and its options, with the places where they are not the usual ones."""
+    """Return the line of a command and its options, with the places where they are not the usual ones."""
     return shlex.join([PROGRAM, *words, *out_words(out), *(["--home", str(home)] if home else [])])
 
 
 def eval_line(request: RunRequest, *, out: Path = RESULTS, home: Path | None = None, short: bool = False) -> str:
-    """The `eval` that makes the request's run; `short`: see `Request.words`."""
+    """Return the `eval` that makes the request's run; `short`: see `Request.words`."""
     return shell_line(["eval", *request.words(short=short)], out=out, home=home)

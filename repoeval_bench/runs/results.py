@@ -113,7 +113,7 @@ def results_at(location: str | Path, home: Path | None = None) -> Results:
 
 @contextmanager
 def staging(out: Path, name: str) -> Iterator[Path]:
-    """A folder beside the runs in `out`, removed at the end, in which a run of this name can be made."""
+    """Yield a folder beside the runs in `out`, removed at the end, in which a run of this name can be made."""
     with ExitStack() as stack:
         with writing_to(out):
             folder = stack.enter_context(folder_beside(out / name))
@@ -155,7 +155,7 @@ def writing_to(out: Path) -> AbstractContextManager[None]:
 
 
 def differing(first: Path, second: Path) -> list[str]:
-    """The names of the files in which two run folders differ, times apart."""
+    """Return the names of the files in which two run folders differ, times apart."""
     names = {path.name for folder in (first, second) for path in folder.iterdir() if path.is_file()}
     return sorted(name for name in names - {TIMINGS} if _content(first / name) != _content(second / name))
 

@@ -64,7 +64,7 @@ class _Clock:
         self._started = perf_counter()
 
     def lap(self, step: str) -> None:
-        """The step has ended, and the next one begins."""
+        """Return the step has ended, and the next one begins."""
         now = perf_counter()
         self.seconds[step] = now - self._started
         self._started = now
@@ -162,7 +162,7 @@ def _index(planned: Plan, retriever: ChosenRetriever, embedder: Embedder | None,
 
 
 def _retrieve(planned: Plan, searcher: Retriever, k: int, judgements: JudgedCorpus, of_chunks: JudgedCorpus) -> Run:
-    """The best k documents of each query; where the documents are not the chunks, every chunk is ranked first."""
+    """Return the best k documents of each query; where these are not the chunks, every chunk is ranked first."""
     queries = planned.queries
     if planned.protocol.scope == "pooled":
         _, queries = pooled(planned.corpus.chunks, queries)
@@ -189,7 +189,7 @@ def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> FirstStage | 
 
 
 def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, few_gold: bool) -> None:
-    """A ResultError where fewer than half of the queries have a relevant chunk, and that was not asked for.
+    """Raise a ResultError where fewer than half of the queries have a relevant chunk, and that was not asked for.
 
     Means say little of a ranking then. Where no query has one, they say nothing, and `few_gold` does not help.
     """
@@ -214,7 +214,7 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, fe
 
 
 def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judgements: JudgedCorpus, run: Run, k: int) -> Run:
-    """A run over the chunker's chunks as one over the documents; `excluded` are the chunks that queries may not see."""
+    """Map a run over chunks to one over the documents; `excluded` are the chunks that queries may not see."""
     corpus, documents = planned.corpus, planned.documents
     blanked = {}
     if planned.protocol.blanks:

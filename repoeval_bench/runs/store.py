@@ -175,7 +175,7 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
 
 
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
-    """The field `part`, where a part of the data was asked for."""
+    """Return the field `part`, where a part of the data was asked for."""
     fields: dict[str, Any] = {}
     if benchmark.repos:
         fields["repositories"] = benchmark.repos
@@ -242,7 +242,7 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
 
 
 def _log_lines(outcome: Outcome) -> Iterator[str]:
-    """The lines of the run log. What of them can break the contract is checked: a chunk's place once."""
+    """Yield the lines of the run log. What of them can break the contract is checked: a chunk's place once."""
     config = outcome.config
     spec = Spec.parse(config.chunker)
     chunks = {chunk.chunk_id: chunk for chunk in outcome.planned.documents}
@@ -314,5 +314,5 @@ def jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def pretty(record: records.Record) -> str:
-    """A record as JSON of several lines, with a final line end."""
+    """Return a record as JSON of several lines, with a final line end."""
     return json.dumps(record.as_json(), indent=2, ensure_ascii=False) + "\n"

@@ -61,7 +61,7 @@ class _FieldsOf(dict[str, str]):
 def run_lines(
     rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str, fields: Fields | None = None
 ) -> Iterator[str]:
-    """The lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
+    """Yield the lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
     Scores are written with `%.9g`, which float32 survives. Two scores that float32 cannot tell apart, or a tie that
     is not in the order of ids, would be reordered by a reader: there the lower one is written one float32 step
@@ -82,7 +82,7 @@ def run_lines(
 
 
 def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None = None) -> tuple[str, int]:
-    """The text of a qrels file, and the factor its gains were multiplied with: 1, or 1000 where one is not an integer.
+    """Return the text of a qrels file, and the factor of its gains: 1, or 1000 where one is not an integer.
 
     A query without a relevant chunk gets one row with gain 0. A relevant chunk keeps at least gain 1, however small
     its gain was. A negative gain and one above `LARGEST_GAIN` are a MetricError.
@@ -152,14 +152,14 @@ def qrels_rows(path: Path, factor: float = 1) -> Iterator[tuple[int, str, str, f
 
 
 def as_field(name: str, what: str) -> str:
-    """The name as one field of a line: one that holds a blank is percent-encoded, any other stays as it is."""
+    """Return the name as one field of a line: one that holds a blank is percent-encoded, any other stays as it is."""
     if not name:
         raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
     return name if name.split() == [name] else encode_id(name)
 
 
 def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: Sequence[str]) -> list[str]:
-    """The scores as text, so that sorting the file by trec_eval's rule gives back the ranking with ids `chunks`."""
+    """Return the scores as text, so that the file, sorted by trec_eval's rule, gives back the ranking."""
     texts = [f"{score:.9g}" for _, score in ranking]
     with np.errstate(over="ignore"):
         singles = np.array([float(text) for text in texts], dtype=np.float32).tolist()

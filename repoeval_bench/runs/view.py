@@ -68,7 +68,7 @@ class Timings:
     queries: Mapping[str, Mapping[str, float]]
 
     def step(self, name: str) -> TimeRow | None:
-        """The step of this name, if it was timed."""
+        """Return the step of this name, if it was timed."""
         return next((row for row in self.steps if row.step == name), None)
 
     def by_step(self) -> dict[str, list[float]]:
@@ -88,7 +88,7 @@ class RunView:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """The run in a folder; a ResultError where its manifest is broken or of another version."""
+        """Return the run in a folder; a ResultError where its manifest is broken or of another version."""
         run = cls(folder)
         _ = run.manifest
         return run
@@ -146,7 +146,7 @@ class RunView:
             yield row
 
     def per_query(self) -> QueryRows:
-        """A plain row for each query, with `to_pandas` and `to_polars`."""
+        """Return a plain row for each query, with `to_pandas` and `to_polars`."""
         return QueryRows(
             {
                 "query_id": row.query_id,
@@ -169,11 +169,11 @@ class RunView:
         return html_table(f"{metrics.chunker}, protocol {metrics.protocol}", ("measure", "micro", "macro"), rows)
 
     def query_rows(self) -> Iterator[QueryRow]:
-        """The rows of per_query.jsonl, read as they are asked for."""
+        """Return the rows of per_query.jsonl, read as they are asked for."""
         return self.rows(PER_QUERY, QueryRow)
 
     def log_rows(self) -> Iterator[LogRow]:
-        """The rows of the run log, read as they are asked for."""
+        """Return the rows of the run log, read as they are asked for."""
         return self.rows(RETRIEVED, LogRow)
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
@@ -211,7 +211,7 @@ class RunView:
         return read_inspection(self.folder)
 
     def text(self, name: str) -> str:
-        """The text of one of the folder's files, unpacked."""
+        """Return the text of one of the folder's files, unpacked."""
         path = self.folder / name
         with (
             self._explained(name),
@@ -221,7 +221,7 @@ class RunView:
             return stream.read().decode("utf-8")
 
     def rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
-        """The rows of one of the folder's JSONL files as records, read as they are asked for."""
+        """Yield the rows of one of the folder's JSONL files as records, read as they are asked for."""
         with self._explained(name):
             for _, row in read_rows(self.folder / name, model):
                 yield row
@@ -260,7 +260,7 @@ def _is_bounded(measure: str) -> bool:
 
 
 def _schema(text: bytes) -> Any:
-    """The version that a manifest names; None where it is broken."""
+    """Return the version that a manifest names; None where it is broken."""
     try:
         content = parse_plain(text)
     except JsonFaultError:
@@ -269,7 +269,7 @@ def _schema(text: bytes) -> Any:
 
 
 def current_run(folder: Path) -> RunView | None:
-    """The run in a folder if it exists and was made by exactly this code and these packages; else None.
+    """Return the run in a folder if it exists and was made by exactly this code and these packages; else None.
 
     A run of somebody's module, program or plug-in is None too: that code may have changed, and nothing stored says so;
     and so is a damaged one, whose means are not those of its queries.
@@ -299,11 +299,11 @@ class QueryRows(list[dict[str, Any]]):
     """A dict for each query: query_id, repo, path, n_relevant, then every measure and fact by its name."""
 
     def to_pandas(self) -> Any:
-        """A pandas frame with a row for each query; a UsageError where pandas is not installed."""
+        """Return a pandas frame with a row for each query; a UsageError where pandas is not installed."""
         return _library("pandas").DataFrame(list(self))
 
     def to_polars(self) -> Any:
-        """A polars frame with a row for each query; a UsageError where polars is not installed."""
+        """Return a polars frame with a row for each query; a UsageError where polars is not installed."""
         return _library("polars").DataFrame(list(self), infer_schema_length=None)
 
 
