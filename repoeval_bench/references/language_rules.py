@@ -6,7 +6,9 @@ most languages. Languages whose files name each other's definitions, such as C a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from repoeval_bench.core.spans import LineSpan
@@ -71,11 +73,47 @@ class Names(Protocol):
         """Return whether all steps are namespaces of the files of a file's family."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class NodeKinds:
+    """Syntax nodes of a language, by what they mean to names and types."""
+
+    dotted: Sequence[str] = ()
+    """They look a name up in something."""
+    calls: Sequence[str] = ()
+    made: Sequence[str] = ()
+    """They make a value of a type that they name."""
+    casts: Sequence[str] = ()
+    same: Sequence[str] = ()
+    """Their type is that of what is inside, pointers and references being those of what they lead to."""
+    items: Sequence[str] = ()
+    literals: Sequence[str] = ()
+    collections: Sequence[str] = ()
+    classes: Sequence[str] = ()
+    generic: Sequence[str] = ()
+    wraps: Sequence[str] = ()
+    """Types that are another type, but for pointers and the like."""
+    opened: Sequence[str] = ()
+    """They hold bindings for what is around them: parameters, conditions, declarations."""
+    around: Sequence[str] = ()
+    """They bind a name for what is in themselves."""
+    untyped: Sequence[str] = ()
+    declarators: Sequence[str] = ()
+    patterns: Sequence[str] = ()
+    """They are what is inside, as patterns."""
+    groups: Sequence[str] = ()
+    """Declarations around the one that has the name."""
+    aliases: Sequence[str] = ()
+    binds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Nodes that bind a name in a function -> the fields that hold the name."""
+
+
 class LanguageRules:
     """Rules of names in most languages; a language overrides what it says otherwise."""
 
     common: ClassVar[frozenset[str]] = frozenset()
     """Methods of the language's own types with compound names: a call of one says nothing of the repository's."""
+    nodes: ClassVar[NodeKinds] = NodeKinds()
+    """The nodes of its grammars; of none where types are not read off as they are declared."""
     own: ClassVar[frozenset[str]] = frozenset()
     """What an object and its class are called from inside."""
     above: ClassVar[frozenset[str]] = frozenset()
@@ -197,3 +235,12 @@ class LanguageRules:
     def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
         """Return the one of several definitions of one qualified name in one file; None where it may be any."""
         return matches[0]
+
+
+def parameters_of(signature: str) -> Sequence[str]:
+    """Return the parameters of a signature, without what is in their brackets."""
+    inside = re.search(r"\((.*)\)", signature, re.DOTALL)
+    text = inside[1].strip() if inside else ""
+    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
+        text = shorter
+    return [part.strip() for part in text.split(",")] if text and text != "void" else []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
+from repoeval_bench.references.languages import nodes_of
 from repoeval_bench.references.script_trees import Trees, child
 from repoeval_bench.references.tree_names import text_of
 
@@ -18,23 +19,15 @@ if TYPE_CHECKING:
 Step = int | Literal["item", "inside"]
 """From a value to what is bound of it: one of several, one that it holds, or what an optional one has inside."""
 
-_FUNCTIONS = frozenset(
-    {"parameters", "parameter_list", "formal_parameters", "closure_parameters", "receiver", "result"}
-)
-_OPENED = _FUNCTIONS | {
-    *("for_clause", "var_spec_list", "var_declaration", "condition_clause", "condition"),
-    *("local_declaration_statement", "function_declarator", "pointer_declarator", "reference_declarator"),
-    *("abstract_function_declarator", "let_chain", "binary_expression", "parenthesized_expression"),
-    *("is_pattern_expression", "resource_specification", "inferred_parameters", "using_statement"),
-}
+_OPENED = nodes_of(lambda nodes: nodes.opened)
 """What holds bindings for what is around it."""
 _HIGHEST = 100
 """Syntax nodes above a name that are looked through: each step up a tree begins at its root."""
-_AROUND = frozenset({"for_expression", "foreach_statement", "enhanced_for_statement", "for_range_loop", "match_arm"})
+_AROUND = nodes_of(lambda nodes: nodes.around)
 """What binds a name for what is in itself."""
-_NO_TYPE = frozenset({"placeholder_type_specifier", "implicit_type"})
-_SHAPES = frozenset({"pointer_declarator", "reference_declarator", "array_declarator", "init_declarator"})
-_PLAIN = frozenset({"ref_pattern", "mut_pattern", "reference_pattern", "captured_pattern", "match_pattern"})
+_NO_TYPE = nodes_of(lambda nodes: nodes.untyped)
+_SHAPES = nodes_of(lambda nodes: nodes.declarators)
+_PLAIN = nodes_of(lambda nodes: nodes.patterns)
 _INSIDE = frozenset({"Some", "Ok"})
 
 

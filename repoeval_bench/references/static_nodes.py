@@ -6,65 +6,24 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.references.languages import nodes_of
 from repoeval_bench.references.script_trees import child
 from repoeval_bench.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-DOTTED = frozenset(
-    {
-        *("selector_expression", "field_expression", "field_access", "member_access_expression", "scoped_identifier"),
-        *("qualified_identifier", "member_binding_expression", "scoped_type_identifier"),
-    }
-)
-"""What looks a name up in something."""
-CALLS = frozenset({"call_expression", "invocation_expression", "method_invocation"})
-MADE = frozenset({"composite_literal", "object_creation_expression", "struct_expression", "new_expression"})
-CAST = frozenset(
-    {
-        *("type_assertion_expression", "type_conversion_expression", "cast_expression", "type_cast_expression"),
-        *("compound_literal_expression", "as_expression"),
-    }
-)
-SAME = frozenset(
-    {
-        *("parenthesized_expression", "reference_expression", "pointer_expression", "slice_expression"),
-        *(
-            "await_expression",
-            "unary_expression",
-            "generic_function",
-            "ref_expression",
-            "conditional_access_expression",
-        ),
-        *("assignment_expression", "literal_element", "type_instantiation_expression"),
-    }
-)
-"""Of these the type is that of what is inside, pointers and references being those of what they lead to."""
-ITEMS = frozenset({"index_expression", "subscript_expression", "array_access", "element_access_expression"})
-LITERALS = frozenset({"interpreted_string_literal", "raw_string_literal", "string_literal", "int_literal", "true"})
-HELD = frozenset({"slice_type", "array_type", "map_type", "channel_type", "variadic_parameter_declaration"})
-CLASSES = frozenset(
-    {
-        *("class_declaration", "interface_declaration", "enum_declaration", "record_declaration", "struct_declaration"),
-        *("class_specifier", "struct_specifier", "impl_item", "trait_item"),
-    }
-)
-GENERIC = frozenset({"generic_type", "generic_name", "template_type", "template_function"})
-_WRAPS = frozenset(
-    {
-        *("pointer_type", "reference_type", "parenthesized_type", "nullable_type", "dynamic_type", "abstract_type"),
-        *(
-            "type_descriptor",
-            "optional_type",
-            "bounded_type",
-            "bracketed_type",
-            "type_elem",
-            "type_constraint",
-            "variadic_type",
-        ),
-    }
-)
+DOTTED = nodes_of(lambda nodes: nodes.dotted)
+CALLS = nodes_of(lambda nodes: nodes.calls)
+MADE = nodes_of(lambda nodes: nodes.made)
+CAST = nodes_of(lambda nodes: nodes.casts)
+SAME = nodes_of(lambda nodes: nodes.same)
+ITEMS = nodes_of(lambda nodes: nodes.items)
+LITERALS = nodes_of(lambda nodes: nodes.literals)
+COLLECTIONS = nodes_of(lambda nodes: nodes.collections)
+CLASSES = nodes_of(lambda nodes: nodes.classes)
+GENERIC = nodes_of(lambda nodes: nodes.generic)
+_WRAPS = nodes_of(lambda nodes: nodes.wraps)
 
 
 def bare_type(node: Node) -> Node:
@@ -126,12 +85,3 @@ def called_with(node: Node) -> int | None:
         return None
     inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
     return sum(1 for argument in given.named_children if "comment" not in argument.type) if inside else None
-
-
-def parameters_of(signature: str) -> Sequence[str]:
-    """The parameters of a signature, without what is in their brackets."""
-    inside = re.search(r"\((.*)\)", signature, re.DOTALL)
-    text = inside[1].strip() if inside else ""
-    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
-        text = shorter
-    return [part.strip() for part in text.split(",")] if text and text != "void" else []

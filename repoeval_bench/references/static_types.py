@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.definitions import Definition as Parsed
 from repoeval_bench.core.definitions import defining_nodes
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.languages import nodes_of
 from repoeval_bench.references.script_trees import Trees, child
 from repoeval_bench.references.static_bindings import Bindings, Step
 from repoeval_bench.references.static_library import INSIDE, KEEPS, ONE, OPENS
@@ -22,9 +23,9 @@ from repoeval_bench.references.static_nodes import (
     CALLS,
     CAST,
     CLASSES,
+    COLLECTIONS,
     DOTTED,
     GENERIC,
-    HELD,
     ITEMS,
     LITERALS,
     MADE,
@@ -48,8 +49,8 @@ _DEPTH = 24
 """Steps from one value to another in a row."""
 
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
-_GROUPS = frozenset({"type_declaration", "var_declaration", "const_declaration"})
-_ALIASES = frozenset({"type_spec", "type_alias", "type_item", "type_definition", "alias_declaration"})
+_GROUPS = nodes_of(lambda nodes: nodes.groups)
+_ALIASES = nodes_of(lambda nodes: nodes.aliases)
 _RESULT = ("result", "return_type", "returns", "type")
 
 
@@ -242,7 +243,7 @@ class StaticTypes(ABC):
         head = head_of(of.node)
         if head in INSIDE and name in OPENS:
             return self.step(of, "inside")
-        return self.step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in HELD) else None
+        return self.step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in COLLECTIONS) else None
 
     def _result(self, called: Value) -> Value | None:
         """Return what a function gives; a class gives its own kind."""
@@ -269,7 +270,7 @@ class StaticTypes(ABC):
             parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
             one = child(parts[step], "type") or parts[step] if step < len(parts) else None
             return self.typed(of.path, one) if parts or step else of
-        if node.type in HELD:
+        if node.type in COLLECTIONS:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(of.path, element)
         given = arguments_of(node)
@@ -280,7 +281,7 @@ class StaticTypes(ABC):
         for path, parsed in self._classes(of):  # a named collection of Go
             spec = self._node(path, parsed)
             written = child(spec, "type") if spec is not None and spec.type in ("type_spec", "type_item") else None
-            if written is not None and written.type in HELD:
+            if written is not None and written.type in COLLECTIONS:
                 return self.step(Value(path, written), "item")
         if self._names.rules(of.path).pointer_items:
             return of
@@ -311,7 +312,7 @@ class StaticTypes(ABC):
             return None
         while head_of(node) in self._names.rules(of.path).pointers and (given := arguments_of(node)):
             node = bare_type(given[0])
-        if node.type in HELD or node.type in ("primitive_type", "predefined_type", "integral_type"):
+        if node.type in COLLECTIONS or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
         if text_of(node) == "Self":
             inner = self.around(of.path, node)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definition_rules import is_required
 from repoeval_bench.core.identifiers import IDENTIFIER_KINDS
+from repoeval_bench.references.languages import RULES
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -20,34 +22,10 @@ IDENTIFIERS = {
 _OBJECTS = ("object", "operand", "value", "argument", "expression", "path", "scope", "package", "module")
 _TEMPLATES = ("template_type", "template_function", "template_method")
 _MEMBERS = ("property", "field", "name")
-# Where a name is bound in a function: the kind of the node, and the fields of it that hold the name.
-_BINDS = {
-    "variable_declarator": ("name",),
-    "required_parameter": ("pattern",),
-    "optional_parameter": ("pattern",),
-    "formal_parameter": ("name",),
-    "spread_parameter": ("name",),
-    "catch_formal_parameter": ("name",),
-    "catch_clause": ("parameter",),
-    "arrow_function": ("parameter",),
-    "enhanced_for_statement": ("name",),
-    "for_in_statement": ("left",),
-    "foreach_statement": ("left",),
-    "short_var_declaration": ("left",),
-    "range_clause": ("left",),
-    "var_spec": ("name",),
-    "const_spec": ("name",),
-    "receive_statement": ("left",),
-    "parameter_declaration": ("name", "declarator"),
-    "variadic_parameter_declaration": ("name",),
-    "let_declaration": ("pattern",),
-    "for_expression": ("pattern",),
-    "parameter": ("pattern", "name"),
-    "init_declarator": ("declarator",),
-    "declaration": ("declarator",),
-    "for_range_loop": ("declarator",),
-    "declaration_expression": ("name",),
-}
+_BINDS: dict[str, set[str]] = defaultdict(set)
+for _rules in RULES.values():
+    for _kind, _fields in _rules.nodes.binds.items():
+        _BINDS[_kind].update(_fields)
 _LISTS = frozenset({"formal_parameters", "inferred_parameters", "closure_parameters"})
 _INSIDE = re.compile(r"pattern$|expression_list$|(?:pointer|reference|array)_declarator$|^tuple_|^object_|^mut_")
 

@@ -12,9 +12,8 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.file_definitions import FileDefinitions
 from repoeval_bench.references.imports import EVERY, Import, Imports
-from repoeval_bench.references.language_rules import NOWHERE, LanguageRules
+from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, parameters_of
 from repoeval_bench.references.script_trees import Trees
-from repoeval_bench.references.static_nodes import parameters_of
 from repoeval_bench.references.static_places import StaticPlaces
 
 if TYPE_CHECKING:

@@ -2,12 +2,15 @@
 
 import ast
 import inspect
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from tree_sitter import Language
 
 from repoeval_bench.core.languages import LANGUAGES, language_of
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.syntax import bare_grammar
 from repoeval_bench.references import languages
 from repoeval_bench.references.imports import Imports
 from repoeval_bench.references.language_rules import LanguageRules
@@ -35,6 +38,17 @@ def test_no_branch_asks_for_a_language_by_its_name():
     ]
     # What reads Python says whose rules it has.
     assert [each.partition(":")[0] for each in named] == ["python_names.py"], named
+
+
+@pytest.mark.parametrize("family", sorted(RULES))
+def test_a_language_names_nodes_of_its_own_grammars(family):
+    """A kind that no grammar has is a slip of the pen, or was renamed in a grammar's new version."""
+    grammars = [Language(bare_grammar(language)) for language in LANGUAGES.values() if language.family == family]
+    nodes = RULES[family].nodes
+    known = {grammar.node_kind_for_id(kind) for grammar in grammars for kind in range(grammar.node_kind_count)}
+    assert {kind for role in fields(nodes) for kind in getattr(nodes, role.name)} <= known
+    known = {grammar.field_name_for_id(name) for grammar in grammars for name in range(1, grammar.field_count + 1)}
+    assert {name for names in nodes.binds.values() for name in names} <= known
 
 
 @pytest.mark.parametrize("family", sorted(RULES))

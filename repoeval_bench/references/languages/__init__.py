@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from repoeval_bench.references.languages.c import C
@@ -14,7 +14,7 @@ from repoeval_bench.references.languages.python import Python
 from repoeval_bench.references.languages.rust import Rust
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.language_rules import LanguageRules
+    from repoeval_bench.references.language_rules import LanguageRules, NodeKinds
 
 RULES: Mapping[str, LanguageRules] = {
     "python": Python(),
@@ -26,3 +26,8 @@ RULES: Mapping[str, LanguageRules] = {
     "c": C(),
 }
 """Family of languages -> its rules."""
+
+
+def nodes_of(role: Callable[[NodeKinds], Iterable[str]]) -> frozenset[str]:
+    """Return the syntax nodes that have a role in any language: no kind means something else in another grammar."""
+    return frozenset(kind for rules in RULES.values() for kind in role(rules.nodes))

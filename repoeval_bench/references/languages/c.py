@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.references.imports import EVERY, Import, Imports
-from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names
+from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
 
 if TYPE_CHECKING:
     from repoeval_bench.references.found import Reason
@@ -27,6 +27,39 @@ class C(LanguageRules):
     """C and C++."""
 
     common: ClassVar = frozenset(_COMMON.split())
+    nodes: ClassVar = NodeKinds(
+        dotted=["field_expression", "qualified_identifier"],
+        calls=["call_expression"],
+        made=["new_expression"],
+        casts=["cast_expression", "compound_literal_expression"],
+        same=["assignment_expression", "parenthesized_expression", "pointer_expression", "unary_expression"],
+        items=["subscript_expression"],
+        literals=["raw_string_literal", "string_literal", "true"],
+        collections=["variadic_parameter_declaration"],
+        classes=["class_specifier", "struct_specifier"],
+        generic=["template_function", "template_type"],
+        wraps=["type_descriptor"],
+        opened=[
+            "abstract_function_declarator",
+            "binary_expression",
+            "condition_clause",
+            "function_declarator",
+            "parameter_list",
+            "parenthesized_expression",
+            "pointer_declarator",
+            "reference_declarator",
+        ],
+        around=["for_range_loop"],
+        untyped=["placeholder_type_specifier"],
+        declarators=["array_declarator", "init_declarator", "pointer_declarator", "reference_declarator"],
+        aliases=["alias_declaration", "type_definition"],
+        binds={
+            "parameter_declaration": ("declarator",),
+            "init_declarator": ("declarator",),
+            "declaration": ("declarator",),
+            "for_range_loop": ("declarator",),
+        },
+    )
     own: ClassVar = frozenset({"this"})
     standard: ClassVar = ("std",)
     pointers: ClassVar = frozenset({"unique_ptr", "shared_ptr", "weak_ptr", "observer_ptr", "reference_wrapper"})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from repoeval_bench.references.language_rules import LanguageRules
-from repoeval_bench.references.static_nodes import parameters_of
+from repoeval_bench.references.language_rules import LanguageRules, NodeKinds, parameters_of
 
 _COMMON = """
 AddRange AppendLine AsSpan BinarySearch CompareTo ConfigureAwait ContainsKey ContainsValue CopyTo EndsWith
@@ -22,6 +21,48 @@ class CSharp(LanguageRules):
     """C#. No `using` is read: a namespace does not say which files it is in."""
 
     common: ClassVar = frozenset(_COMMON.split())
+    nodes: ClassVar = NodeKinds(
+        dotted=["member_access_expression", "member_binding_expression"],
+        calls=["invocation_expression"],
+        made=["object_creation_expression"],
+        casts=["as_expression", "cast_expression"],
+        same=[
+            "assignment_expression",
+            "await_expression",
+            "conditional_access_expression",
+            "parenthesized_expression",
+            "ref_expression",
+            "unary_expression",
+        ],
+        items=["element_access_expression"],
+        literals=["raw_string_literal", "string_literal", "true"],
+        collections=["array_type"],
+        classes=[
+            "class_declaration",
+            "enum_declaration",
+            "interface_declaration",
+            "record_declaration",
+            "struct_declaration",
+        ],
+        generic=["generic_name"],
+        wraps=["nullable_type", "pointer_type"],
+        opened=[
+            "binary_expression",
+            "is_pattern_expression",
+            "local_declaration_statement",
+            "parameter_list",
+            "parenthesized_expression",
+            "using_statement",
+        ],
+        around=["foreach_statement"],
+        untyped=["implicit_type"],
+        binds={
+            "variable_declarator": ("name",),
+            "foreach_statement": ("left",),
+            "parameter": ("name",),
+            "declaration_expression": ("name",),
+        },
+    )
     own: ClassVar = frozenset({"this", "base"})
     above: ClassVar = frozenset({"base"})
     implicit_members = True

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from repoeval_bench.references.imports import Import, Imports
-from repoeval_bench.references.language_rules import LanguageRules, Names
+from repoeval_bench.references.language_rules import LanguageRules, Names, NodeKinds
 
 _GO = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
 _GO_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
@@ -25,6 +25,43 @@ class Go(LanguageRules):
     """Go."""
 
     common: ClassVar = frozenset(_COMMON.split())
+    nodes: ClassVar = NodeKinds(
+        dotted=["selector_expression"],
+        calls=["call_expression"],
+        made=["composite_literal"],
+        casts=["type_assertion_expression", "type_conversion_expression"],
+        same=[
+            "literal_element",
+            "parenthesized_expression",
+            "slice_expression",
+            "type_instantiation_expression",
+            "unary_expression",
+        ],
+        items=["index_expression"],
+        literals=["int_literal", "interpreted_string_literal", "raw_string_literal", "true"],
+        collections=["array_type", "channel_type", "map_type", "slice_type", "variadic_parameter_declaration"],
+        generic=["generic_type"],
+        wraps=["parenthesized_type", "pointer_type", "type_constraint", "type_elem"],
+        opened=[
+            "binary_expression",
+            "for_clause",
+            "parameter_list",
+            "parenthesized_expression",
+            "var_declaration",
+            "var_spec_list",
+        ],
+        groups=["const_declaration", "type_declaration", "var_declaration"],
+        aliases=["type_alias", "type_spec"],
+        binds={
+            "short_var_declaration": ("left",),
+            "range_clause": ("left",),
+            "var_spec": ("name",),
+            "const_spec": ("name",),
+            "receive_statement": ("left",),
+            "parameter_declaration": ("name",),
+            "variadic_parameter_declaration": ("name",),
+        },
+    )
     makers: ClassVar = frozenset({"new", "make", "append"})
     outside_unless_found = True
     embeds = True

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.references.imports import EVERY, Import, Imports
-from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names
+from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
 
 if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition as Parsed
@@ -33,6 +33,33 @@ class Java(LanguageRules):
     """Java."""
 
     common: ClassVar = frozenset(_COMMON.split())
+    nodes: ClassVar = NodeKinds(
+        dotted=["field_access", "scoped_identifier", "scoped_type_identifier"],
+        calls=["method_invocation"],
+        made=["object_creation_expression"],
+        casts=["cast_expression"],
+        same=["assignment_expression", "parenthesized_expression", "unary_expression"],
+        items=["array_access"],
+        literals=["string_literal", "true"],
+        collections=["array_type"],
+        classes=["class_declaration", "enum_declaration", "interface_declaration", "record_declaration"],
+        generic=["generic_type"],
+        opened=[
+            "binary_expression",
+            "formal_parameters",
+            "inferred_parameters",
+            "parenthesized_expression",
+            "resource_specification",
+        ],
+        around=["enhanced_for_statement"],
+        binds={
+            "variable_declarator": ("name",),
+            "formal_parameter": ("name",),
+            "spread_parameter": ("name",),
+            "catch_formal_parameter": ("name",),
+            "enhanced_for_statement": ("name",),
+        },
+    )
     own: ClassVar = frozenset({"this", "super"})
     above: ClassVar = frozenset({"super"})
     # An enumerator has no object in a `case`.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from repoeval_bench.references.imports import EVERY, Import, Imports
-from repoeval_bench.references.language_rules import LanguageRules
+from repoeval_bench.references.language_rules import LanguageRules, NodeKinds
 
 _JS_FROM = re.compile(
     r"\b(?P<word>import|export)\s+(?:type\s+)?(?P<what>[\w$*\s{},]+?)\s*from\s*[\"'](?P<module>[^\"']+)[\"']"
@@ -38,6 +38,16 @@ class JavaScript(LanguageRules):
     """JavaScript, TypeScript and TSX."""
 
     common: ClassVar = frozenset(_COMMON.split())
+    nodes: ClassVar = NodeKinds(
+        binds={
+            "variable_declarator": ("name",),
+            "required_parameter": ("pattern",),
+            "optional_parameter": ("pattern",),
+            "catch_clause": ("parameter",),
+            "arrow_function": ("parameter",),
+            "for_in_statement": ("left",),
+        },
+    )
     own: ClassVar = frozenset({"this", "self", "super"})
     above: ClassVar = frozenset({"super"})
     open_objects: ClassVar = frozenset({"this"})

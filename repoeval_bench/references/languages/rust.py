@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.references.imports import EVERY, Import, Imports
-from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names
+from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
 
 if TYPE_CHECKING:
     from repoeval_bench.references.found import Reason
@@ -35,6 +35,31 @@ class Rust(LanguageRules):
     """Rust."""
 
     common: ClassVar = frozenset(_COMMON.split())
+    nodes: ClassVar = NodeKinds(
+        dotted=["field_expression", "scoped_identifier", "scoped_type_identifier"],
+        calls=["call_expression"],
+        made=["struct_expression"],
+        casts=["type_cast_expression"],
+        same=[
+            "assignment_expression",
+            "await_expression",
+            "generic_function",
+            "parenthesized_expression",
+            "reference_expression",
+            "unary_expression",
+        ],
+        items=["index_expression"],
+        literals=["raw_string_literal", "string_literal", "true"],
+        collections=["array_type"],
+        classes=["impl_item", "trait_item"],
+        generic=["generic_type"],
+        wraps=["abstract_type", "bounded_type", "bracketed_type", "dynamic_type", "pointer_type", "reference_type"],
+        opened=["binary_expression", "closure_parameters", "let_chain", "parameters", "parenthesized_expression"],
+        around=["for_expression", "match_arm"],
+        patterns=["captured_pattern", "match_pattern", "mut_pattern", "ref_pattern", "reference_pattern"],
+        aliases=["type_item"],
+        binds={"let_declaration": ("pattern",), "for_expression": ("pattern",), "parameter": ("pattern",)},
+    )
     own: ClassVar = frozenset({"self", "Self", "super"})
     standard: ClassVar = ("std", "core", "alloc")
     pointers: ClassVar = frozenset(
