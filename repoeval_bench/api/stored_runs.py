@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis import choosing, comparison, segments
+from repoeval_bench.analysis import segments
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure
-from repoeval_bench.analysis.gates import GateConfig
 from repoeval_bench.analysis.statistics import SEED
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
@@ -22,6 +21,7 @@ from repoeval_bench.runs.view import RunView
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+    from repoeval_bench.analysis.gates import GateConfig
     from repoeval_bench.analysis.records import Comparison, Comparisons
     from repoeval_bench.analysis.segments import Segmentation, SegmentComparison
     from repoeval_bench.analysis.verdicts import Choice
@@ -51,6 +51,8 @@ def compare(
     measures that they do not share are a UsageError. Of the result, `["ndcg@10"]` are that measure's comparisons, one
     for each pair.
     """
+    from repoeval_bench.analysis import comparison
+
     if isinstance(runs, NamedRun):
         raise UsageError(f"{runs} is one run; give a list of two or more")
     return comparison.compare(
@@ -75,6 +77,8 @@ def choose(
     pairs by the protocol's headline, where that is known already. A UsageError for fewer than two different runs, and
     for runs that `compare` refuses.
     """
+    from repoeval_bench.analysis import choosing
+
     return choosing.choose([opened(run, out) for run in runs], comparisons, seed=seed)
 
 
@@ -109,6 +113,8 @@ def compare_segments(
 
 def read_gates(path: Path) -> GateConfig:
     """Read a YAML gate file; all mistakes in it are one UsageError."""
+    from repoeval_bench.analysis.gates import GateConfig
+
     return read_yaml(path, "give a gate file with --config").read(GateConfig)
 
 
@@ -119,6 +125,7 @@ def figures_of(
 
     `settings` are those of a sensitivity grid. Runs that answer different questions are a UsageError.
     """
+    from repoeval_bench.analysis import comparison
     from repoeval_bench.report.plots import figures
 
     base = baseline or runs[0]
