@@ -19,7 +19,7 @@ from repoeval_bench.runs.runner import Runner
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from repoeval_bench.runs.jobs import JobExecutor
+    from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 
 LOCAL = "local"
@@ -88,7 +88,7 @@ def runner_on(
 
 def choose_executor(
     execution: ExecutionRequest, home: Path | None = None, store: str | None = None
-) -> AbstractContextManager[JobExecutor]:
+) -> AbstractContextManager[Executor]:
     """Return the executor that was named, not yet entered.
 
     A UsageError for an unknown one, or where a package is missing that it needs.
@@ -101,5 +101,5 @@ def choose_executor(
     factory = extension(EXECUTORS, name)
     if factory is None:
         raise UsageError(nearest("executor", name, [LOCAL, *entry_points(EXECUTORS)]))
-    executor: AbstractContextManager[JobExecutor] = factory(target or None, home=home, store=store)
+    executor: AbstractContextManager[Executor] = factory(target or None, home=home, store=store)
     return executor

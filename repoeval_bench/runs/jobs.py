@@ -33,6 +33,7 @@ from repoeval_bench.runs.provenance import adopt, code_digest, code_state, versi
 
 if TYPE_CHECKING:
     from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.records import CodeState
     from repoeval_bench.runs.request import DataRequest
     from repoeval_bench.runs.results import Results
@@ -128,13 +129,6 @@ class Job(Protocol[Made_co]):
 
     def __call__(self, placed: Placed | None = None) -> Finished[Made_co]:
         """Do it; an error is part of what comes back. `placed` says where encoders compute, see `make_embedder`."""
-
-
-class JobExecutor(Protocol):
-    """Does jobs somewhere."""
-
-    def map(self, jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
-        """Yield the result of each job, in their order."""
 
 
 def attempt(
@@ -259,7 +253,7 @@ class JobLog:
     after it the last one ended.
     """
 
-    def __init__(self, executor: JobExecutor, notify: Callable[[str], None] = silent, *, unit: str = "runs") -> None:
+    def __init__(self, executor: Executor, notify: Callable[[str], None] = silent, *, unit: str = "runs") -> None:
         self._executor, self.notify, self.unit = executor, notify, unit
         self._said: set[str] = set()
         self.done: list[Done] = []
