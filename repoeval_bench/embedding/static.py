@@ -1,11 +1,18 @@
-"""Static vectors (model2vec): a model asked once for every token of its vocabulary, and a text is their mean."""
+"""Static vectors (model2vec): a model asked once for every token of its vocabulary, and a text is their mean.
+
+A model that is distilled here is kept on disk: made once, sealed with the hashes of its files, never unpickled. Where
+it cannot be kept, it is made for one process.
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from functools import cached_property
@@ -15,13 +22,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.errors import EmbeddingError, in_one_line
-from repoeval_bench.core.files import readable
+from repoeval_bench.core.errors import EmbeddingError, in_one_line, os_reason
+from repoeval_bench.core.files import folder_beside, readable, sha256_file, write_atomic
 from repoeval_bench.core.parts import Role
-from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.models import ModelFiles, locate
 from repoeval_bench.embedding.text_encoder import WholeTextEncoder
+
+SEAL = "sha256.json"
+"""The file with the hashes of all others; written last."""
+
+
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+_temporary_folders: list[tempfile.TemporaryDirectory[str]] = []
+"""Folders of models that could not be kept; they are deleted when the process ends."""
 
 
 def distill_static(spec: str, model: str, folder: Path, notify: Callable[[str], None], *, dim: int) -> StaticEncoder:
@@ -84,3 +99,55 @@ def _distill(files: ModelFiles, dim: int, folder: Path) -> None:
     model.tokenizer.no_truncation()
     model.tokenizer.no_padding()
     model.save_pretrained(folder)
+
+
+def keep(
+    folder: Path, make: Callable[[Path], None], notify: Callable[[str], None] = lambda _: None
+) -> tuple[Path, str]:
+    """(its folder, hexadecimal SHA-256 over its files' hashes) of the model in `folder`, made where there is none.
+
+    `make` writes the model's files into the folder it is given. Two processes may make one model at once: the one of
+    the first to finish is kept. Where `folder` is read-only, the model goes into a temporary one, and `notify` gets a
+    line that says so. A folder whose files are not what was written is an EmbeddingError.
+    """
+    try:
+        if not (folder / SEAL).is_file():
+            _make(folder, make)
+    except OSError as error:
+        if error.errno not in _READ_ONLY:
+            raise EmbeddingError(
+                f"the model folder {folder} cannot be written ({os_reason(error)}); "
+                "set REPOEVAL_HOME to a writable folder"
+            ) from error
+        notify(f"note: the model folder {folder.parent} is read-only; {folder.name} is made for this command alone")
+        _temporary_folders.append(tempfile.TemporaryDirectory(prefix="repoeval-bench-"))
+        folder = Path(_temporary_folders[-1].name) / folder.name
+        _make(folder, make)
+    try:
+        seal: dict[str, str] = dict(json.loads((folder / SEAL).read_text(encoding="utf-8")))
+        changed = [name for name, digest in seal.items() if sha256_file(folder / name) != digest]
+    except (OSError, ValueError) as error:
+        raise _broken(folder, str(error)) from error
+    if changed:
+        raise _broken(folder, f"{changed[0]} has changed")
+    return folder, hashlib.sha256(json.dumps(seal, sort_keys=True).encode()).hexdigest()
+
+
+def _make(folder: Path, make: Callable[[Path], None]) -> None:
+    with folder_beside(folder) as temporary:
+        model = temporary / "model"
+        model.mkdir()
+        make(model)
+        names = sorted(path.relative_to(model).as_posix() for path in model.rglob("*") if path.is_file())
+        write_atomic(model / SEAL, json.dumps({name: sha256_file(model / name) for name in names}, indent=1))
+        if folder.is_dir() and not (folder / SEAL).is_file():
+            shutil.rmtree(folder)
+        try:
+            model.rename(folder)
+        except OSError:
+            if not (folder / SEAL).is_file():
+                raise
+
+
+def _broken(folder: Path, reason: str) -> EmbeddingError:
+    return EmbeddingError(f"the model made in {folder} is broken ({reason}); delete that folder, it is made again")

@@ -123,7 +123,7 @@ def test_each_defect_breaks_its_promise(chunker, promise: str) -> None:
 
 
 class PanicException(BaseException):
-    """What a panic of Rust becomes: no Exception."""
+    """The form of a panic of Rust: no Exception."""
 
 
 class SpeechlessError(Exception):

@@ -85,7 +85,7 @@ class Piece:
 
 
 class CountsBytes:
-    """What chonkie from 1.6.6 on reports, played by a small real object."""
+    """Reports of chonkie from 1.6.6 on, played by a small real object."""
 
     def chunk(self, text: str) -> list[Piece]:
         middle = text.index("def")

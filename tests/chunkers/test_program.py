@@ -466,7 +466,7 @@ def test_a_program_that_the_system_cannot_start_is_named_with_the_reason(tmp_pat
 
 
 def alive(pid):
-    """Whether a process runs; one that has ended and that nobody has asked for is none."""
+    """Return whether a process runs; one that has ended and that nobody has asked for is none."""
     if sys.platform != "linux":
         return not subprocess.run(["ps", "-p", str(pid)], capture_output=True, check=False).returncode
     try:

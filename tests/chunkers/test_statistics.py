@@ -1,4 +1,4 @@
-"""What `chunker stats` counts."""
+"""The counts of `chunker stats`."""
 
 from __future__ import annotations
 

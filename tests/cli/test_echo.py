@@ -61,7 +61,7 @@ def test_source_code_and_names_of_files_are_shown(tmp_path):
 
 
 def test_the_last_words_of_a_program_are_shown(tmp_path):
-    """What an `exec:` program writes to standard error before it fails, and an answer that is none."""
+    """Print visibly what an `exec:` program writes to standard error before it fails, and an answer that is none."""
     (tmp_path / "a.py").write_text("x = 1\n")
     for says in (f"sys.stderr.write({NASTY!r}); sys.exit(3)", f"print({NASTY!r})"):
         (tmp_path / "program").write_text(f"import sys\nsys.stdin.readline()\n{says}\n")
@@ -96,7 +96,7 @@ def test_names_in_a_log_are_shown(tmp_path, form):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_a_real_terminal_gets_our_colours_and_no_other_escape(tmp_path):
-    """Where output is a terminal, only the header's own colour is an escape."""
+    """On a terminal only the header's own colour is an escape."""
     (tmp_path / "a.py").write_text(f"# {NASTY}\n")
     shown = bytearray()
 

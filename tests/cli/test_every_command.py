@@ -17,7 +17,7 @@ from support.runs import read_text
 
 @dataclass(frozen=True)
 class Call:
-    """How a command is called: its words, with {places} for files of the fixture, and how it prints JSON.
+    """The call of a command: its words, with {places} for files of the fixture, and how it prints JSON.
 
     `reads` are the files of a run folder that the command cannot do without; none where it reads no run.
     """

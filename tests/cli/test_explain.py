@@ -45,7 +45,7 @@ def explain(name):
     ],
 )
 def test_every_kind_of_name(name, pieces):
-    """What it is, and what it means."""
+    """An explanation says what a name is, and what it means."""
     text = explain(name)
     assert [piece for piece in pieces if piece not in text] == []
 
@@ -68,7 +68,7 @@ def test_whatever_a_list_prints_is_explained(what):
 
 
 def test_near_names_are_of_all_lists():
-    """What is offered where a name is unknown is explained itself."""
+    """A name that is offered for an unknown one can be explained itself."""
     for name in all_names():
         assert explain(name)
 

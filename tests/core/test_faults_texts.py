@@ -91,7 +91,7 @@ def test_empty_blank_and_undecodable_texts(embedder):
 
 @pytest.mark.parametrize("length", [0, 10, 20_000])
 def test_the_head_of_a_long_text_decides_its_vector(embedder, length):
-    """What comes after the tokens that are read changes nothing, no matter where the text is cut before it is read."""
+    """Text behind the tokens that are read changes nothing, no matter where the text is cut before it is read."""
     head = "".join(f"value_{i} = compute({i}, '{'ab' * (i % 9)}')\n" for i in range(120))
     tails = ["", "y" * length, " z" * length, "\n" * length]
     vectors = embedder.encode([head + tail for tail in tails], "document")

@@ -131,7 +131,7 @@ def test_a_hash_of_a_large_file_is_of_what_the_file_holds_now(tmp_path):
 
 
 def test_the_next_command_removes_it_from_a_finished_run_and_from_the_home(tmp_path, mirror):
-    """Where nothing is written again: a stored run is taken as it is, and so is what the home holds."""
+    """Nothing is written again: a stored run is taken as it is, and so is what the home holds."""
     words = ("eval", "-c", "fixed", "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "results")
     assert bench(*words, home=tmp_path / "home").code == 0
     (manifest,) = (tmp_path / "results").glob("*/manifest.json")

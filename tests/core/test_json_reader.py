@@ -50,7 +50,7 @@ def test_what_plain_json_may_not_hold_is_one_sentence(text, says):
 
 
 def test_plain_values_are_read_as_they_are():
-    """What is JSON and means one thing stays what it is; what other programs write may be large."""
+    """JSON that means one thing stays what it is; what other programs write may be large."""
     assert parse_plain(b'{"a": [1, 2.5, "\xc3\xa4", null, true], "b": -9007199254740992}') == {
         "a": [1, 2.5, "ä", None, True],
         "b": -(2**53),
@@ -70,7 +70,7 @@ def test_lines_are_numbered_without_a_bom_and_blank_ones():
 
 
 def test_a_line_without_an_end_is_not_read_to_its_end():
-    """What is taken of it is one byte more than is allowed, however much would come."""
+    """The part of it that is read is one byte more than is allowed, however much would come."""
 
     class Endless(io.RawIOBase):
         given = 0

@@ -1,4 +1,4 @@
-"""Which language a file is in, by its name, and by its text where the name belongs to two."""
+"""The language of a file, by its name, and by its text where the name belongs to two."""
 
 from __future__ import annotations
 

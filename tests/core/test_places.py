@@ -32,7 +32,7 @@ def test_joined_places_hold_the_same_lines_each_once(gold):
 
 @given(golds, places)
 def test_a_place_is_taken_out_of_a_gold_line_by_line(gold, taken):
-    """What is left are the gold's lines but for the place's."""
+    """The gold's lines are left, but for the place's."""
     assert lines(without(gold, taken)) == lines(gold) - lines([taken])
 
 

@@ -121,7 +121,7 @@ def test_a_part_of_every_kind_by_its_entry_point(package, kind):
 
 
 def test_options_of_a_part_from_outside_are_those_of_its_signature(module):
-    """What it is made from is not an option; a value is read by the annotation, and the spec prints all of them."""
+    """A part's material is not an option; a value is read by the annotation, and the spec prints all of them."""
     resolved = choose("retriever", f"py:{module}:Words:least=3")
     assert resolved.row.needs == {"chunks"}
     assert resolved.spec == f"py:{module}:Words:least=3"
@@ -181,7 +181,7 @@ text = "a text"
     ],
 )
 def test_every_mistake_is_one_sentence(kind, name, message, tmp_path, monkeypatch):
-    """What is wrong with a part from outside is said when it is chosen or made."""
+    """Faults of a part from outside are reported when it is chosen or made."""
     module = f"mistakes_{next(NAMES)}"
     (tmp_path / f"{module}.py").write_text(MISTAKES, "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -1,4 +1,4 @@
-"""What spans, files and chunks promise to every later stage."""
+"""The promises of spans, files and chunks to every later stage."""
 
 import pickle
 

@@ -34,7 +34,7 @@ def test_broken_specs_are_refused_by_name(text):
 
 
 def test_several_specs_in_one_are_told_apart():
-    """What other tools separate by commas is named one by one."""
+    """Parts that other tools separate by commas are named one by one."""
     with pytest.raises(
         SpecError, match="'ast, fixed' names several; give ast alone, and repeat an option that takes more, such as -c"
     ):

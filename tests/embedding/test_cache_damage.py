@@ -22,7 +22,7 @@ def database(tmp_path_factory):
 
 
 def read_back(folder, content):
-    """What the cache gives for every key of a database of this content; None where it refuses."""
+    """Return what the cache gives for every key of a database of this content; None where it refuses."""
     (folder / "cache.db").write_bytes(content)
     cache = None
     try:

@@ -122,7 +122,7 @@ def test_a_planted_pickle_is_removed_unread(folder, tmp_path):
 
 
 def test_a_broken_structure_is_an_error(folder):
-    """Where the database itself is broken, no entry can be removed by itself."""
+    """In a database that is broken itself no entry can be removed by itself."""
     path = folder / "cache.db"
     content = bytearray(path.read_bytes())
     content[2 * 32768 : 2 * 32768 + 200] = bytes(200)

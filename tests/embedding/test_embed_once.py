@@ -74,7 +74,7 @@ def test_runs_made_together_are_those_made_alone(benchmark, tmp_path):
 
 
 def test_a_prompt_of_its_own_is_a_pass_of_its_own(benchmark, tmp_path):
-    """Where queries carry another prompt, one text has two vectors; where they do not, it has one."""
+    """If queries carry another prompt, one text has two vectors; where they do not, it has one."""
     text = {"query": ["x = 1", "y = 2"], "document": ["x = 1"]}
     encoder, model = embedder(tmp_path, query="ask: ")
     model.ensure(text)

@@ -144,7 +144,7 @@ def test_a_server_that_never_ends_is_a_timeout(server, begin):
 
 
 def test_an_answer_that_is_too_long_is_not_read(server, client):
-    """What no vector needs fills no memory."""
+    """Fields that no vector needs fill no memory."""
     server.fail({"raw": " " * (4 * 2**20)})
     assert "answers with more than 3,145,728 bytes" in refused(client)
     assert client.slept == []

@@ -115,7 +115,7 @@ def test_half_precision_stays_near_single(encoder, half):
 
 
 def test_an_error_in_a_worker_is_raised_where_the_vectors_are_wanted():
-    """What fails beside the main thread fails in it, and nothing hangs."""
+    """A failure beside the main thread is one in it, and nothing hangs."""
 
     def work(number):
         return 1 // number

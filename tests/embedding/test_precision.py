@@ -1,4 +1,4 @@
-"""Which precision is chosen, and that two are never taken for one."""
+"""The choice of a precision; two are never taken for one."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_cuda_computes_in_half_precision_unless_asked_otherwise():
 
 
 def test_the_spec_names_the_precision_that_is_used():
-    """What auto chose is in spec and identity, so that the spec rebuilds the embedder on another machine."""
+    """The choice of auto is in spec and identity, so that the spec rebuilds the embedder on another machine."""
     files = models.locate("minilm")
     resolved = choose_precision("auto", "cpu")
     assert (files.spec, files.identity["precision"]) == (f"minilm:precision={resolved}", resolved)

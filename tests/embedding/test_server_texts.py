@@ -1,4 +1,4 @@
-"""What embedding servers are sent: several requests at a time, prefixes, long texts cut, and no more than may be paid."""
+"""The requests to embedding servers: several requests at a time, prefixes, long texts cut, and no more than may be paid."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_requests_are_under_way_at_a_time_as_many_as_are_allowed(server, embedde
 
 
 def test_a_request_that_fails_ends_the_others_when_they_are_answered(server, embedder):
-    """What was answered is kept; the same texts again are sent only where no vector is there."""
+    """Answers are kept; the same texts again are sent only where no vector is there."""
     server.fail({"wait": 0.2}, {"status": 400}, {"wait": 0.2}, {"wait": 0.1})
     encoder = embedder(",concurrency=4")
     with pytest.raises(EmbeddingError, match="HTTP 400"):

@@ -1,4 +1,4 @@
-"""What is kept on disk, and what is refused."""
+"""The vector cache: what is kept on disk, and what is refused."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_prompt_and_identity_are_in_the_key(cache):
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(cache):
-    """What was encoded before Ctrl-C is kept."""
+    """Vectors from before Ctrl-C are kept."""
     texts = ["a", "bb", "ccc"]
     with pytest.raises(KeyboardInterrupt):
         CachedEmbedder(CountingEncoder(fail_after=2), cache).encode(texts, "document")
@@ -215,7 +215,7 @@ def test_a_damaged_vector_is_never_used(cache, damage):
 
 
 def read_elsewhere(folder, *keys):
-    """What a process that may not write the folder reads there, and what it says: as root, one without root's powers."""
+    """Return what a process that may not write the folder reads there and says: as root, one without root's powers."""
     if os.geteuid() == 0 and not shutil.which("setpriv"):
         pytest.skip("root writes whatever the permissions say")
     drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []

@@ -11,8 +11,8 @@ import pytest
 from repoeval_bench.core.errors import EmbeddingError, UsageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.embedding.choice import find_encoder
-from repoeval_bench.embedding.fitted import keep
 from repoeval_bench.embedding.models import locate
+from repoeval_bench.embedding.static import keep
 from support.models import WORDS, tiny_encoder
 
 TEXTS = [
@@ -138,7 +138,7 @@ def test_static_vectors_are_model2vecs(folder, static):
 
 
 def test_static_without_its_extra_says_what_to_install(monkeypatch, tmp_path):
-    """Where model2vec is not installed, one sentence names the extra."""
+    """Without model2vec one sentence names the extra."""
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: package != "model2vec" or None)
     with pytest.raises(
         UsageError, match=rf"embedder static needs model2vec; run {re.escape(install_command('static'))}"
