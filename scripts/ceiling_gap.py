@@ -22,8 +22,7 @@ from repoeval_bench.metrics.reading import BUDGETS, Lines, read_lines
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.judgements import judge_corpus
-from repoeval_bench.runs.parts import make_parts
-from repoeval_bench.runs.planning import plan
+from repoeval_bench.runs.runner import plan_run
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -35,7 +34,7 @@ MOST = 6
 
 def gap(benchmark: Benchmark, protocol: Protocol, chunker: str) -> tuple[dict[str, tuple[float, float]], int]:
     """(measure -> mean over queries of the greedy and of the best ceiling, queries with too many relevant chunks)."""
-    planned = plan(benchmark, make_parts(protocol, chunker)[0], protocol)
+    planned = plan_run(benchmark, chunker, protocol=protocol)
     judged = judge_corpus(benchmark, planned.corpus, protocol, MEASURES)
     context = judged.context
     assert context.places is not None

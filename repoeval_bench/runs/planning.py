@@ -91,23 +91,6 @@ class Inputs:
     sources: bytes
 
 
-def plan(
-    benchmark: Benchmark,
-    chunker: Chunker,
-    protocol: Protocol,
-    *,
-    baseline: Chunker | None = None,
-    skip_errors: bool = False,
-) -> Plan:
-    """Select the protocol's repositories, chunk them, and make the queries.
-
-    `baseline` makes the documents where the protocol judges every chunker on one chunker's chunks.
-    """
-    selected = select(benchmark, protocol)
-    cut = cut_files(selected, protocol, (chunker, baseline), skip_errors=skip_errors)
-    return plan_of(selected, protocol, make_queries(selected.tasks, protocol.query), chunker.spec, cut)
-
-
 def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...], chunker: str, cut: Cut) -> Plan:
     """Return the plan over files that are cut."""
     return Plan(

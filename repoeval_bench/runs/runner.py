@@ -22,6 +22,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
@@ -47,7 +48,6 @@ from repoeval_bench.runs.planning import (
     draw,
     is_large,
     make_inputs,
-    plan,
     plan_of,
     select,
 )
@@ -558,8 +558,9 @@ def plan_run(
 ) -> Plan:
     """Chunk the repositories and make the queries, and compute nothing else."""
     resolved = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
-    cutter, baseline = make_parts(resolved, chunker)
-    return plan(benchmark, cutter, resolved, baseline=baseline, skip_errors=skip_errors)
+    cutters, selected = make_parts(resolved, chunker), select(benchmark, resolved)
+    cut = cut_files(selected, resolved, cutters, skip_errors=skip_errors)
+    return plan_of(selected, resolved, make_queries(selected.tasks, resolved.query), cutters[0].spec, cut)
 
 
 def evaluate(benchmark: Benchmark, chunker: str | Chunker | None, **options: Any) -> RunView:

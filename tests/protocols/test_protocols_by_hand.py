@@ -15,8 +15,8 @@ from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
 from repoeval_bench.metrics import score_ceilings, score_run
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
-from repoeval_bench.runs.parts import make_parts
-from repoeval_bench.runs.planning import plan, select
+from repoeval_bench.runs.planning import select
+from repoeval_bench.runs.runner import plan_run
 from repoeval_bench.runs.stages import map_lines
 
 # 100 lines of 3 nws each but for line 90, which is blank; the prompt is at [4, 34), the body at [34, 36).
@@ -52,7 +52,7 @@ AUC = (250 / 2 + 11_750) / 12_000
 
 
 def score(protocol, ranking):
-    planned = plan(BENCHMARK, TENS, protocol)
+    planned = plan_run(BENCHMARK, TENS, protocol=protocol)
     chunks = planned.corpus.chunks["r"]
     judged = judge_corpus(BENCHMARK, planned.corpus, protocol, MEASURES)
     run = {"r/0": tuple((chunks[i].chunk_id, -float(rank)) for rank, i in enumerate(ranking))}
@@ -128,8 +128,7 @@ def test_body_asks_for_the_lines_to_be_written():
 def test_coderag_has_windows_for_documents():
     """[0, 25), [0, 35), [0, 45), [5, 55), … : the first six meet [4, 35); one of the two retrieved is among them."""
     protocol = Protocol.parse("coderag")
-    cutter, _ = make_parts(protocol, None)
-    planned = plan(BENCHMARK, cutter, protocol)
+    planned = plan_run(BENCHMARK, None, protocol=protocol)
     windows = planned.corpus.chunks["r"]
     assert [(w.lines.start, w.lines.end) for w in windows[:7]] == [
         (0, 25),
@@ -147,10 +146,11 @@ def test_coderag_has_windows_for_documents():
     assert scores == pytest.approx({"ndcg@10": dcg(2) / dcg(1, 2, 3, 4, 5, 6), "recall@5": 1 / 6})
 
 
-def test_linemap_ranks_the_baselines_chunks():
+def test_linemap_ranks_the_baselines_chunks(monkeypatch):
     """Chunks' scores go to lines, and from lines to chunks of 15 lines: 0.5, 0.4333, 0.3 for the gold's, 0.3667 beside."""
     protocol = Protocol.parse("linemap")
-    planned = plan(BENCHMARK, TENS, protocol, baseline=make_chunker("fixed:max_nws=45"))
+    monkeypatch.setattr("repoeval_bench.runs.parts.BASELINE", "fixed:max_nws=45")
+    planned = plan_run(BENCHMARK, TENS, protocol=protocol)
     judged = judge_corpus(BENCHMARK, planned.documents, protocol, MEASURES)
     documents, chunks = planned.documents.chunks["r"], planned.corpus.chunks["r"]
     assert [len(document.lines) for document in documents[:4]] == [15] * 4

@@ -17,7 +17,8 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.uses import distance, uses_facts
 from repoeval_bench.runs.judgements import judge_corpus
-from repoeval_bench.runs.planning import plan, select
+from repoeval_bench.runs.planning import select
+from repoeval_bench.runs.runner import plan_run
 
 # 100 lines of 3 nws each but for line 90, which is blank; the prompt is at [4, 34), the body at [34, 36).
 LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]
@@ -68,7 +69,7 @@ def chunk_id(name):
 
 def judged(protocol, measures=()):
     protocol = Protocol.parse(protocol)
-    planned = plan(BENCHMARK, TENS, protocol)
+    planned = plan_run(BENCHMARK, TENS, protocol=protocol)
     return planned, judge_corpus(planned.benchmark, planned.corpus, protocol, measures)
 
 
