@@ -53,14 +53,6 @@ def test_the_verdict_is_the_first_line(stored, tmp_path):
     assert f"repoeval-bench report --out {tmp_path}" in rest[-1]
 
 
-def test_details_print_all_of_it(stored, tmp_path):
-    """Tests, both means and the choice are under --details alone."""
-    short, long = (bench("compare", "plain", "better", *more, "--out", tmp_path).out for more in ((), ("--details",)))
-    for piece in ("Wilcoxon", "win/tie/loss", "detectable", "which to choose"):
-        assert piece in long
-        assert piece not in short
-
-
 def test_eval_answers_first(evaluate):
     """One chunker's score with its interval and ceiling; two are compared."""
     one = evaluate("-c", AST, "--retriever", "bm25")

@@ -148,24 +148,32 @@ def test_json_is_the_content_of_metrics_json(evaluate, tmp_path):
     assert [content["chunker"].partition(":")[0] for content in json.loads(done.out)] == ["ast", "fixed"]
 
 
-def test_dry_run_computes_nothing(mirror, tmp_path):
-    """--dry-run counts texts, what of them is cached, and tokens; it loads no model and writes no run."""
+def without_modules(words, heavy, home):
+    """Run the command line in a process that must not import any of these modules; what it prints."""
     script = (
         "import sys; from repoeval_bench.cli import app\n"
         "app.main(sys.argv[1:], standalone_mode=False)\n"
-        "assert not {'torch', 'sentence_transformers'} & set(sys.modules)\n"
+        f"heavy = {heavy!r} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
     )
-    arguments = ["eval", "-c", AST, "--dry-run", "--source", mirror, "--out", tmp_path / "results"]
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        env=dict(os.environ, REPOEVAL_HOME=str(tmp_path / "home")),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-c", script, *map(str, words)]
+    environment = dict(os.environ, REPOEVAL_HOME=str(home))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "distinct" in done.stdout
+    return done.stdout
+
+
+def test_dry_run_computes_nothing(mirror, tmp_path):
+    """--dry-run counts texts, what of them is cached, and tokens; it loads no model and writes no run."""
+    words = ["eval", "-c", AST, "--dry-run", "--source", mirror, "--out", tmp_path / "results"]
+    assert "distinct" in without_modules(words, {"torch", "sentence_transformers"}, tmp_path / "home")
     assert not (tmp_path / "results").exists()
+
+
+def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):
+    """With every vector cached, the whole of `eval` runs without torch, transformers or scipy's larger parts."""
+    heavy = {"torch", "transformers", "sentence_transformers", "scipy.stats", "scipy.sparse", "pandas"}
+    without_modules(["eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results"], heavy, warm_home)
 
 
 def test_a_dry_run_of_several_chunkers_counts_what_a_run_embeds(mirror, warm_home, tmp_path):
@@ -212,25 +220,6 @@ def test_a_command_closes_the_vector_cache(evaluate, warm_home):
 def vectors_of(home):
     """Vectors in the cache."""
     return sum(model["vectors"] for model in json.loads(bench("cache", "info", "--json", home=home).out)["models"])
-
-
-def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):
-    """With every vector cached, the whole of `eval` runs without torch, transformers or scipy's larger parts."""
-    script = (
-        "import sys; from repoeval_bench.cli import app\n"
-        "app.main(sys.argv[1:], standalone_mode=False)\n"
-        "heavy = {'torch', 'transformers', 'sentence_transformers', 'scipy.stats', 'scipy.sparse', 'pandas'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    arguments = ["eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results"]
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        env=dict(os.environ, REPOEVAL_HOME=str(warm_home)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, tmp_path):
@@ -288,15 +277,9 @@ def test_the_python_api_does_what_the_command_does(evaluate, mirror, warm_home, 
     [
         ([], "no chunker was named"),
         (["-c", "asst"], "did you mean 'ast'"),
-        (["-c", "ast:max_nsw=3"], "max_nws"),
         (["-c", "ast", "-c", "ast:max_nws=1500"], "named twice"),
-        (["-c", "ast", "--protocol", "contxt"], "did you mean 'context'"),
         (["-c", "ast", "-m", "ndgc@10"], "ndcg"),
-        (["-c", "ast", "--k", "0"], "--k=0"),
         (["-c", "ast", "--k", "5"], "raise --k to 10"),
-        (["-c", "ast", "-m", "recall@1000"], "raise --k to 1000"),
-        (["-c", "ast", "--embedder", "minlm"], "did you mean 'minilm'"),
-        (["-c", "ast", "--retriever", "dens"], "did you mean 'dense'"),
         (["-c", "ast", "--set", "relevance=iou:2"], "unknown relevance"),
         (["-c", "ast", "--set", "query=tail:0"], "query policy"),
         (["-c", "ast", "--repos", "acme_inventry"], "acme_inventory"),
@@ -376,12 +359,7 @@ def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path, mo
         ("raise SystemExit(0)", "SystemExit"),
         ("yield whole(file); raise ValueError('late')", "late"),
         ("return []", "gave no chunk for any of"),
-        ("return [replace(whole(file), header=None)]", "header"),
-        ("return [replace(whole(file), chunk_id='a b')]", "chunk_id"),
-        ("return [replace(whole(file), text='x')]", "text"),
         ("return [replace(whole(file), path='other.py')]", "another file"),
-        ("return [whole(file), whole(file)]", "twice"),
-        ("return [Chunk.cut(file, CharSpan(9, 20)), Chunk.cut(file, CharSpan(0, 9))]", "starts before"),
     ],
 )
 def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, monkeypatch, body, message):

@@ -151,12 +151,6 @@ def test_where_its_files_are_left_out_already_that_is_not_a_way_out(places, tmp_
     assert said.endswith("; use another chunker")
 
 
-def test_a_grid_of_one_of_two_compares_nothing(places):
-    """It is refused before anything is computed."""
-    done = ask(places, "lab", "sensitivity", *chunkers("ast", "astchunk"), "--protocol", "body")
-    assert REASON in one_sentence(done, 2)
-
-
 def test_a_recommendation_that_is_left_one_chunker_says_so(places):
     asked = ("-c", "blocks", "-c", "astchunk", "--sizes", "200", "--retriever", "bm25", "--protocol", "body")
     done = bench("recommend", places["pack"], *asked, "--out", places["out"], home=places["home"])

@@ -2,10 +2,8 @@
 
 import json
 
-import pytest
-
 from repoeval_bench.runs.view import RunView
-from support.command import bench, one_sentence
+from support.command import bench
 from support.models import tiny_cross_encoder
 
 AST = "ast:max_nws=400"
@@ -92,25 +90,3 @@ def test_a_pool_is_another_protocol(evaluate, tmp_path):
     assert qrels[0] == qrels[1]
     # More chunks to be mistaken for the right one: no query can gain.
     assert pooled["micro"]["mrr"] <= alone["micro"]["mrr"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["eval", "-c", AST, "--set", "scope=pool"], "did you mean 'pooled'"),
-        (["eval", "-c", AST, "--protocol", "linemap", "--set", "scope=pooled"], "choose scope=repository"),
-        (["eval", "-c", AST, "--protocol", "linemap", "--retriever", "rerank:overlap"], "scores the first 100 only"),
-        (["eval", "-c", AST, "--retriever", "rerank:overlap,first=bm52"], "did you mean 'bm25'"),
-        (
-            ["lab", "sensitivity", "-c", AST, "-c", "fixed", "--protocol", "context+scope=pooled"],
-            "leave out scope=",
-        ),
-        (
-            ["lab", "sensitivity", "-c", AST, "-c", "fixed", "--retriever", "rerank:overlap"],
-            "maps the score of every chunk",
-        ),
-    ],
-)
-def test_what_does_not_fit_is_told_in_one_sentence(mirror, warm_home, arguments, message):
-    """Exit 2 before anything is computed."""
-    assert message in one_sentence(bench(*arguments, "--source", mirror, home=warm_home), 2)
