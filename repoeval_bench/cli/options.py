@@ -99,12 +99,16 @@ cells_folder = _out("Scores are kept under it, in sensitivity/, and computed onc
 
 
 def request_options(
-    model: type[Request], *, several: Mapping[str, Sequence[str]] | None = None, only: Collection[str] | None = None
+    model: type[Request],
+    *,
+    several: Mapping[str, Sequence[str]] | None = None,
+    only: Collection[str] | None = None,
+    rare_too: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add an option for each field of a request, passed on under the field's name; `--set` for the rare ones.
 
-    `several`: fields that may be given more than once, with their defaults. `only`: the fields that the command reads,
-    each with an option.
+    `several`: fields that may be given more than once, with their defaults. `only`: the fields that the command reads.
+    `rare_too`: those among them have options of their own.
     """
     several = several or {}
     names = [name for name in model.options() if only is None or name in only]
@@ -112,7 +116,7 @@ def request_options(
     names.sort(key=lambda name: name in DataRequest.model_fields)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        rare = {name: option for name, option in model.options().items() if option.rare and only is None}
+        rare = {name: model.options()[name] for name in names if model.options()[name].rare and not rare_too}
         for name in reversed(names):
             if name not in rare:
                 command = _option(name, model.options()[name], model.model_fields[name], several.get(name))(command)
@@ -223,7 +227,7 @@ def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def set_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --source, --level, --context, --tokenizer and --home, passed on under these names."""
     which = ("source", "level", "context", "tokenizer")
-    return request_options(DataRequest, only=which)(home_option(command))
+    return request_options(DataRequest, only=which, rare_too=True)(home_option(command))
 
 
 allow_option = click.option(
