@@ -3,7 +3,6 @@
 The public names are loaded on first use, so that importing the package costs no torch, faiss or numpy:
 
 - `load_benchmark` finds the data, and `build_pack` makes a benchmark of any code (`BuildRequest` says of what);
-  `refresh_pack` makes the next edition of a shipped pack (`RefreshRequest`);
   `evaluate` and `evaluate_all` make runs, `plan_run` only chunks and asks;
 - `RunRequest` has every option of a run, with its default and its meaning;
 - `compare` says which differences between runs are real, `choose` which run to take;
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk, SourceFile
     from repoeval_bench.core.spans import CharSpan, LineSpan
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
-    from repoeval_bench.dataset.build.refresh import RefreshRequest, refresh_pack
     from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.executors import InProcess, ProcessPool
@@ -53,7 +51,6 @@ _PUBLIC = {
     "InProcess": "runs.executors:InProcess",
     "LineSpan": "core.spans:LineSpan",
     "ProcessPool": "runs.executors:ProcessPool",
-    "RefreshRequest": "dataset.build.refresh:RefreshRequest",
     "RunRequest": "runs.request:RunRequest",
     "SourceFile": "core.source:SourceFile",
     "Task": "core.benchmark:Task",
@@ -75,7 +72,6 @@ _PUBLIC = {
     "plot": "api.stored_runs:plot",
     "read_gates": "api.stored_runs:read_gates",
     "recommend": "api.recommendation:recommend",
-    "refresh_pack": "dataset.build.refresh:refresh_pack",
     "segment": "api.stored_runs:segment",
     "verify": "api.verification:verify",
 }
@@ -89,7 +85,6 @@ __all__ = [
     "InProcess",
     "LineSpan",
     "ProcessPool",
-    "RefreshRequest",
     "RunRequest",
     "SourceFile",
     "Task",
@@ -111,7 +106,6 @@ __all__ = [
     "plot",
     "read_gates",
     "recommend",
-    "refresh_pack",
     "segment",
     "verify",
 ]

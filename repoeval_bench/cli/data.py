@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,33 +150,6 @@ def build(*, as_json: bool, out: Path, **fields: Any) -> None:
     print_table(_levels(content))
     if any(level.uses for level in content.levels.values()):
         print_table(_names(content))
-
-
-@data_group.command(name="refresh", short_help="Make the next edition of a shipped pack.")
-@click.argument("pack")
-@click.option("--edition", required=True, metavar="YYYY-MM", help="The edition's name.")
-@click.option("--before", required=True, metavar="YYYY-MM-DD", help="Take releases from before this day.")
-@click.option("--out", "-o", type=OUTPUT_FOLDER, metavar="FOLDER", help="The new folder; packs/NAME@EDITION.")
-@json_option
-def refresh_command(*, as_json: bool, out: Path | None, **fields: str) -> None:
-    """Choose the packages of a new edition of PACK by the recipe that ships with it, and write its facts to a folder.
-
-    PACK is the name of a shipped pack such as npm-12, or the file of a recipe of your own; docs/packs.md has the rules.
-    Packages are fetched through your own registry, and nothing of them is run. The folder holds names, hashes and
-    places of tasks, and no code; it is a --source, for you and for whoever you give it to.
-    """
-    from repoeval_bench.cli.explain import pack_lines
-    from repoeval_bench.dataset.build.refresh import RefreshRequest, read_recipe, refresh_pack
-
-    request = RefreshRequest(**fields)
-    request.check()
-    folder = out or Path("packs") / f"{read_recipe(request.pack).name}@{request.edition}"
-    content = refresh_pack(request, folder, notify=note)
-    if as_json:
-        print_json(content.model_dump(by_alias=True))
-        return
-    echo(pack_lines(content))
-    echo(f"try it: repoeval-bench eval --source {shlex.quote(str(folder))} --retriever bm25 -c fixed")
 
 
 def _levels(content: PackFile) -> Table:

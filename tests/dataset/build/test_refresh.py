@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset import shipped
-from repoeval_bench.dataset.build.refresh import (
-    LeftOutError,
-    Recipe,
-    RefreshRequest,
-    chosen,
-    examined,
-    in_order,
-    read_recipe,
-    refresh_pack,
-)
 from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.loader import load_benchmark
 from support.codebase import LEDGER_PY
-from support.command import bench
 from support.server import Site, serve
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
+from refresh_pack import (
+    PERMISSIVE,
+    LeftOutError,
+    Recipe,
+    RefreshRequest,
+    choose_packages,
+    examined,
+    in_order,
+    main,
+    read_recipe,
+    refresh_pack,
+)
 
 MIT = "License-Expression: MIT"
 DAYS = ["2025-08-01", "2025-08-02", "2025-09-01"]
@@ -134,7 +140,7 @@ def test_the_projects_own_dependencies_and_repoevals_repositories_are_not_asked_
 
 
 def test_what_an_edition_had_before_it_became_a_dependency_may_be_taken_again(publish, monkeypatch):
-    monkeypatch.setattr("repoeval_bench.dataset.build.refresh.requires", lambda _: ["packaging>=23", "good>=1"])
+    monkeypatch.setattr(sys.modules["refresh_pack"], "requires", lambda _: ["packaging>=23", "good>=1"])
     for name in ("packaging", "good"):
         publish(name)
     assert examine("packaging").version
@@ -152,7 +158,7 @@ def test_each_list_is_gone_through_in_the_order_of_its_hash(publish):
         publish(name, licence="License-Expression: GPL-3.0-only" if name == order[0] else MIT)
     said = []
     with open_registry("pypi") as registry:
-        taken = list(chosen(recipe_of(domains={"all": names}), ASKED, registry, said.append))
+        taken = list(choose_packages(recipe_of(domains={"all": names}), ASKED, registry, said.append))
     assert [each.name for each in taken] == order[1:3]
     assert f"left out {order[0]}: its licence is GPL-3.0-only" in said
 
@@ -167,14 +173,12 @@ def own_recipe(publish, tmp_path):
     return path
 
 
-def test_an_edition_of_ones_own_is_a_source(own_recipe, tmp_path):
-    """The command writes facts alone, of which the pack is made; another edition of that name takes its place."""
+def test_an_edition_of_ones_own_is_a_source(own_recipe, tmp_path, capsys):
+    """The script writes facts alone, of which the pack is made; another edition of that name takes its place."""
     folder, home = tmp_path / "facts", tmp_path / "home"
-    asked = ("data", "refresh", own_recipe, "--edition", "2026-01", "-o", folder)
-    done = bench(*asked, "--before", "2025-12-01", home=home)
-    assert done.code == 0, done.err
-    assert "all: " in done.out
-    assert "one==3.0" in done.out
+    arguments = [str(own_recipe), "--edition", "2026-01", "--before", "2025-12-01", "-o", str(folder)]
+    assert main(arguments) == 0
+    assert "one-3.0" in capsys.readouterr().out
     assert {path.name for path in folder.iterdir()} == {"pack.yaml", shipped.FILES, shipped.TASKS, shipped.USES}
     whole = load_benchmark(folder, home=home)
     assert whole.is_whole
@@ -182,7 +186,7 @@ def test_an_edition_of_ones_own_is_a_source(own_recipe, tmp_path):
     older = tmp_path / "older"
     refresh_pack(RefreshRequest(pack=str(own_recipe), edition="2026-01", before=DAYS[1]), older)
     assert set(load_benchmark(older, home=home).files) == {"one-1.0", "two-1.0"}
-    assert bench(*asked, "--before", "2025-12-01", home=home).code == 2  # the folder is there
+    assert main(arguments) == 2  # the folder is there
 
 
 def test_too_few_packages_are_one_sentence_and_nothing_is_written(own_recipe, tmp_path):
@@ -217,6 +221,8 @@ def test_all_mistakes_of_a_recipe_are_said_at_once(tmp_path):
 @pytest.mark.parametrize(("name", "packages"), [("pypi-40", 40), ("npm-12", 12), ("native-8", 8)])
 def test_a_shipped_recipe_is_read_and_its_edition_follows_it(name, packages):
     recipe = read_recipe(name)
+    sources = shipped.shipped_pack(name).content.sources
+    assert {part for source in sources for part in re.split(" AND | OR ", source.licence)} <= PERMISSIVE
     assert len(recipe.domains) * recipe.established + recipe.new == packages
     found = shipped.summary_of(shipped.shipped_pack(name).content)
     assert found.tasks == recipe.tasks

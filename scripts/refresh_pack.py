@@ -1,4 +1,7 @@
-"""The next edition of a shipped pack: packages chosen by its recipe, the pack built of them, its facts written.
+"""Make the next edition of a shipped pack: choose packages by its recipe, build the pack, write its facts to a folder.
+
+Run it as python scripts/refresh_pack.py npm-12 --edition 2027-06 --before 2027-06-01; PACK may be a recipe's file too.
+The folder holds names, hashes and lines of tasks, and no code; it is a --source.
 
 A recipe is a file of names and criteria that people write. Each candidate is looked up in the user's own registry, in
 the recipe's order, until enough of its list are taken. Nothing of a package is built or run, and no score is computed.
@@ -6,8 +9,10 @@ the recipe's order, until enough of its list are taken. Nothing of a package is 
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import re
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -20,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from packaging.utils import canonicalize_name
 from pydantic import Field
 
-from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.errors import BenchError, DatasetError, UsageError, all_mistakes
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
@@ -126,7 +131,7 @@ class RefreshRequest:
             raise UsageError(all_mistakes(wrong))
 
 
-class ResolvedSpec(NamedTuple):
+class ChosenPackage(NamedTuple):
     """A package that met the criteria, with what the pack says of it beside what is in it."""
 
     name: str
@@ -151,7 +156,7 @@ def refresh_pack(
     recipe = read_recipe(request.pack)
     target = new_target(out, "edition")
     with open_registry(recipe.registry) as registry:
-        taken = list(chosen(recipe, request, registry, notify))
+        taken = list(choose_packages(recipe, request, registry, notify))
         sources = tuple(registry.source(package.name, package.version) for package in taken)
     build = BuildRequest(
         sources=sources,
@@ -164,9 +169,9 @@ def refresh_pack(
         return ship(pack, folder, [release.facts for release in taken])
 
 
-def chosen(
+def choose_packages(
     recipe: Recipe, request: RefreshRequest, registry: Registry, notify: Callable[[str], None]
-) -> Iterator[ResolvedSpec]:
+) -> Iterator[ChosenPackage]:
     """The packages of an edition, in the order of the recipe; a DatasetError where a list has too few."""
     lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
@@ -193,7 +198,7 @@ def in_order(names: Sequence[str], salt: str) -> list[str]:
     return sorted(names, key=lambda name: hashlib.sha256(f"{salt}{name}".encode()).hexdigest())
 
 
-def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: str = "") -> ResolvedSpec:
+def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: str = "") -> ChosenPackage:
     """The newest final release before a day if it meets the criteria; else a LeftOutError says which it does not."""
     if recipe.registry == "pypi" and canonicalize_name(name) in _own_dependencies() | REPOEVAL:
         raise LeftOutError("it is a dependency of this project, or a repository of RepoEval")
@@ -214,7 +219,7 @@ def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: 
         _check_size(origin, Path(work) / "pack", recipe)
     # A mirror of npm's registry says when it got a version, which for old ones is years later.
     first = {"first_release": days[0]} if recipe.registry == "pypi" else {}
-    return ResolvedSpec(name, release.version, {"licence": licence, **first, "released": _day(release.uploaded)})
+    return ChosenPackage(name, release.version, {"licence": licence, **first, "released": _day(release.uploaded)})
 
 
 def _newest(releases: Sequence[Release], before: str) -> Release:
@@ -270,3 +275,28 @@ def _own_dependencies() -> frozenset[str]:
         raise DatasetError("the dependencies of repoeval-bench are not known; install it with pip") from error
     names = {canonicalize_name(re.split(r"[^\w.-]", statement, maxsplit=1)[0]) for statement in stated}
     return frozenset(names - TAKEN_BEFORE)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write an edition to a folder; 2 where what is asked does not fit, 1 where too few packages do."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pack", help="the name of a shipped pack, or the file of a recipe")
+    parser.add_argument("--edition", required=True, metavar="YYYY-MM", help="the edition's name")
+    parser.add_argument("--before", required=True, metavar="YYYY-MM-DD", help="take releases from before this day")
+    parser.add_argument("-o", "--out", type=Path, metavar="FOLDER", help="the new folder; packs/NAME@EDITION")
+    options = parser.parse_args(arguments)
+    request = RefreshRequest(pack=options.pack, edition=options.edition, before=options.before)
+    try:
+        request.check()
+        folder = options.out or Path("packs") / f"{read_recipe(request.pack).name}@{request.edition}"
+        content = refresh_pack(request, folder, notify=lambda line: print(line, file=sys.stderr))
+    except BenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    print(*(source.repository for source in content.sources), sep="\n")
+    print(f"try it: repoeval-bench eval --source {folder} --retriever bm25 -c fixed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
