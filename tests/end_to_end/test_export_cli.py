@@ -219,7 +219,7 @@ def test_bars_are_for_terminals_alone(results, runs):
 def test_a_table_for_a_paper_has_chosen_measures_and_marks(results, runs, tmp_path):
     """Short names; the best of each column bold; a letter exactly where `compare` shows a difference."""
     done = bench("compare", *runs, "--out", results, "-m", "ndcg@10", "-m", "lines@500", "--json")
-    shown = [each for each in json.loads(done.out)["comparisons"] if each["verdict"]["outcome"] in ("better", "worse")]
+    shown = [row for row in json.loads(done.out)["comparisons"] if row["verdict"]["outcome"] in ("better", "worse")]
     export = ("export", "runs", *runs, "--out", results, "-m", "ndcg@10", "-m", "lines@500", "--format")
     text = bench(*export, "latex").out
     _, *rows = [line.split(" & ") for line in text.splitlines() if " & " in line]

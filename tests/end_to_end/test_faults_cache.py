@@ -108,7 +108,7 @@ def test_a_read_only_cache_is_read(mirror, home, read_only, warm_home, tmp_path)
     line = read_only()
     done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", home=home)
     assert done.code == 0, done.err
-    (said,) = [each for each in done.err.splitlines() if "read-only" in each]
+    (said,) = [line for line in done.err.splitlines() if "read-only" in line]
     assert said.startswith(f"{line}no vectors of minilm")
     assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
     assert "0 broken" in bench("cache", "verify", home=home).out

@@ -170,7 +170,7 @@ def test_two_chunks_of_equal_gain_that_change_places_are_found(run, verified):
     }
     row["topk"][index] |= place[second]
     row["topk"][other] |= place[first]
-    write_text(run / "retrieved.jsonl.gz", "".join(json.dumps(each) + "\n" for each in rows))
+    write_text(run / "retrieved.jsonl.gz", "".join(json.dumps(row) + "\n" for row in rows))
     lines = read_text(run / "run.trec.gz").splitlines()
     swap = {first: second, second: first}
     lines = [

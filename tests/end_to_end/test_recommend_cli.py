@@ -80,14 +80,14 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     """Four candidates by expected loss, the first one chosen; the page and the pack are there."""
     out, found = answered
     candidates = found["candidates"]
-    assert {(each["name"], each["size"]) for each in candidates} == {
+    assert {(candidate["name"], candidate["size"]) for candidate in candidates} == {
         (f"{name} at {size}", size) for name in ("fixed", "ast") for size in (200, 400)
     }
     assert found["choice"] == candidates[0]
     assert found["language"] == "python"
-    assert min(each["expected_loss"] for each in candidates) == candidates[0]["expected_loss"] >= 0
-    assert all(each["expected_loss"] <= each["loss_95"] for each in candidates)
-    assert sum(each["probability"] for each in candidates) == pytest.approx(1)
+    assert min(candidate["expected_loss"] for candidate in candidates) == candidates[0]["expected_loss"] >= 0
+    assert all(candidate["expected_loss"] <= candidate["loss_95"] for candidate in candidates)
+    assert sum(candidate["probability"] for candidate in candidates) == pytest.approx(1)
     assert [each["protocol"] for each in found["evidence"]] == ["docstring"]
     assert found["too_few_queries"].keys() <= {"uses"}
     page = (out / "page.html").read_text()
@@ -102,11 +102,11 @@ def test_every_framework_has_a_line_to_paste(answered):
     _, found = answered
     setups = found["setups"]
     assert setups[0]["framework"] == "repoeval-bench"
-    assert {each["framework"] for each in setups[1:]} == {"chonkie", "LangChain", "LlamaIndex"}
-    assert [each["measured"] for each in setups] == [True, False, False, False]
-    assert all(each["expected_loss"] >= setups[0]["expected_loss"] for each in setups)
-    for each in setups:
-        compile(f"{each['imports']}\n{each['code']}", each["framework"], "exec")
+    assert {setup["framework"] for setup in setups[1:]} == {"chonkie", "LangChain", "LlamaIndex"}
+    assert [setup["measured"] for setup in setups] == [True, False, False, False]
+    assert all(setup["expected_loss"] >= setups[0]["expected_loss"] for setup in setups)
+    for setup in setups:
+        compile(f"{setup['imports']}\n{setup['code']}", setup["framework"], "exec")
 
 
 def test_every_chunker_has_the_size_of_fixed(code, answered):
@@ -150,7 +150,7 @@ def test_the_last_line_goes_on_over_the_same_tasks(code, answered):
 def test_one_purpose_asks_one_question(code, answered):
     out, _ = answered
     asked = bench("recommend", code, *NARROW, "--for", "search", "--json", "--out", out, home=out / "home")
-    assert [each["protocol"] for each in json.loads(asked.out)["evidence"]] == ["docstring"]
+    assert [row["protocol"] for row in json.loads(asked.out)["evidence"]] == ["docstring"]
     wrong = bench("recommend", code, *NARROW, "--for", "serch", "--out", out, home=out / "home")
     assert "did you mean 'search'" in one_sentence(wrong, 2)
 

@@ -191,8 +191,8 @@ def test_changed_values_are_found(claimed, mirror, home):
         edited(claimed, name, change)
     done = verified(claimed, mirror, home, "--json")
     assert done.code == 1, done.err
-    results = [f"{each['file']} {each['value']}" for each in json.loads(done.out)["differences"]]
-    assert [named for _, _, named in ROWS.values() if not any(named in each for each in results)] == []
+    results = [f"{row['file']} {row['value']}" for row in json.loads(done.out)["differences"]]
+    assert [named for _, _, named in ROWS.values() if not any(named in result for result in results)] == []
 
 
 @pytest.mark.parametrize(

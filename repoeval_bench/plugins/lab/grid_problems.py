@@ -42,7 +42,7 @@ def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None
     specs = [chunker.spec for chunker in chunkers]
     # A misspelt chunker is reported already: it may well be another one.
     specs += request.chunkers[len(specs) :]
-    problems = grid_problems(specs, protocols, [each.spec for each in retrievers])
+    problems = grid_problems(specs, protocols, [retriever.spec for retriever in retrievers])
     for sentence in (*problems, *placebo_problems(request.placebo)):
         with found.about("grid"):
             raise UsageError(sentence)

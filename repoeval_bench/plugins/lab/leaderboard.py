@@ -202,8 +202,8 @@ def _board(runs: Sequence[RunView]) -> Board:
     measure, over = headline_measure(runs[:1]), first.headline
     choice = choose(runs) if len(runs) > 1 else None
     by_id = {run.run_id: run for run in runs}
-    ordered = list(runs) if choice is None else [by_id[each.run_id] for each in choice.candidates]
-    rivals = {} if choice is None else {each.run.run_id: each for each in choice.verdict.others}
+    ordered = list(runs) if choice is None else [by_id[candidate.run_id] for candidate in choice.candidates]
+    rivals = {} if choice is None else {other.run.run_id: other for other in choice.verdict.others}
     best, n = ordered[0], len(ordered)
     # All columns share their draws: every run's score, then the difference of each but the first to the first.
     scores, differences = paired_differences(best, ordered[1:], [measure])

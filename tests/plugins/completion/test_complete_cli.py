@@ -80,7 +80,7 @@ def test_controls_take_the_same_tasks(stored, complete):
     """Without context the chunker plays no part; with it, no chunk over the hole is shown."""
     done = complete("ast", "fixed", "--context", "none", "--context", "retrieved", "--json")
     assert done.code == 0, done.err
-    made = [find_run(each["run_id"], stored / "runs") for each in json.loads(done.out)]
+    made = [find_run(row["run_id"], stored / "runs") for row in json.loads(done.out)]
     none, retrieved = (
         [run for run in made if run.manifest.completion.context == kind] for kind in ("none", "retrieved")
     )
@@ -104,11 +104,13 @@ def test_nothing_beside_the_hole_is_shown(stored):
     shown = fragments_of(run, benchmark.tasks, "retrieved")
     for task in benchmark.tasks:
         own = [
-            chunks[each.chunk_id] for each in shown[task.task_id].fragments if chunks[each.chunk_id].file == task.file
+            chunks[fragment.chunk_id]
+            for fragment in shown[task.task_id].fragments
+            if chunks[fragment.chunk_id].file == task.file
         ]
         assert all(chunk.lines.end <= task.context_start for chunk in own)
         ranked = run.ranked_ids()[task.task_id]
-        assert [each.chunk_id for each in shown[task.task_id].fragments] == [
+        assert [fragment.chunk_id for fragment in shown[task.task_id].fragments] == [
             each for each in ranked if chunks[each].file != task.file or chunks[each].lines.end <= task.context_start
         ]
         assert shown[task.task_id].hidden + len(shown[task.task_id].fragments) == len(ranked)

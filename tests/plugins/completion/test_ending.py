@@ -75,7 +75,7 @@ def test_nothing_is_stopped_where_it_could_be_wanted():
 def test_the_rest_of_a_real_file_is_cut_to_the_ground_truth(real_source):
     """A perfect model that goes on to the end of the file: for each of the 455 tasks the ground truth is left."""
     benchmark = load_benchmark(real_source)
-    for each in benchmark.tasks:
-        file = benchmark.by_name[each.file]
-        rest = file.line_text(LineSpan(each.body.start, file.n_lines))
-        assert cut(rest, each, chat=False).rstrip() == each.ground_truth.rstrip(), each.task_id
+    for task in benchmark.tasks:
+        file = benchmark.by_name[task.file]
+        rest = file.line_text(LineSpan(task.body.start, file.n_lines))
+        assert cut(rest, task, chat=False).rstrip() == task.ground_truth.rstrip(), task.task_id

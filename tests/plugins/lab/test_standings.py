@@ -195,7 +195,7 @@ def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, 
         )
     )
     (found,) = standings(leaderboard(run_folders(results), apart=True).boards, read_updates(path))
-    by_label = {found.placed[run_id].label: each for run_id, each in found.updates.items()}
+    by_label = {found.placed[run_id].label: update for run_id, update in found.updates.items()}
     assert {label: (each.share, each.n_pairs) for label, each in by_label.items()} == {
         "ast at 500": (pytest.approx((0.1 + 0.7 / 3) / 2), 2),
         "fixed at 500": (pytest.approx(0.4), 2),

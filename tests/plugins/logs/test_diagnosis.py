@@ -53,7 +53,7 @@ def log_row(query_id, topk, **more):
 
 def results(*entries):
     """Results as the run log has them."""
-    return [Retrieved(**{"chunk_id": f"c{rank}", "rank": rank, **each}) for rank, each in enumerate(entries, 1)]
+    return [Retrieved(**{"chunk_id": f"c{rank}", "rank": rank, **entry}) for rank, entry in enumerate(entries, 1)]
 
 
 def filler(i):

@@ -72,7 +72,7 @@ def logs(tmp_path):
             for path, text in files.items()
             if path.endswith(name)
         ]
-        line = next(i for i, each in enumerate(text.splitlines()) if signature in each)
+        line = next(i for i, line in enumerate(text.splitlines()) if signature in line)
         gold.append({"query_id": query_id, "file": file, "start_line": line, "end_line": line + 3})
     return (
         write(tmp_path / "log.jsonl", rows),

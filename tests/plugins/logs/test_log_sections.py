@@ -263,9 +263,10 @@ def test_bounds_by_hand():
     """Gold x at rank 2; the judge adds y (retrieved first) and w (not retrieved)."""
     log = judged([row("a", "yxz")], {"a": "x"}, measures=("precision@2", "recall@2", "mrr"))
     grades = {"a": {"y": 2, "w": 1, "z": 0, "x": 0}}
-    results = {each.measure: each for each in judged_bounds(log, grades, log.measures)}
+    results = {bound.measure: bound for bound in judged_bounds(log, grades, log.measures)}
     ends = {
-        name: (each.gold.value, each.lower.value, each.upper.value, each.both.value) for name, each in results.items()
+        name: (result.gold.value, result.lower.value, result.upper.value, result.both.value)
+        for name, result in results.items()
     }
     assert ends["precision@2"] == (0.5, 0.5, 1.0, 1.0)
     assert ends["mrr"] == (0.5, 0.5, 1.0, 1.0)

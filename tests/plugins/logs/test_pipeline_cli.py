@@ -21,7 +21,7 @@ def imported(folder, rows, gold, *options):
     """The folder of a log that was imported."""
     folder.mkdir()
     log, truth = folder / "log.jsonl", folder / "gold.jsonl"
-    log.write_text("".join(each.model_dump_json(exclude_none=True) + "\n" for each in rows))
+    log.write_text("".join(row.model_dump_json(exclude_none=True) + "\n" for row in rows))
     truth.write_text("".join(json.dumps({"query_id": q, "chunk_id": c}) + "\n" for q, cs in gold.items() for c in cs))
     call("logs", "import", log, "--gold", truth, "--out", folder / "results", *options)
     (run,) = (folder / "results").iterdir()

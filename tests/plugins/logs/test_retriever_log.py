@@ -36,7 +36,7 @@ def sources(tmp_path):
             target.write_text(text, "utf-8")
             for query_id, (name, signature) in GOLD.items():
                 if path.endswith(name):
-                    line = next(i for i, each in enumerate(text.splitlines()) if signature in each)
+                    line = next(i for i, line in enumerate(text.splitlines()) if signature in line)
                     row = {"query_id": query_id, "file": f"{repo}/{path}", "start_line": line, "end_line": line + 3}
                     gold.append(row)
     (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold), "utf-8")

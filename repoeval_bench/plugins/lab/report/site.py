@@ -140,10 +140,10 @@ def _page_name(dataset: str, ranker: str) -> str:
 
 def _ids(protocols: Sequence[str]) -> list[str]:
     """An id for each board of a page: its protocol, with a number where that is another's; no slug has a `_`."""
-    slugs = [slug(each) for each in protocols]
+    slugs = [slug(protocol) for protocol in protocols]
     return [
-        each if each not in {"", "against"} and slugs.count(each) == 1 else f"{each}_{index}"
-        for index, each in enumerate(slugs, 1)
+        slug if slug not in {"", "against"} and slugs.count(slug) == 1 else f"{slug}_{index}"
+        for index, slug in enumerate(slugs, 1)
     ]
 
 

@@ -29,20 +29,20 @@ def best_table(standings: Sequence[Standing]) -> Table:
         _text("against fixed of its size"),
     ]
     rows = []
-    for each in standings:
-        first = each.board.entries[0]
+    for standing in standings:
+        first = standing.board.entries[0]
         rows.append(
             (
-                _data(each),
-                each.placed[first.run_id].label
-                if not (each.board.choice and each.board.choice.found_nothing)
+                _data(standing),
+                standing.placed[first.run_id].label
+                if not (standing.board.choice and standing.board.choice.found_nothing)
                 else "none: no run found anything",
                 Estimate(first.score, first.ci),
-                f"{each.board.protocol}, {heading(each.board.measure)}",
-                each.ranker,
-                0 if each.board.choice is None else len(each.board.choice.verdict.behind),
-                len(each.board.entries) - 1,
-                _difference(each.against.get(first.run_id, ())),
+                f"{standing.board.protocol}, {heading(standing.board.measure)}",
+                standing.ranker,
+                0 if standing.board.choice is None else len(standing.board.choice.verdict.behind),
+                len(standing.board.entries) - 1,
+                _difference(standing.against.get(first.run_id, ())),
             )
         )
     return make_table(columns, rows)
@@ -83,12 +83,12 @@ def against_table(standings: Sequence[Standing]) -> Table:
     """A row for each chunker and size, a column for each protocol: its difference to `fixed` of that size."""
     labels = dict.fromkeys(
         (place.size or 0, place.name, place.label)
-        for each in standings
-        for place in each.placed.values()
-        if place.run_id in each.against
+        for standing in standings
+        for place in standing.placed.values()
+        if place.run_id in standing.against
     )
-    columns = [_text("chunker"), *(_text(each.board.protocol) for each in standings)]
-    by_label = [{each.placed[run_id].label: c for run_id, c in each.against.items()} for each in standings]
+    columns = [_text("chunker"), *(_text(standing.board.protocol) for standing in standings)]
+    by_label = [{standing.placed[run_id].label: c for run_id, c in standing.against.items()} for standing in standings]
     rows = [(label, *(_difference(of_board.get(label, ())) for of_board in by_label)) for _, _, label in sorted(labels)]
     return make_table(columns, rows)
 
@@ -102,11 +102,11 @@ def agreement_table(agreements: Sequence[Agreement]) -> Table:
     ]
     rows = [
         (
-            *(" and ".join(each.protocols), each.dataset, each.ranker),
-            *(each.tau, each.n_rows, each.n_compared, len(each.changed)),
-            each.turned_round,
+            *(" and ".join(agreement.protocols), agreement.dataset, agreement.ranker),
+            *(agreement.tau, agreement.n_rows, agreement.n_compared, len(agreement.changed)),
+            agreement.turned_round,
         )
-        for each in agreements
+        for agreement in agreements
     ]
     return make_table(columns, rows)
 
@@ -134,7 +134,7 @@ def standing_record(standing: Standing) -> dict[str, Any]:
         "over": board.over,
         "tokens_per_nws": standing.tokens_per_nws,
         "runs": [asdict(place) for place in standing.placed.values()],
-        "sizes": [{"measure": board.measure} | _size(each) for each in standing.sizes],
+        "sizes": [{"measure": board.measure} | _size(size) for size in standing.sizes],
         "against_fixed": [
             _run(standing, run_id)
             | {name: getattr(each, name) for name in ("measure", "difference", "ci", "p_adjusted")}
@@ -146,7 +146,7 @@ def standing_record(standing: Standing) -> dict[str, Any]:
             {"measure": f"{standing.recall}@{each.budget}"} | _run(standing, each.run_id) | asdict(each)
             for each in standing.frontier
         ],
-        "updates": [_run(standing, run_id) | _update(each) for run_id, each in standing.updates.items()],
+        "updates": [_run(standing, run_id) | _update(update) for run_id, update in standing.updates.items()],
         "languages": {name: choice and choice_record(choice) for name, choice in standing.languages.items()},
     }
 
@@ -211,7 +211,11 @@ def _text(name: str) -> Column:
 def _difference(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """The first of a run's comparisons; empty where it has none."""
     return next(
-        ((with_interval(each.difference, each.ci, "+.4f"), outcome_name(each.verdict)) for each in comparisons), ("",)
+        (
+            (with_interval(comparison.difference, comparison.ci, "+.4f"), outcome_name(comparison.verdict))
+            for comparison in comparisons
+        ),
+        ("",),
     )
 
 

@@ -47,27 +47,27 @@ def freshness(log: JudgedLog, k: int) -> Section:
         return Section("freshness", title, missing="no row has as_of, the time a query may know of")
     dates = _dates(log)
     results = {row.query_id: _dated(row, part.qrels[row.query_id], dates) for row in part.scored_rows()}
-    if not any(each.fresh for each in results.values()):
+    if not any(result.fresh for result in results.values()):
         return Section("freshness", title, missing="no retrieved chunk has a doc_version that is an ISO 8601 date")
     figures = []
     depths = ((f"chunks of the first {k} not newer than as_of", k), ("retrieved chunks not newer than as_of", None))
     for name, depth in depths:
         answers, clusters = [], []
-        for cluster, each in zip(part.clusters, results.values(), strict=True):
-            kept = [float(fresh) for rank, fresh in each.fresh if depth is None or rank <= depth]
+        for cluster, result in zip(part.clusters, results.values(), strict=True):
+            kept = [float(fresh) for rank, fresh in result.fresh if depth is None or rank <= depth]
             answers += kept
             clusters += [cluster] * len(kept)
         if answers:
             figures.append(share_of(name, answers, clusters, "chunks"))
-    with_newer = [bool(each.newer) for each in results.values()]
+    with_newer = [bool(result.newer) for result in results.values()]
     figures.append(share_of("queries that were given a newer chunk", with_newer, part.clusters))
-    qrels = {query_id: each.qrels for query_id, each in results.items()}
+    qrels = {query_id: result.qrels for query_id, result in results.items()}
     if part.measures:
         before = part.scores(part.ranked, part.measures)
         after = part.scores(lambda q: [c for c in part.ranked(q) if c not in results[q].newer], part.measures, qrels)
         figures += changes_of(before, after, part.clusters)
     notes = left_out(log, part, "as_of")
-    if undated := sum(each.undated for each in results.values()):
+    if undated := sum(result.undated for result in results.values()):
         notes += (f"retrieved chunks without a dated doc_version, taken for not newer in the measures: {undated}",)
     if dropped := sum(len(part.qrels[q]) - len(qrels[q]) for q in part.query_ids):
         notes += (f"relevant chunks newer than their query, left out of its gold too: {dropped}",)
