@@ -18,7 +18,6 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.languages import nodes_of
 from repoeval_bench.references.script_trees import Trees, child
 from repoeval_bench.references.static_bindings import Bindings, Step
-from repoeval_bench.references.static_library import INSIDE, KEEPS, ONE, OPENS
 from repoeval_bench.references.static_nodes import (
     CALLS,
     CAST,
@@ -48,6 +47,17 @@ _KEPT = 200
 _DEPTH = 24
 """Steps from one value to another in a row."""
 
+# Types and methods of standard libraries that lead from one value to another.
+_INSIDE = frozenset({"Option", "Result", "Optional", "optional", "Mutex", "RwLock", "RefCell", "Cell", "Task"})
+_OPENS = frozenset({"unwrap", "expect", "unwrap_or_default", "unwrap_or_else", "unwrap_or", "lock", "borrow", "read"})
+_OPENS |= {"borrow_mut", "write", "value", "get", "orElseThrow", "orElse"}
+"""Methods that give what is inside."""
+_KEEPS = frozenset(
+    {"clone", "as_ref", "as_mut", "to_owned", "iter", "iter_mut", "into_iter", "as_deref", "rev", "take"}
+)
+_KEEPS |= {"cloned", "filter", "skip", "by_ref", "borrow", "ok_or", "ok_or_else", "map_err", "stream", "as_deref_mut"}
+_ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "back", "at", "First", "Last", "poll"})
+_ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
 _GROUPS = nodes_of(lambda nodes: nodes.groups)
 _ALIASES = nodes_of(lambda nodes: nodes.aliases)
@@ -238,12 +248,14 @@ class StaticTypes(ABC):
 
     def _known_method(self, of: Value | None, name: str) -> Value | None:
         """Return what well-known methods of collections and optional values give."""
-        if of is None or of.node is None or name in KEEPS:
+        if of is None or of.node is None or name in _KEEPS:
             return of
         head = head_of(of.node)
-        if head in INSIDE and name in OPENS:
+        if head in _INSIDE and name in _OPENS:
             return self.step(of, "inside")
-        return self.step(of, "item") if name in ONE and (arguments_of(of.node) or of.node.type in COLLECTIONS) else None
+        return (
+            self.step(of, "item") if name in _ONE and (arguments_of(of.node) or of.node.type in COLLECTIONS) else None
+        )
 
     def _result(self, called: Value) -> Value | None:
         """Return what a function gives; a class gives its own kind."""
