@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator
 
@@ -33,7 +33,6 @@ from repoeval_bench.runs.records import Record
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.protocols.protocol import Protocol as QueryProtocol
     from repoeval_bench.retrieval.corpus import Corpus
 
 SOURCES = "sources.jsonl.gz"
@@ -151,22 +150,6 @@ class Inspection:
     queries: Mapping[str, StoredQuery]
 
 
-class Planned(Protocol):
-    """Plan of a run, as far as it is stored here."""
-
-    @property
-    def benchmark(self) -> Benchmark:
-        """The tasks that are asked."""
-
-    @property
-    def protocol(self) -> QueryProtocol:
-        """Says whether definitions are the gold."""
-
-    @property
-    def corpus(self) -> Corpus:
-        """The chunks."""
-
-
 def pack_sources(benchmark: Benchmark) -> bytes:
     """Return the content of sources.jsonl.gz, which no chunker changes."""
     return _packed(
@@ -177,15 +160,15 @@ def pack_sources(benchmark: Benchmark) -> bytes:
 
 
 def inspection_files(
-    sources: bytes, planned: Planned, gold: Mapping[str, Gold], read: Mapping[str, CharSpan]
+    sources: bytes, benchmark: Benchmark, corpus: Corpus, gold: Mapping[str, Gold], read: Mapping[str, CharSpan]
 ) -> dict[str, bytes]:
-    """Return the three files of what was planned, name -> content, `sources` as `pack_sources` made them.
+    """Return the three files of a run, name -> content, `sources` as `pack_sources` made them.
 
     `gold` is query_id -> its places, `read` query_id -> the characters that the model read of it.
     """
     return {
         SOURCES: sources,
-        CHUNKS: _packed(_chunk_rows(planned.corpus)),
+        CHUNKS: _packed(_chunk_rows(corpus)),
         QUERIES: _packed(
             QueryGoldRow(
                 query_id=task.task_id,
@@ -193,9 +176,9 @@ def inspection_files(
                 read=_ends(read[task.task_id]),
                 gold=_places(gold[task.task_id]),
                 body=_ends(task.body),
-                **({"definitions": _definitions(task)} if planned.protocol.of_definitions else {}),
+                **({"definitions": _definitions(task)} if benchmark.of_definitions else {}),
             )
-            for task in planned.benchmark.tasks
+            for task in benchmark.tasks
         ),
     }
 

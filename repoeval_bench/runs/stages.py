@@ -109,7 +109,8 @@ def execute(
     facts = tokens.facts(planned, inputs.facts)
     index = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
     clock.lap("facts")
-    inspection = inspection_files(inputs.sources, planned, judgements.gold, read_chars(planned, embedder))
+    read = read_chars(planned, embedder)
+    inspection = inspection_files(inputs.sources, planned.benchmark, planned.corpus, judgements.gold, read)
     clock.lap("inspection")
     return Outcome(
         config=config,
