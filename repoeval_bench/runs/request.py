@@ -104,7 +104,7 @@ class RunRequest(DataRequest):
     )
     retriever: str = option(
         "dense",
-        "How to rank: dense, bm25, hybrid, jaccard, rerank:MODEL, …; see `list retrievers`.",
+        "How to rank: dense, bm25, hybrid, grep, rerank:MODEL, …; see `list retrievers`.",
         "SPEC",
         key="retrievers",
         combined=True,
