@@ -98,6 +98,34 @@ def test_every_dotted_name_exists(modules, classes):
     assert unknown == set()
 
 
+OPENERS = re.compile(r"(What|Whether|How|Where|Which|Who|When|Why)\b")
+"""A docstring says what the thing is or does: it begins with a noun or a verb."""
+GONE = frozenset({"told_apart", "alike", "anew", "untold", "Chosen", "tell"})
+"""Names that were hard to follow, and what stands for them now is a word of the field."""
+
+
+def test_docstrings_begin_with_a_noun_or_a_verb():
+    found = {
+        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}: {text.splitlines()[0]}"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        if OPENERS.match(text := ast.get_docstring(node) or "")
+    }
+    assert found == set()
+
+
+def test_names_that_went_stay_gone():
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in [getattr(node, "id", None) or getattr(node, "arg", None) or getattr(node, "name", None)]
+        if name in GONE
+    }
+    assert found == set()
+
+
 def test_every_file_exists():
     missing = {
         f"{path.relative_to(ROOT)}:{line}: {name}"
