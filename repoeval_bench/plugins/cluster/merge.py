@@ -84,12 +84,12 @@ def _runs(folder: Path) -> Iterator[Path]:
 
 
 def _unfinished(folder: Path) -> bool:
-    """Whether a folder has files of a run and no manifest: a run that was never finished."""
+    """Tell whether a folder has files of a run and no manifest: a run that was never finished."""
     return not (folder / MANIFEST).is_file() and any(folder.glob("*.trec"))
 
 
 def _faults(folder: Path) -> Iterator[str]:
-    """What is wrong with a run; every file is read."""
+    """Return the problems of a run; every file is read."""
     try:
         run = RunView.open(folder)
         if run.manifest.run_id != folder.name:

@@ -59,7 +59,7 @@ class ObjectStore:
         return hash(self.url)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """How to make it again, in another process."""
+        """Return what makes it again, in another process."""
         return ObjectStore, (self.url,)
 
     def names(self, folder: str) -> list[str]:
@@ -146,7 +146,7 @@ class ObjectStore:
         return f"{self._root.rstrip('/')}/{name}"
 
     def _tried(self, verb: str, name: str, work: Callable[[], Any]) -> Any:
-        """What the work gives; a FileNotFoundError is an answer, and is not tried again."""
+        """Return what the work gives; a FileNotFoundError is an answer, and is not tried again."""
         from tenacity import Retrying, retry_if_not_exception_type, stop_after_attempt, wait_random_exponential
 
         try:

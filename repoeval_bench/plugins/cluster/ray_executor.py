@@ -104,7 +104,7 @@ class RayCluster:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def map(self, jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
-        """What each job returns, in their order; a job whose worker is lost again and again has that as its error."""
+        """Yield what each job returns, in their order; a job whose worker is lost again and again has that as its error."""
         import ray
 
         run = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_run)
@@ -236,7 +236,7 @@ class Model:
         self._embedders: dict[str, Embedder] = {}
 
     def identity(self, spec: str) -> dict[str, Any]:
-        """What decides a vector beside prompt and text."""
+        """Return what decides a vector beside prompt and text."""
         return dict(self._embedder(spec).identity)
 
     def encode(self, spec: str, texts: list[str], role: Role) -> NDArray[np.float32]:

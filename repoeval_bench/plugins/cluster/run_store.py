@@ -184,7 +184,7 @@ def put_run(folder: Path, store: ObjectStore) -> None:
 
 
 def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
-    """Whether a run is in a store and whole; then its folder is in `out` in one step."""
+    """Tell whether a run is in a store and whole; then its folder is in `out` in one step."""
     with _run_of_store(run_id, store, out) as made:
         if made is not None:
             publish(made, out)
@@ -211,13 +211,13 @@ def _run_of_store(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path |
 
 
 def _holds(store: ObjectStore, folder: Path) -> bool:
-    """Whether a store holds the run in a folder, times apart; the object is read."""
+    """Tell whether a store holds the run in a folder, times apart; the object is read."""
     with _run_of_store(folder.name, store, folder.parent) as made:
         return made is not None and not differing(folder, made)
 
 
 def _ends(run_id: str, store: ObjectStore) -> bool:
-    """Whether a run's object is in a store and has the end of an archive, which one that was cut off lacks."""
+    """Tell whether a run's object is in a store and has the end of an archive, which one that was cut off lacks."""
     try:
         return store.tail(_name(run_id), _END_BYTES).startswith(_END)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What a board of chunkers says beyond its ranking: what size buys, what lines cannot do, what reading more buys.
+"""Read what a board of chunkers says beyond its ranking: what size buys, what lines cannot do, what reading more buys.
 
 Chunkers are compared at equal size: a run is of a size where its realised mean chunk is within 10 % of that of a
 `fixed` run on its board. A chunker that meets no such size is ranked, and in none of these comparisons. Where `fixed`
