@@ -104,7 +104,7 @@ class RayCluster:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def map(self, jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
-        """Yield what each job returns, in their order; one whose worker is lost again and again has that as its error."""
+        """Yield what each job returns, in their order; one whose worker is lost too often has that as its error."""
         import ray
 
         run = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_run)
