@@ -44,7 +44,7 @@ class AstChunker(Sized):
     language: str = language_option()
 
     def check(self) -> None:
-        """Refuse a least size above the size; the usual one is not a matter of choice."""
+        """Refuse a least size above the size; the default is not checked, as nobody chose it."""
         Sized.check(self)
         if self.min_nws != LEAST:
             check_least(self.name, self.min_nws, self.max_nws, self.max_tokens)

@@ -107,8 +107,7 @@ OWN = "repoeval-bench"
 def make_chunker(spec: str | Spec) -> Chunker:
     """The chunker that a spec names; SpecError where the name, an option or a value is not possible.
 
-    `header=path` or `header=scope` goes with every chunker of this package: one kind of header has to mean the same for
-    all of them.
+    `header=KIND`, of `headers.KINDS`, goes with every chunker of this package: a kind means the same for all of them.
     """
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     row = known("chunker", parsed.name)

@@ -34,7 +34,7 @@ _DIGITS = 12
 def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, seed: int = SEED) -> Choice:
     """Choose among two or more stored runs of one question; `seed` is that of every draw.
 
-    `comparisons` are what `compare` says of all pairs by the protocol's headline, where that is known already.
+    `comparisons` are those of all pairs by the protocol's headline, if they are made already.
 
     A UsageError for fewer than two different runs, and for runs that `compare` refuses.
     """
@@ -128,10 +128,11 @@ def choice_of(
     cost_unit: str = "",
     seed: int = SEED,
 ) -> Choice:
-    """`choose` of bare scores: `table` is float64 (n_queries, n_runs), its rows the queries of `scores`.
+    """Choose among runs given as a table of scores.
 
-    `candidates` are the runs in the order of the columns, by whose names `comparisons` call them; the comparisons are
-    worked out here where there are none.
+    `table` is float64 (n_queries, n_runs), its rows the queries of `scores`. `candidates` are the runs in
+    the order of the columns, by whose names `comparisons` call them; the comparisons are worked out here where there
+    are none.
     """
     order = [candidates.index(candidate) for candidate in ranked(candidates, measure)]
     if not comparisons:

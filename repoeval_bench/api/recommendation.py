@@ -127,7 +127,7 @@ def _gather(
     past_deadline: Callable[[], bool],
     notify: Callable[[str], None],
 ) -> int:
-    """Add each setting's runs to `runs`, and to `skipped` a line on each that was not made; how many failed."""
+    """Add each setting's runs to `runs`, and to `skipped` a line on each that was not made; return how many failed."""
     done = failed = 0
     total = len(runs) * sum(map(len, by_size))
     for setting, of_setting in runs.items():
@@ -147,7 +147,7 @@ def _gather(
                 skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
                 failed += 1
             done += len(of_size)
-            # The command takes minutes, and where no terminal is there is no bar.
+            # The command takes minutes, and without a terminal there is no bar.
             sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
             notify(f"{done} of {total} runs: {name}{' at ' if sizes else ''}{sizes}")
     return failed
@@ -240,10 +240,10 @@ def sample_of(benchmark: Benchmark) -> list[SourceFile]:
 def sized(
     benchmark: Benchmark, chunkers: Sequence[str], sizes: Sequence[int], notify: Callable[[str], None]
 ) -> tuple[list[list[SizedChunker]], list[str]]:
-    """The chunkers at each size, and a line for each that cannot have it; those without a size come with the first.
+    """Return the chunkers at each size, those without one at the first, and a line on each that is left out.
 
-    The largest size is that of the largest file: it is taken for all above it, with a line for each. So is each chunker
-    left out that does not know a language of the code.
+    The largest size is that of the largest file: it is taken for all above it, with a line for each. A
+    chunker that does not know a language of the code is left out.
     """
     unknown = skipped_for_language(benchmark, {name: make_chunker(name) for name in chunkers}, skippable=False)
     files = sample_of(benchmark)

@@ -89,8 +89,8 @@ def recommend_command(
             f"{request.source} has no function that can be a task, so chunkers cannot be compared on it; name more code"
         )
     # A worker may be in another folder.
-    elsewhere_too = str(Path(source).resolve()) if Path(source).exists() else source
-    data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": elsewhere_too}
+    absolute = str(Path(source).resolve()) if Path(source).exists() else source
+    data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
     benchmark = load_benchmark(**data, home=home, notify=note)
     files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
     if files and all(map(is_test, files)):

@@ -159,7 +159,7 @@ def _query(of: Language, text: str) -> Query:
 
 
 class Parsed:
-    """A syntax tree of the lines [first, end) of a file, its positions in the file's lines."""
+    """A syntax tree of the lines [first, end) of a file, whose positions are lines of the file."""
 
     __slots__ = ("_begin", "_encoded", "_grammar", "_rows", "_starts", "end", "file", "first", "root")
 
@@ -208,11 +208,11 @@ class Parsed:
             yield first, max(first, last), child
 
     def unwound(self, node: Node) -> Iterator[tuple[Node, int | None]]:
-        """The node and those that are its lines but for the first or last one, inwards: it needs no more to open them.
+        """Yield the node and the inner ones that cover its lines but perhaps the first or last, from outside in.
 
-        Each comes with the line that the one around it adds at its end, None where it adds none. A sum or a chain of
-        calls over many lines is as many nodes in each other, and so is what follows `if (x)` on its line. Ends at the
-        first node that is built otherwise.
+        Opening these is enough. Each comes with the line that the one around it adds at its end, None where it adds
+        none. A sum or a chain of calls over many lines is as many nodes in each other, and so is what follows `if (x)`
+        on its line. Ends at the first node that is built otherwise.
         """
         yield node, None
         roles, lists = self._grammar.roles, self._grammar.lists
@@ -294,7 +294,7 @@ class Parsed:
     def matches(self, query: str, lines: LineSpan | None = None) -> Iterator[dict[str, list[Node]]]:
         """Yield what a tree-sitter query finds up to the end of the lines, in order: a capture's name -> its nodes.
 
-        `lines` are the file's where only what touches some of them is looked for.
+        With `lines` of the file, only what touches them is looked for.
         """
         from tree_sitter import QueryCursor
 

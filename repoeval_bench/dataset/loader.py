@@ -40,9 +40,9 @@ def load_benchmark(
     """The benchmark from a source, fetched first where it is not installed under `home`.
 
     `source` is `auto`, `github`, `pypi`, a shipped pack such as `pypi-40`, a folder or a URL. `repos` (a list, or one
-    text with blanks or commas) keeps the tasks of these repositories, then `limit` the first N of them that are in none
-    of the repositories `without` (of all where no other is left; without a limit they stay); only the repositories of
-    the tasks that remain keep their files, and the fingerprint is over what remains. A folder of code has files and
+    text with blanks or commas) keeps the tasks of these repositories, and `limit` the first N of those. Tasks of
+    repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks
+    that remain keep their files, and the fingerprint is over what remains. A folder of code has files and
     no tasks. `questions` is a file of your own, whose rows take the place of the tasks. `notify` receives one
     line where data was fetched just now, or the set is a part of the whole, or a ground truth is not at its lines.
     UsageError: an unknown combination, repository or limit; DatasetError: data that is missing, broken or does not

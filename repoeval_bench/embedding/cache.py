@@ -115,7 +115,7 @@ class CachedEmbedder:
         return sum(map(len, self.parts(texts, role))) if self._policies[role] == "max" else len(texts)
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
-        """The distinct parts whose vectors are not cached yet, those of roles of one prompt under one of them."""
+        """Return the distinct parts without a cached vector; roles of one prompt are under the first of them."""
         roles: dict[str, Role] = {}
         parts: dict[Role, list[str]] = {}
         for role, texts_of_role in texts.items():
@@ -141,7 +141,7 @@ class CachedEmbedder:
         n_texts = sum(len(missing[role]) for role in counts)
         if n_texts or not self._noted:
             self._noted = True
-            lack = f"{n_texts:,} vectors of {self.spec} are computed for this command alone"
+            lack = f"{n_texts:,} vectors of {self.spec} are computed for this command alone, as they cannot be kept"
             self._cache.note(lack if n_texts else f"no vectors of {self.spec} are missing")
         if not n_texts:
             return Embedded(0, {})
@@ -181,7 +181,7 @@ class CachedEmbedder:
         return unit
 
     def encode_windows(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], list[int]]:
-        """(float32 (m, dim) unit rows, how many of them each text has in turn): under `max` a row for each window."""
+        """Return float32 (m, dim) unit rows and how many of them each text has: under `max` one for each window."""
         if self._policies[role] != "max":
             return self.encode(texts, role), [1] * len(texts)
         parts = self.parts(texts, role)

@@ -150,7 +150,7 @@ class JudgedRun:
 
 
 def each_line_once(places: Iterable[ChunkPlace]) -> Iterator[ChunkPlace]:
-    """The places without the lines of those before; one that has none left is left out, its header too."""
+    """Yield the places without the lines of those before; one whose lines were all read is dropped, header too."""
     read: dict[str, Gold] = {}
     for location in places:
         left: Gold = (location,)

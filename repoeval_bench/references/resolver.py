@@ -34,8 +34,8 @@ _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
 class Resolution:
     """Definitions that some lines use, ordered by place.
 
-    `names` are all on the lines, `resolved` those with a definition by their surest tier, `without` those without one
-    by the reason. The others are locals, parameters, modules, and what the lines themselves define.
+    `names` counts the names on the lines, `resolved` those with a definition by their surest tier, `without` those
+    without one by the reason. The others are locals, parameters, modules, and what the lines themselves define.
     """
 
     used: tuple[UsedDefinition, ...]
@@ -54,8 +54,8 @@ class Analysis(Protocol):
 class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
-    `scip` is an index file of these files in any language, asked first. `analyses` are asked before names are read, in
-    their order: each has `resolve(path, line, column, target_span)`, which gives some of `definitions`.
+    `scip` is an index file of these files in any language, asked first. `analyses` are asked first for
+    each name, in their order: each has `resolve(path, line, column, target_span)`, which gives some of `definitions`.
     """
 
     def __init__(

@@ -77,7 +77,7 @@ def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _Row:
     """A run by a measure; `difference` is that to the reference, None of the reference itself."""
 
     measure: str
@@ -101,29 +101,27 @@ def _differences(runs: Sequence[RunView], verdict: WordedVerdict, title: str, no
         order.sort(key=lambda i: i != verdict.reference)
         for position, i in enumerate(order):
             name = heading(measure) if position == 0 else ""
-            lines.append(_Line(name, names[i], means[i], against.get((measure, full[i]))))
+            lines.append(_Row(name, names[i], means[i], against.get((measure, full[i]))))
     minus = reference if len(reference) <= _HEAD else "the first"
     columns = [
-        Column(name="measure", value=lambda line: _lines(line.measure)),
+        Column(name="measure", value=lambda line: _wrapped(line.measure)),
         Column(name="run", value=lambda line: tuple(folded(line.run, _NAME).splitlines())),
         number("mean", lambda line: line.mean, ".3f"),
         number(f"minus {minus}, 95 % CI", _estimate, "+.3f", missing=""),
-        Column(
-            name="verdict", value=lambda line: _lines(outcome_name(line.difference.verdict)) if line.difference else ()
-        ),
+        Column(name="verdict", value=_verdict),
     ]
     return table_of(columns, lines, title=title, notes=notes, emphasis=lambda line: _emphasis(line.difference))
 
 
-def _verdict(line: _Line) -> tuple[str, ...]:
-    return () if line.difference is None else _lines(outcome_name(line.difference.verdict))
+def _verdict(line: _Row) -> tuple[str, ...]:
+    return () if line.difference is None else _wrapped(outcome_name(line.difference.verdict))
 
 
-def _estimate(line: _Line) -> Estimate | None:
+def _estimate(line: _Row) -> Estimate | None:
     return None if line.difference is None else Estimate(line.difference.difference, line.difference.ci)
 
 
-def _lines(text: str) -> tuple[str, ...]:
+def _wrapped(text: str) -> tuple[str, ...]:
     return tuple(wrap(text, _CELL))
 
 

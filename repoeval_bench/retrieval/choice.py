@@ -81,7 +81,7 @@ class ChosenRetriever:
 class FirstStageSpec:
     """Reads the spec of a first stage, its options joined by `+`, and prints it in full."""
 
-    expected: str = "dense, bm25, hybrid, jaccard or random, with options such as bm25+k1=0.9"
+    expected: str = "dense, bm25, hybrid, jaccard, grep or random, with options such as bm25+k1=0.9"
 
     def __call__(self, text: str) -> str:
         """Return the spec with every option, as in `bm25+k1=0.9+b=0.75+tokenizer=code`."""

@@ -22,27 +22,27 @@ class PlugInRetriever:
     def __init__(self, inner: Any, part: ResolvedSpec) -> None:
         self._inner, self._spec = inner, part.spec
 
-    def search(self, queries: Sequence[Query], k: int, exclude: Excluded | None = None) -> Run:
+    def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query; MetricError where the plug-in fails or breaks the contract."""
         with plug_in_errors_as(MetricError, self._spec, "repair the retriever"):
-            run = self._inner.search(queries, k, exclude)
+            run = self._inner.search(queries, k, excluded)
         if not isinstance(run, Run):
             raise MetricError(f"{self._spec} returned a {type(run).__name__}; search returns a Run of core.run")
         return Run(
             tag=run.tag,
-            rankings={query.query_id: self._checked(query, run, k, exclude or {}) for query in queries},
+            rankings={query.query_id: self._checked(query, run, k, excluded or {}) for query in queries},
             latency_ms=run.latency_ms,
             rerank_ms=run.rerank_ms,
             pairs=run.pairs,
         )
 
-    def _checked(self, query: Query, run: Run, k: int, exclude: Excluded) -> Ranking:
+    def _checked(self, query: Query, run: Run, k: int, excluded: Excluded) -> Ranking:
         name = query.query_id
         if name not in run.rankings:
             raise MetricError(f"{self._spec} returned no ranking for query {name!r}; an empty one is ()")
         ranking = run.rankings[name]
         ids = [chunk_id for chunk_id, _ in ranking]
-        hidden = exclude.get(name, frozenset()).intersection(ids)
+        hidden = excluded.get(name, frozenset()).intersection(ids)
         if hidden:
             raise MetricError(f"{self._spec} returned {min(hidden)}, which query {name!r} may not see; leave it out")
         if len(set(ids)) < len(ids) or not all(math.isfinite(score) for _, score in ranking):

@@ -84,7 +84,7 @@ class RunRequest(DataRequest):
     )
     header: str = option(
         "none",
-        "none, path or scope: what is put before every chunk's text, for every chunker; spans do not move.",
+        "none, path, scope, stem or context: what is put before each chunk's text, of every chunker; spans stay.",
         "KIND",
         rare=True,
     )

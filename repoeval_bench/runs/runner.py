@@ -98,7 +98,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A run to be made: what cuts its chunks and, where they are another's, its documents; what ranks them."""
+    """A run to be made. `cutters` are its chunker, and a second one where its documents are not the chunks."""
 
     cutters: tuple[Chunker, Chunker | None]
     protocol: Protocol
@@ -207,7 +207,7 @@ def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunke
 
 
 def _make(work: Work, results: Results) -> list[str | ChunkError]:
-    """Cut, rank, score and store the runs of one chunker; their ids, in the place of each the error of its chunker."""
+    """Cut, rank, score and store the runs of one chunker; return each one's id, or its chunker's error in its place."""
     return [_store(*planned_run, cut, results) for planned_run, cut in zip(work, _cut(work), strict=True)]
 
 
@@ -253,7 +253,7 @@ def _store_all(work: Work, plans: Sequence[Plan | ChunkError], results: Results)
 def _make_in_one_pass(
     jobs: Sequence[Work], embedder: Embedder, results: Results, executor: Executor, notify: Callable[[str], None]
 ) -> Iterator[list[str | ChunkError]]:
-    """Do the same, with every text that has no vector embedded first, each distinct one once."""
+    """Make the jobs' runs as `_make` does, after every text without a vector is embedded, each distinct one once."""
     cuts = executor.map([partial(_cut_all, work) for work in jobs])
     plans = [
         [cut if isinstance(cut, ChunkError) else _plan(*of_run, cut) for of_run, cut in zip(work, of_work, strict=True)]
@@ -283,9 +283,9 @@ class Runner:
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
     is fetched. With a `log`, each run is a job of its executor, whose worker reads the data itself; else runs are made
     together, by the processes of `executor`. `benchmark` is data that is loaded already; a worker reads what the
-    requests name. At most `sample` tasks are drawn from those that a protocol scores. `ahead` False makes one setting
-    after the other, and of its runs none before it is asked for. `notify` receives a line about what was taken, what
-    is missing and what changes nothing.
+    requests name. At most `sample` tasks are drawn from those that a protocol scores. With `ahead` False,
+    one setting is made after the other, and each run when it is asked for. `notify` receives a line on each source of
+    data that was chosen, each part that is missing, and each option without effect.
 
     `skipped` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
     LanguageError. `failed` is setting -> chunker -> the error, where something went wrong: that ends its run alone.
@@ -545,7 +545,7 @@ def _make_one(
 
 
 def stands_alone(request: RunRequest, without: frozenset[str]) -> bool:
-    """Tell whether an `eval` of the request alone is over the tasks that it is over among others."""
+    """Tell whether `eval` of this request alone scores the same tasks as beside the other requests."""
     return request.limit is None or unscored_repositories([request]) == without
 
 

@@ -43,7 +43,7 @@ EXCEPTIONS = {
     "blocks": {"nothing lost"},  # what is small or in no definition
     "half-overlap": {"nothing lost"},  # what is small
     "early-split": {"size"},  # the line that passes the size, and files up to one and a half of it
-    "continue": {"nothing lost"},  # a line that is longer than a chunk
+    "continue": {"nothing lost"},  # what is in no definition of a file that is too large
     "ck": {"line ends"},  # a size in characters, of which CR LF are two
     "grepai": {"line ends"},  # the same
 }

@@ -2,8 +2,8 @@
 
 Continue cuts so (continuedev/continue, core/indexing/chunk/code.ts, read at commit 03040a0): a file or a definition
 below the size is a chunk; of a larger class a form whose methods' bodies are "..." and of a larger function its head,
-and then what is in it, by the same rule. Its size is that of the embedding model, at most 512 tokens. What is in no
-definition of a file that is too large is in no chunk: the rule loses it.
+and then what is in it, by the same rule. Continue's size is that of its embedding model, at most 512 tokens. What is in
+no definition of a file that is too large is in no chunk: the rule loses it.
 """
 
 from __future__ import annotations
@@ -71,28 +71,28 @@ class ContinueChunker(Sized):
             nodes += [child for _, _, child in parsed.children(node)][::-1]
 
     def _collapsed_class(self, node: Node, parsed: Parsed) -> str:
-        """Return a class with the bodies of its methods left out, and from its end on as many methods as it takes."""
+        """Return a class with `...` for the bodies of its methods; the last methods go, too, while it is too long."""
         body = next((child for child in node.children if child.type in _CLASS_BODIES), None)
         methods = [child for child in body.children if child.type in _METHODS] if body else []
         cuts = [(child, next((part for part in child.children if part.type in _BODIES), None)) for child in methods]
         bodies = [(method, block) for method, block in cuts if block]
         size = counter(self.tokenizer if self.max_tokens else None)
-        for n_kept in range(len(bodies), -1, -1):
+        for n_headed in range(len(bodies), -1, -1):
             pieces, position = [], node.start_byte
             for index, (method, block) in enumerate(bodies):
-                if index < n_kept:
+                if index < n_headed:
                     pieces += [parsed.text_between(position, block.start_byte), _ellipsis(block)]
                 else:
                     pieces.append(parsed.text_between(position, method.start_byte))
                 position = block.end_byte
             text = "".join([*pieces, parsed.text_between(position, node.end_byte)])
-            if n_kept == 0 or size(text) <= self.limit:
+            if n_headed == 0 or size(text) <= self.limit:
                 break
         return text
 
 
 def _head(node: Node, parsed: Parsed) -> str:
-    """Return a function with its last part left out, in a class's method with the class's head before it."""
+    """Return a function with `...` for its body, and for a method its class's head before it."""
     last = node.children[-1]
     head = parsed.text_between(node.start_byte, last.start_byte) + _ellipsis(last)
     block = node.parent
