@@ -97,14 +97,13 @@ def _stem(path: str) -> str:
 
 def _imported(file: SourceFile, language: Language) -> list[str]:
     """Return the last part of each name that a file imports, in order."""
-    query = _IMPORTS[_SAME.get(language.name, language.name)]
+    family = _SAME.get(language.name, language.name)
     parsed = parse(file, language)
-    nodes = [node for match in parsed.matches(query) for node in match["name"]]
+    nodes = [node for match in parsed.matches(_IMPORTS[family]) for node in match["name"]]
     names = (parsed.text(node).strip("\"'<>`;") for node in nodes)
     # A file that C includes has an ending.
-    return [
-        re.split(r"/" if _SAME.get(language.name, language.name) == "c" else r"::|[./]", name)[-1] for name in names
-    ]
+    separator = r"/" if family == "c" else r"::|[./]"
+    return [re.split(separator, name)[-1] for name in names]
 
 
 def _context(

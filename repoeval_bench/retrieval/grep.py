@@ -1,7 +1,7 @@
 """Grep, one round: the rarest words of the query are looked for in the text, and what holds them is listed.
 
 It is one call of a tool, and no agent that reads what it found and calls again. A unit is a chunk: one line with
-`--chunker window:lines=1,step=1`, and `--expand lines:10` shows what `rg -C 10` does. What holds no keyword is not
+`--chunker window:lines=1,step=1`, and `--set expand=lines:10` shows what `rg -C 10` does. What holds no keyword is not
 listed, so a ranking can be shorter than k, and empty.
 """
 
@@ -73,7 +73,7 @@ class GrepRetriever:
         matches = np.flatnonzero(scores).tolist()
         if not self._by_file:
             return [(units.chunks[position].chunk_id, float(scores[position])) for position in matches]
-        # A file's units stand together: the place of the file, and behind the point the unit's share.
+        # A file's units stand together: the whole part is the file's place, the fraction the unit's score.
         order = sorted(of_files, key=lambda file: (of_files[file], file))
         places = {file: index for index, file in enumerate(order)}
         share = scores / (1 + scores.max(initial=0.0))

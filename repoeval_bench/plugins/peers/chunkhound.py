@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from itertools import accumulate
 from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
@@ -22,6 +21,7 @@ from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
 from repoeval_bench.chunkers._tokens import LARGEST
 from repoeval_bench.core.options import Whole, option
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,14 @@ class ChunkhoundChunker(Peer):
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the whole lines that the package names."""
-        names = {**SAME_NAMES, "tsx": "tsx"}
-        language = library_language(file, "auto", names, self.name)
+        language = library_language(file, "auto", SAME_NAMES, self.name)
         found = _library(self.max_chunk_size, self.min_chunk_size, language).parse_content(file.text)
-        starts = [0, *accumulate(len(line) for line in file.text.splitlines(keepends=True))]
         rows = sorted({(int(chunk.start_line), int(chunk.end_line)) for chunk in found})
         # It counts an empty line behind the file's last line end.
-        if any(not 1 <= first <= last <= len(starts) for first, last in rows):
+        if any(not 1 <= first <= last <= file.n_lines + 1 for first, last in rows):
             return None
-        return [(starts[first - 1], starts[min(last, len(starts) - 1)]) for first, last in rows]
+        spans = [file.chars_of(LineSpan(first - 1, min(last, file.n_lines))) for first, last in rows]
+        return [(span.start, span.end) for span in spans]
 
 
 @cache

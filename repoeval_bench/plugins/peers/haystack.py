@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from itertools import accumulate
 from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
@@ -27,6 +26,7 @@ from repoeval_bench.chunkers._tokens import LARGEST
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import Whole, option
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 
 _OVERLAP = 5
 """Lines that a piece of an oversized function repeats, Haystack's default."""
@@ -55,12 +55,12 @@ class HaystackChunker(Peer):
         document = import_module("haystack").Document(content=text)
         found = _library(self.max_effective_lines, self.min_effective_lines).run([document])["documents"]
         lines = text.splitlines(keepends=True)
-        starts = [0, *accumulate(len(line) for line in file.text.splitlines(keepends=True))]
         spans = []
         for first, last, header, body in _parts(lines, found, self.max_effective_lines):
             if body != "".join(lines[first:last]):
                 return None
-            spans.append((starts[first], starts[last], header))
+            chars = file.chars_of(LineSpan(first, last))
+            spans.append((chars.start, chars.end, header))
         return spans
 
 
