@@ -40,8 +40,7 @@ _IMPORTS = {
     "c": "(preproc_include path: (_) @name)",
     "csharp": "(using_directive [(identifier) (qualified_name)] @name)",
 }
-"""Language -> a query for the names that a file imports."""
-_SAME = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
+"""Family of languages -> a query for the names that a file imports."""
 _MOST_IMPORTS = 10
 """Names of imports in a header, at most, as in code-chunk."""
 
@@ -97,12 +96,11 @@ def _stem(path: str) -> str:
 
 def _imported(file: SourceFile, language: Language) -> list[str]:
     """Return the last part of each name that a file imports, in order."""
-    family = _SAME.get(language.name, language.name)
     parsed = parse(file, language)
-    nodes = [node for match in parsed.matches(_IMPORTS[family]) for node in match["name"]]
+    nodes = [node for match in parsed.matches(_IMPORTS[language.family]) for node in match["name"]]
     names = (parsed.text(node).strip("\"'<>`;") for node in nodes)
     # A file that C includes has an ending.
-    separator = r"/" if family == "c" else r"::|[./]"
+    separator = r"/" if language.family == "c" else r"::|[./]"
     return [re.split(separator, name)[-1] for name in names]
 
 

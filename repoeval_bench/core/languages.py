@@ -88,7 +88,7 @@ LANGUAGES: Mapping[str, Language] = {
 _BY_ENDING = {ending: language for language in LANGUAGES.values() for ending in language.endings}
 
 ENDINGS = tuple(_BY_ENDING)
-"""How the names of files end whose language is known."""
+"""Endings of the files whose language is known."""
 
 # What no C header has: a standard header without .h, and the words that C++ alone begins a line with. `__cplusplus`
 # is not a sign, as C headers guard `extern "C"` with it.

@@ -37,7 +37,7 @@ TASK_ARCHIVE = "datasets.zip"
 """The archive of all task files; each tree is in an archive of its own."""
 
 TASK_FILE_END = ".test.jsonl"
-"""How the name of each task file ends."""
+"""Ending of the name of each task file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

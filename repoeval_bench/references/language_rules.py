@@ -127,44 +127,44 @@ class LanguageRules:
     makers: ClassVar[frozenset[str]] = frozenset()
     """Built-in functions that give what their first argument says."""
     kinds: ClassVar[Mapping[bool, frozenset[Kind]]] = {}
-    """Whether a name is looked up in something -> the kinds that it can be of by its name alone; all where unsaid."""
+    """True for a name that is looked up in something -> the kinds that it can be of by its name alone; else all."""
     never_local: ClassVar[frozenset[str]] = frozenset()
     """Syntax nodes whose names are those of types, so that no local is meant."""
     only_called: ClassVar[frozenset[str]] = frozenset()
     """Forms of definitions that a name alone does not mean: in Rust a macro is called by `!`."""
 
     apart: ClassVar[bool] = False
-    """Whether `python_names` resolves the names of its files."""
+    """True where `python_names` resolves the names of its files."""
     scripted: ClassVar[bool] = False
-    """Whether types are read off as of JavaScript, by what a place expects, and not as they are declared."""
+    """True where types are read off as of JavaScript, by what a place expects, and not as they are declared."""
     implicit_members: ClassVar[bool] = False
-    """Whether members are named without their object, and no constructor has another name than its class."""
+    """True where members are named without their object, and no constructor has another name than its class."""
     calls_no_local: ClassVar[bool] = False
-    """Whether what is called is never a local."""
+    """True where what is called is never a local."""
     overloads: ClassVar[bool] = False
-    """Whether a class has several methods of one name."""
+    """True where a class has several methods of one name."""
     inner_types: ClassVar[bool] = False
-    """Whether a class in a class is looked up in that."""
+    """True where a class in a class is looked up in that."""
     namespaces: ClassVar[bool] = False
-    """Whether names are looked up in namespaces, which say nothing of files."""
+    """True where names are looked up in namespaces, which say nothing of files."""
     sees_all: ClassVar[bool] = False
-    """Whether a file sees what all files define."""
+    """True where a file sees what all files define."""
     include_depth: ClassVar[int] = 1
     """How far what is imported whole is followed."""
     gives_on: ClassVar[bool] = True
-    """Whether a file can give on what it imports as its own."""
+    """True where a file can give on what it imports as its own."""
     pointer_items: ClassVar[bool] = False
-    """Whether an element is taken of what a pointer leads to."""
+    """True where an element is taken of what a pointer leads to."""
     initializes_own: ClassVar[bool] = False
-    """Whether an initializer of a field is in the constructor of its class."""
+    """True where an initializer of a field is in the constructor of its class."""
     one_definition: ClassVar[bool] = False
-    """Whether a method that several types define under one name is none of them."""
+    """True where a method that several types define under one name is none of them."""
     hoists_enumerators: ClassVar[bool] = False
-    """Whether what an enumeration lists is named without it, too."""
+    """True where what an enumeration lists is named without it, too."""
     outside_unless_found: ClassVar[bool] = False
-    """Whether a type that no file has is from outside."""
+    """True where a type that no file has is from outside."""
     embeds: ClassVar[bool] = False
-    """Whether a type has the members of the types that it embeds."""
+    """True where a type has the members of the types that it embeds."""
 
     def imports(self, files: Imports, path: str, text: str) -> Iterable[Import]:
         """Read what a file imports; nothing unless the language says so."""

@@ -17,7 +17,7 @@ CUTOFFS = (5, 10)
 """The tables' cut-offs k."""
 
 DEPTH = 100
-"""How deep a ranking is stored unless asked otherwise."""
+"""Depth to which a ranking is stored by default."""
 
 NO_EMBEDDER = "none"
 """In place of an embedder's spec where nothing was embedded."""

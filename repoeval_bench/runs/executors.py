@@ -40,7 +40,7 @@ AHEAD = 64
 """Jobs that are handed over for each worker: enough to keep all busy behind a long one, few enough to hold."""
 
 TRIES = 5
-"""How often a job loses its worker, as where memory runs out, until it has failed."""
+"""Times that a job loses its worker, as where memory runs out, until it has failed."""
 
 _PRELOADED = [
     "__main__",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 RESULTS = Path("results")
-"""Where run folders are written unless asked otherwise."""
+"""Folder in which run folders are written by default."""
 
 PACKS, CELLS, VERIFIED = "packs", "sensitivity", "verified"
 """Beside the runs: the packs that `recommend` makes of code, what the cells of a grid scored, what was verified."""

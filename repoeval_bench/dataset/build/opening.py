@@ -11,7 +11,7 @@ from repoeval_bench.dataset.build import folders, registries
 from repoeval_bench.dataset.build.origin import Origin, of_archive, repository_name
 
 ARCHIVES = (".zip", ".whl", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".crate", ".gem")
-"""How the names of archives end."""
+"""Endings of the names of archives."""
 
 
 def open_origin(source: str, work: Path) -> Origin:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from repoeval_bench.plugins.cluster.object_store import ObjectStore
 
 FOLDER = "vectors"
-"""Where in a store the blocks are."""
+"""Folder of the blocks in a store."""
 
 SHARED: tuple[Kind, ...] = ("vector", "tokens", "read", "score")
 """What is shared. Completions are not: they are somebody's answers, and are paid for."""

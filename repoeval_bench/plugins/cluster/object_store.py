@@ -17,7 +17,7 @@ from repoeval_bench.core.files import sha256_text, write_atomic
 from repoeval_bench.runs.parts import is_url
 
 TRIES = 5
-"""How often an object is read or written until the store has failed."""
+"""Times that an object is read or written until the store has failed."""
 
 _LONGEST_PAUSE = 4.0  # seconds
 

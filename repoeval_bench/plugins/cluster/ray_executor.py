@@ -48,7 +48,7 @@ AHEAD = 4
 _SECONDS_TO_ANSWER = 10
 
 TRIES = 10
-"""How often a run is begun whose worker is lost each time, as the system does where memory runs out."""
+"""Times that a run is begun whose worker is lost each time, as the system does where memory runs out."""
 
 
 class RayCluster:

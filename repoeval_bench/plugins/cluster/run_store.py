@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache
 
 FOLDER = "runs"
-"""Where in a store the runs are."""
+"""Folder of the runs in a store."""
 
 _FETCHED = ".fetched"
 """In a folder of runs that is a cache of a store: what the store said of each run when it was fetched."""
