@@ -40,8 +40,9 @@ class GrepaiChunker(Cutter):
         """Return the chunks in order; none for a file without a non-blank line."""
         content = file.text.encode("utf-8", "surrogatepass")
         ends = list(accumulate(len(char.encode("utf-8", "surrogatepass")) for char in file.text))
-        spans = [(bisect_right(ends, start), bisect_right(ends, end)) for start, end in self._bytes(content)]
-        return cut_spans(file, spans)
+        # An overlap that begins within the file's first character is no chunk of its own: keys, so that each is once.
+        spans = {(bisect_right(ends, start), bisect_right(ends, end)): None for start, end in self._bytes(content)}
+        return cut_spans(file, list(spans))
 
     def _bytes(self, content: bytes) -> Sequence[tuple[int, int]]:
         spans = []

@@ -61,6 +61,8 @@ def test_grepai_ends_at_the_last_line_end_and_goes_back_by_the_overlap():
         "d\n",
     ]
     assert [chunk.text for chunk in chunks("grepai:chunk_size=3,chunk_overlap=0", "abcdefg")] == ["abc", "def", "g"]
+    whole, *rest = chunks("grepai:chunk_size=60,chunk_overlap=15", "\u2028a" + "b" * 13)
+    assert (whole.chars.start, rest) == (0, []), "an overlap that begins within the first character"
     assert chunks("grepai", " \n\n") == []
     with pytest.raises(SpecError, match="not below chunk_size=5"):
         make_chunker("grepai:chunk_size=5,chunk_overlap=5")
