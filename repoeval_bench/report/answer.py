@@ -42,7 +42,7 @@ def left_out_notes(chunkers: Iterable[str]) -> list[str]:
     return [f"left out, not knowing a language of the data: {named}"] if named else []
 
 
-def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, left_out: Iterable[str] = ()) -> Table:
+def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> Table:
     """Of one run every measure that is printed at all; of several the mean of each and its difference by the verdict.
 
     What was left out, cut or not found is counted in the notes, and the chunkers `left_out` are named.
@@ -50,15 +50,15 @@ def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, left_out: Iter
     title = "\n".join(_title(runs))
     notes = list(verdict.notes)
     notes += [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in _lost(run)]
-    notes += left_out_notes(left_out)
+    notes += left_out_notes(skipped)
     if len(runs) == 1:
         return _scores(runs[0], title, notes)
     return _differences(runs, verdict, title, notes)
 
 
-def answer_markdown(runs: Sequence[RunView], verdict: WordedVerdict, left_out: Iterable[str] = ()) -> str:
+def answer_markdown(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> str:
     """The verdict and the table as a section in Markdown, to be appended to a GitHub step summary."""
-    return f"{markdown_text(verdict.text)}\n\n{markdown([answer_table(runs, verdict, left_out)])}\n"
+    return f"{markdown_text(verdict.text)}\n\n{markdown([answer_table(runs, verdict, skipped)])}\n"
 
 
 def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:

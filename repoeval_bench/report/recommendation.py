@@ -96,7 +96,9 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
 def setup_lines(recommendation: Recommendation) -> list[str]:
     """Return the same as lines of text, the Python indented."""
     return [
-        line for title, code in setups_to_paste(recommendation) for line in (title, *(f"    {each}" for each in code))
+        line
+        for title, code in setups_to_paste(recommendation)
+        for line in (title, *(f"    {code_line}" for code_line in code))
     ]
 
 

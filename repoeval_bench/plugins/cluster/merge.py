@@ -34,11 +34,11 @@ def merge_all(sources: Sequence[str], out: Path) -> Merged:
             if is_url(source):
                 folder = stack.enter_context(staging(out, "fetched"))
                 store = ObjectStore(source)
-                held = run_states(store)
-                if not held:
+                in_store = run_states(store)
+                if not in_store:
                     instead = folder_of_runs(source) or "a store that --out has written"
                     raise UsageError(f"{source} holds no runs of a store; name {instead}")
-                lost = [run_id for run_id in held if not fetch_run(run_id, store, folder)]
+                lost = [run_id for run_id in in_store if not fetch_run(run_id, store, folder)]
                 if lost:
                     raise ResultError(
                         f"{source} holds broken runs: {', '.join(lost)}; delete them there, and make them again"
@@ -55,12 +55,12 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
     missing = [str(folder) for folder in folders if not folder.is_dir()]
     if missing:
         raise UsageError(f"{', '.join(missing)}: no such folder; name folders of runs")
-    found: dict[str, Path] = {path.name: path for path in _runs(out)} if out.is_dir() else {}
+    by_id: dict[str, Path] = {path.name: path for path in _runs(out)} if out.is_dir() else {}
     new: dict[str, Path] = {}
     there: dict[str, None] = {}
     wrong: list[str] = []
     for run in (run for folder in folders for run in _runs(folder)):
-        other = found.setdefault(run.name, run)
+        other = by_id.setdefault(run.name, run)
         if other is run:
             wrong += _faults(run)
             new[run.name] = run
@@ -68,7 +68,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
             wrong.append(f"{run} and {other} have one id and differ in {', '.join(files)}")
         elif run.name not in new:
             there[run.name] = None
-    if not found:
+    if not by_id:
         raise UsageError(f"{', '.join(map(str, folders))}: no finished run is there; name folders of runs")
     if wrong:
         raise ResultError("nothing was merged:\n  " + "\n  ".join(wrong))

@@ -38,10 +38,10 @@ class ObjectStore:
         self.url = url.rstrip("/")
         if not is_url(url):
             raise UsageError(f"{url} is not the address of a store; give one such as file:///shared or s3://BUCKET")
-        if found := re.match(r"(file|local)://(?!/)", url):
+        if scheme := re.match(r"(file|local)://(?!/)", url):
             # It would be a folder below the one that a command is called in: another one on each machine.
-            rest = url[found.end() :]
-            raise UsageError(f"{url} has no whole path; write {found[0]}/{rest}, or {found[0]}{Path.cwd() / rest}")
+            rest = url[scheme.end() :]
+            raise UsageError(f"{url} has no whole path; write {scheme[0]}/{rest}, or {scheme[0]}{Path.cwd() / rest}")
         try:
             self._system, self._root = url_to_fs(self.url)
         except (ImportError, ValueError) as error:
@@ -70,8 +70,8 @@ class ObjectStore:
         """Name -> a digest of what the store says of each object below a folder: its size, time, ETag."""
         self._system.invalidate_cache()
         start = len(self._path(""))
-        found = ((str(entry["name"])[start:], entry) for entry in self._files(self._path(folder)))
-        return {name: sha256_text(repr(sorted(entry.items()))) for name, entry in found if "/." not in f"/{name}"}
+        entries = ((str(entry["name"])[start:], entry) for entry in self._files(self._path(folder)))
+        return {name: sha256_text(repr(sorted(entry.items()))) for name, entry in entries if "/." not in f"/{name}"}
 
     def check_writable(self) -> None:
         """Fail before hours of work, not after: a StoreError unless objects can be put there; none is left."""
@@ -93,8 +93,8 @@ class ObjectStore:
 
     def read(self, name: str) -> bytes:
         """An object's bytes, whatever they are; a FileNotFoundError where it is not there."""
-        found: bytes = self._tried("read", name, lambda: self._system.cat_file(self._path(name)))
-        return found
+        content: bytes = self._tried("read", name, lambda: self._system.cat_file(self._path(name)))
+        return content
 
     def tail(self, name: str, length: int) -> bytes:
         """The last bytes of an object, all of a shorter one; a FileNotFoundError where it is not there."""
@@ -103,8 +103,8 @@ class ObjectStore:
         def read() -> bytes:
             if (size := self._size(path)) is None:
                 raise FileNotFoundError(name)
-            found: bytes = self._system.cat_file(path, start=max(0, size - length), end=size) if size else b""
-            return found
+            content: bytes = self._system.cat_file(path, start=max(0, size - length), end=size) if size else b""
+            return content
 
         last: bytes = self._tried("read", name, read)
         return last

@@ -115,14 +115,14 @@ class RayCluster:
         done: dict[int, Finished[Made]] = {}
         handed = 0
         try:
-            for place in range(len(jobs)):
-                while place not in done:
+            for index in range(len(jobs)):
+                while index not in done:
                     while handed < len(jobs) and len(running) < ahead:
                         running[run.remote(jobs[handed], self._placed)] = handed
                         handed += 1
                     for reference in ray.wait(list(running))[0]:
                         done[running.pop(reference)] = _result(reference)
-                yield done.pop(place)
+                yield done.pop(index)
         finally:
             for reference in running:  # nobody waits for these any more
                 ray.cancel(reference)
@@ -189,8 +189,8 @@ class Placed:
         context = ray.get_runtime_context()
         here = [name for node, name in self.names if node == context.get_node_id()]
         names = here or [name for _, name in self.names]
-        chosen = names[zlib.crc32(context.get_worker_id().encode()) % len(names)]
-        return ActorEncoder(encoder, ray.get_actor(chosen))
+        actor = names[zlib.crc32(context.get_worker_id().encode()) % len(names)]
+        return ActorEncoder(encoder, ray.get_actor(actor))
 
 
 class ActorEncoder(Unchecked):
@@ -220,10 +220,10 @@ class ActorEncoder(Unchecked):
                     "where the model is); give --set precision=fp32"
                 )
             self._checked = True
-        order = sorted(range(len(texts)), key=lambda place: -tokens[place])
+        order = sorted(range(len(texts)), key=lambda index: -tokens[index])
         for start in range(0, len(order), TEXTS):
             places = order[start : start + TEXTS]
-            vectors = ray.get(self._actor.encode.remote(self.spec, [texts[place] for place in places], role))
+            vectors = ray.get(self._actor.encode.remote(self.spec, [texts[index] for index in places], role))
             yield places, np.asarray(vectors, dtype=np.float32)
 
 

@@ -54,12 +54,12 @@ class StoredResults(Results):
 
     def find(self, run_id: str) -> RunView | None:
         """A run that exactly this code made, here or in the store; it is in both afterwards."""
-        found = current_run(self.out / run_id)
-        if found is None:
+        run = current_run(self.out / run_id)
+        if run is None:
             return current_run(self.out / run_id) if fetch_run(run_id, self.store, self.out) else None
         if not _ends(run_id, self.store):
-            put_run(found.folder, self.store)
-        return found
+            put_run(run.folder, self.store)
+        return run
 
     def open(self, run_id: str) -> RunView:
         """A run that another machine may have made."""
@@ -142,19 +142,19 @@ class StoredResults(Results):
     def _fetched(self) -> dict[str, str]:
         """Id -> state of the runs that were fetched; none where this is not known."""
         try:
-            found = json.loads((self.out / _FETCHED).read_bytes())
+            states = json.loads((self.out / _FETCHED).read_bytes())
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return states if isinstance(states, dict) else {}
 
 
 def results_of_store(url: str, folder: Path) -> StoredResults:
     """The results of a store, whose cache a folder is from now on; a UsageError where either cannot be had."""
-    found = StoredResults(folder, ObjectStore(url))
+    results = StoredResults(folder, ObjectStore(url))
     with os_errors_as(UsageError, f"{folder}, in which {url} is cached, cannot be written", "choose another --home"):
         if not (folder / OF_STORE).is_file():
             write_atomic(folder / OF_STORE, url + "\n")
-    return found
+    return results
 
 
 def folder_of_runs(url: str) -> Path | None:
@@ -185,10 +185,10 @@ def put_run(folder: Path, store: ObjectStore) -> None:
 
 def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
     """Tell whether a run is in a store and whole; then its folder is in `out` in one step."""
-    with _run_of_store(run_id, store, out) as made:
-        if made is not None:
-            publish(made, out)
-        return made is not None
+    with _run_of_store(run_id, store, out) as fetched:
+        if fetched is not None:
+            publish(fetched, out)
+        return fetched is not None
 
 
 @contextmanager
@@ -203,17 +203,17 @@ def _run_of_store(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path |
         yield None
         return
     with staging(out, run_id) as beside:
-        made = beside / run_id
-        made.mkdir()
-        for name, held in files.items():
-            (made / name).write_bytes(held)
-        yield made
+        folder = beside / run_id
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        yield folder
 
 
 def _holds(store: ObjectStore, folder: Path) -> bool:
     """Tell whether a store holds the run in a folder, times apart; the object is read."""
-    with _run_of_store(folder.name, store, folder.parent) as made:
-        return made is not None and not differing(folder, made)
+    with _run_of_store(folder.name, store, folder.parent) as stored:
+        return stored is not None and not differing(folder, stored)
 
 
 def _ends(run_id: str, store: ObjectStore) -> bool:

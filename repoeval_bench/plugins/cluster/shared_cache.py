@@ -39,18 +39,18 @@ class SharedVectorCache(VectorCache):
 
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
         """Those of the keys that have an entry, here by now."""
-        wanted = list(keys)
-        here = super().present(wanted)
-        taken = self._take([key for key in wanted if key not in here])
+        requested = list(keys)
+        here = super().present(requested)
+        taken = self._take([key for key in requested if key not in here])
         return here | (super().present(taken) if taken else set())
 
     def read(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """The value of each key, None where neither this cache nor the store has one."""
-        wanted = list(keys)
-        found = super().read(wanted)
-        if self._take([key for key, value in zip(wanted, found, strict=True) if value is None]):
-            found = super().read(wanted)
-        return found
+        requested = list(keys)
+        values = super().read(requested)
+        if self._take([key for key, value in zip(requested, values, strict=True) if value is None]):
+            values = super().read(requested)
+        return values
 
     def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
         """Store all values here; those that are new wait to be put into the store."""
@@ -79,14 +79,14 @@ class SharedVectorCache(VectorCache):
         for name in block_names(self._store):
             if name not in self._heads:
                 self._heads[name] = self._heads_of(name)
-        wanted = _heads(keys)
-        found = np.zeros(len(keys), dtype=bool)
+        requested = _heads(keys)
+        hits = np.zeros(len(keys), dtype=bool)
         for name, heads in self._heads.items():
-            if (hit := np.isin(wanted, heads)).any():
-                found |= hit
+            if (hit := np.isin(requested, heads)).any():
+                hits |= hit
                 self._take_block(name)
                 self._heads[name] = _heads([])  # all of it is here now
-        return [key for key, hit in zip(keys, found, strict=True) if hit]
+        return [key for key, hit in zip(keys, hits, strict=True) if hit]
 
     def _heads_of(self, name: str) -> NDArray[np.uint64]:
         try:

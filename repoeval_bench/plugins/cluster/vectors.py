@@ -55,7 +55,7 @@ def push(folder: Path, store: ObjectStore) -> Pushed:
         return Pushed(0, 0, 0, 0)
     stored = _stored(store)
     cache = VectorCache(folder)
-    entries = blocks = there = left_out = 0
+    entries = blocks = there = unknown = 0
     with cache.explained("read"):
         identities = known_identities(cache)
         waiting: dict[tuple[Kind, str], dict[bytes, bytes]] = defaultdict(dict)
@@ -64,7 +64,7 @@ def push(folder: Path, store: ObjectStore) -> Pushed:
                 there += 1
                 continue
             if owner not in identities:
-                left_out += 1
+                unknown += 1
                 continue
             group = waiting[kind, identities[owner]]
             group[key] = value
@@ -78,7 +78,7 @@ def push(folder: Path, store: ObjectStore) -> Pushed:
             write_block(store, kind, identity, group)
             blocks += 1
     cache.close()
-    return Pushed(entries, blocks, there, left_out)
+    return Pushed(entries, blocks, there, unknown)
 
 
 def pull(folder: Path, store: ObjectStore) -> Pulled:
@@ -109,11 +109,11 @@ def pull(folder: Path, store: ObjectStore) -> Pulled:
 
 def _stored(store: ObjectStore) -> set[bytes]:
     """The keys of all blocks; one with broken keys is as if it were not there, and is written again."""
-    found: set[bytes] = set()
+    keys: set[bytes] = set()
     for name in block_names(store):
         with suppress(BrokenBlockError):
-            found.update(read_keys(store, name))
-    return found
+            keys.update(read_keys(store, name))
+    return keys
 
 
 def _entries(cache: VectorCache) -> Iterator[tuple[Kind, bytes, bytes, bytes]]:

@@ -47,12 +47,12 @@ def cut(answer: str, task: Task, *, chat: bool) -> str:
         answer = _from_chat(answer, indentation(task.ground_truth))
     lines = answer.splitlines()
     if task.level == "function":
-        kept = _indented(lines, len(indentation(task.ground_truth)))
+        in_target = _indented(lines, len(indentation(task.ground_truth)))
     else:
-        kept = _first(lines, sum(bool(line.strip()) for line in task.ground_truth.splitlines()))
-    while kept and not kept[-1].strip():
-        kept.pop()
-    return "".join(f"{line}\n" for line in kept)
+        in_target = _first(lines, sum(bool(line.strip()) for line in task.ground_truth.splitlines()))
+    while in_target and not in_target[-1].strip():
+        in_target.pop()
+    return "".join(f"{line}\n" for line in in_target)
 
 
 def _from_chat(answer: str, indent: str) -> str:
@@ -69,10 +69,10 @@ def _indented(lines: list[str], width: int) -> list[str]:
 
 
 def _first(lines: list[str], n: int) -> list[str]:
-    kept: list[str] = []
+    first: list[str] = []
     for line in lines:
         if n == 0:
             break
-        kept.append(line)
+        first.append(line)
         n -= bool(line.strip())
-    return kept
+    return first

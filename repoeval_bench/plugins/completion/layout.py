@@ -44,19 +44,21 @@ class Prompt:
     tokens: int
 
 
-def lay_out(code: str, fragments: Sequence[Fragment], mark: str, *, budget: int, most: int = MOST_FRAGMENTS) -> Prompt:
+def lay_out(
+    code: str, fragments: Sequence[Fragment], comment: str, *, budget: int, most: int = MOST_FRAGMENTS
+) -> Prompt:
     """The prompt for `code`, the lines above the hole, with the fragments (best first) that fit the budget of tokens.
 
     Up to `most` fragments are shown. One that does not fit is passed over, and a smaller one behind it may be shown.
     """
-    heading = _commented(_HEADING, mark)
+    heading = _commented(_HEADING, comment)
     spent = count_tokens(heading)
     blocks: list[str] = []
     shown: list[str] = []
     for fragment in fragments:
         if len(shown) == most:
             break
-        block, tokens = _block(fragment.path, fragment.text, mark)
+        block, tokens = _block(fragment.path, fragment.text, comment)
         if spent + tokens <= budget:
             spent += tokens
             blocks.append(block)
@@ -74,14 +76,14 @@ def count_tokens(text: str) -> int:
 
 
 @lru_cache(maxsize=32_768)
-def _block(path: str, text: str, mark: str) -> tuple[str, int]:
+def _block(path: str, text: str, comment: str) -> tuple[str, int]:
     """A fragment as comments, and its tokens. Queries of one repository look at the same chunks."""
-    block = _commented((_BLOCK, path, _RULER, *text.splitlines(), _RULER), mark)
+    block = _commented((_BLOCK, path, _RULER, *text.splitlines(), _RULER), comment)
     return block, count_tokens(block)
 
 
-def _commented(lines: Sequence[str], mark: str) -> str:
-    return "".join(f"{mark} {line}\n" for line in lines)
+def _commented(lines: Sequence[str], comment: str) -> str:
+    return "".join(f"{comment} {line}\n" for line in lines)
 
 
 def layout_hash() -> str:

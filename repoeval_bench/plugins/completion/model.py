@@ -217,11 +217,11 @@ def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCach
             return request, server.ask(request, again)
 
         # No request has a cost here, so none is refused for it.
-        crowd = RequestPool[ModelRequest, tuple[ModelRequest, Answer]](
+        pool = RequestPool[ModelRequest, tuple[ModelRequest, Answer]](
             most=lambda _: 0.0, spent=lambda *_: 0.0, too_dear=lambda *_: CompletionError("")
         )
         with progress(desc=f"complete {count(len(missing), 'prompt')}", unit="prompts", total=len(missing)) as bar:
-            for request, answer in crowd.answers(missing, ask, concurrency):
+            for request, answer in pool.answers(missing, ask, concurrency):
                 value = json.dumps(answer.model_dump()).encode()
                 cache.write({keys[request]: value}, "completion", identity)
                 answers[request] = answer

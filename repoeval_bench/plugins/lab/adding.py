@@ -54,12 +54,12 @@ def add_run(
     run = RunView.open(folder)
     results = results_at(out, home)
     results.fetch(notify)
-    place = results.out / run.run_id
-    if place.is_dir() and (other := differing(folder, place)):
-        told = f"{shown_place(place)} is another run of that id: {', '.join(other)} differ"
-        raise ResultError(f"{told}; add it to another folder")
+    stored = results.out / run.run_id
+    if stored.is_dir() and (other := differing(folder, stored)):
+        sentence = f"{shown_place(stored)} is another run of that id: {', '.join(other)} differ"
+        raise ResultError(f"{sentence}; add it to another folder")
     # Of what is computed again, so that a file which changes meanwhile is noticed.
-    sha256 = file_hashes(place if place.is_dir() else folder)
+    sha256 = file_hashes(stored if stored.is_dir() else folder)
     reason, values = _cannot_be_computed(run, allowed), 0
     if reason:
         if wrong := _contradictions(run):
@@ -72,12 +72,12 @@ def add_run(
         values = sum(result.compared.values())
         state = VerificationState(status=VerificationStatus.VERIFIED, ranking=result.ranking, reason=result.reason)
     # First, so that a run from elsewhere is never there without it and taken for one that was made here.
-    record = write_record(place, state, values=values, sha256=sha256)
+    record = write_record(stored, state, values=values, sha256=sha256)
     results.write_object(f"{VERIFIED}/{record.name}", record.read_bytes(), replace=True)
-    if not place.is_dir():
+    if not stored.is_dir():
         results.copy(folder)
-    results.put(place)
-    return RunView(place)
+    results.put(stored)
+    return RunView(stored)
 
 
 def _cannot_be_computed(run: RunView, allowed: Collection[str]) -> str:
@@ -92,28 +92,28 @@ def _cannot_be_computed(run: RunView, allowed: Collection[str]) -> str:
 
 def _contradictions(run: RunView) -> list[str]:
     """Return the contradictions in a run; scores whose means are others, or without judgements, are a ResultError."""
-    config, metrics, found = run.manifest.config, run.metrics, []
+    config, metrics, problems = run.manifest.config, run.metrics, []
     if config is not None:
         if run.manifest.completion is None and id_of(config) != run.run_id:
-            found.append(f"what {MANIFEST} asks has the id {id_of(config)}")
-        asked = config.model_dump(include={"chunker", "embedder", "retriever", "k", "expand"})
-        asked |= {"protocol": config.protocol.name, "fingerprint": config.fingerprint}
+            problems.append(f"what {MANIFEST} asks has the id {id_of(config)}")
+        requested = config.model_dump(include={"chunker", "embedder", "retriever", "k", "expand"})
+        requested |= {"protocol": config.protocol.name, "fingerprint": config.fingerprint}
         stated = {
             **metrics.model_dump(),
             "expand": metrics.expand or NOTHING,
             "fingerprint": metrics.dataset.fingerprint,
         }
-        found += [
-            f"{name} is {asked[name]} in {MANIFEST} and {stated[name]} in {METRICS}"
-            for name in asked
-            if asked[name] != stated[name]
+        problems += [
+            f"{name} is {requested[name]} in {MANIFEST} and {stated[name]} in {METRICS}"
+            for name in requested
+            if requested[name] != stated[name]
         ]
     run.qrels()
     measure = metrics.headline_measure or ""
     column = run.scores.values.get(measure)
     if column is not None and not measure.startswith("py:") and not ((column >= 0) & (column <= 1)).all():
-        found.append(f"{measure} is not between 0 and 1")
-    return found
+        problems.append(f"{measure} is not between 0 and 1")
+    return problems
 
 
 def _refusal(verification: Verification) -> str:

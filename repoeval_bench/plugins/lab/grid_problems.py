@@ -50,15 +50,15 @@ def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None
 
 def scoring_protocols(request: GridRequest, notify: Callable[[str], None]) -> tuple[str, ...]:
     """Those of the grid's protocols that score one of the repositories asked for; a line names each of the others."""
-    kept, repos = [], request.repos or ()
+    scoring, repos = [], request.repos or ()
     for name in request.protocols:
         try:
             check_scored(Protocol.parse(name), map(repository_name, repos), request.level)
         except UsageError:
             notify(f"protocol {name} scores none of {', '.join(repos)} and is left out")
         else:
-            kept.append(name)
-    return tuple(kept)
+            scoring.append(name)
+    return tuple(scoring)
 
 
 def answerable_protocols(

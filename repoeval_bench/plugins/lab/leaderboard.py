@@ -1,7 +1,7 @@
-"""All runs of a folder in order of their score, only against those that answer the same question.
+"""Rank the runs of a folder, each against those alone that answer the same question.
 
-Two runs are on one board if `compare` would compare them: protocol, data, queries, depth, definition, and vectors of
-one precision. A folder that cannot be ranked is listed with its reason.
+Two runs are on one leaderboard if `compare` would compare them: by protocol, data, queries, depth, definition, and the
+precision of vectors. A folder that cannot be ranked is listed with its reason.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One run on its board. `score` is its mean of the board's measure, `ci` the 95 % interval of that.
+    """One run on its leaderboard. `score` is its mean of the leaderboard's measure, `ci` the 95 % interval of that.
 
-    `behind` is its paired difference to the first run with that one's interval, `against_first` the verdict on it
-    beside the first; both are None for the first.
+    `to_first` is its paired difference to the first run with its interval, `against_first` the verdict on that
+    difference; both are None for the first.
     """
 
     rank: int
     run: RunView
     score: float
     ci: Interval
-    behind: tuple[float, Interval] | None
+    to_first: tuple[float, Interval] | None
     against_first: PairVerdict | None
 
     @property
@@ -59,7 +59,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class Leaderboard:
     """Runs that answer one question, best first; `measure` is what they are ranked by, `over` the mean of it.
 
     Runs of one score are in the order of what a query costs. `choice` is what can be said of them; None for one run.
@@ -82,37 +82,37 @@ class Board:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaderboard:
-    """The boards, and the folders that are on none: name -> why."""
+class Leaderboards:
+    """The leaderboards of a folder, and the folders that are on none: name -> why."""
 
-    boards: tuple[Board, ...]
-    left_out: dict[str, str]
+    ranked: tuple[Leaderboard, ...]
+    not_ranked: dict[str, str]
 
     @property
     def n_runs(self) -> int:
-        """Runs that are ranked; one that fits several boards counts once."""
-        return len({entry.run_id for board in self.boards for entry in board.entries})
+        """Runs that are ranked; one that fits several leaderboards counts once."""
+        return len({entry.run_id for leaderboard in self.ranked for entry in leaderboard.entries})
 
 
-def leaderboard(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboard:
+def leaderboards(runs: Iterable[RunView], *, apart: bool = False) -> Leaderboards:
     """Rank runs; one that cannot be ranked, or not be read, is left out with the reason.
 
-    `apart`: only runs of one retriever and embedder are on one board, which then ranks chunkers. The order within and
-    of boards follows from the numbers and names alone.
+    `apart`: only runs of one retriever and embedder are on one leaderboard, which then ranks chunkers. Numbers and
+    names alone decide the order within and of leaderboards.
     """
-    ranked: list[RunView] = []
-    left_out: dict[str, str] = {}
+    good: list[RunView] = []
+    not_ranked: dict[str, str] = {}
     for run in runs:
         try:
             _check(run)
         except BenchError as error:
-            left_out[run.run_id] = str(error)
+            not_ranked[run.run_id] = str(error)
         else:
-            ranked.append(run)
-    groups = _by_ranker(ranked) if apart else _groups(ranked)
-    boards = [_board(group) for group in progress(groups, desc="rank", unit="boards")]
-    boards.sort(key=lambda board: (*_title(board), board.entries[0].run_id))
-    return Leaderboard(tuple(boards), left_out)
+            good.append(run)
+    groups = _by_ranker(good) if apart else _groups(good)
+    ranked = [_leaderboard(group) for group in progress(groups, desc="rank", unit="leaderboards")]
+    ranked.sort(key=lambda leaderboard: (*_title(leaderboard), leaderboard.entries[0].run_id))
+    return Leaderboards(tuple(ranked), not_ranked)
 
 
 def run_folders(results: Path) -> list[RunView]:
@@ -120,18 +120,18 @@ def run_folders(results: Path) -> list[RunView]:
     if not results.is_dir():
         raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
     others = (PACKS, CELLS, VERIFIED)  # of other commands, and never a run
-    found = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name not in others]
-    if not found:
+    runs = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name not in others]
+    if not runs:
         raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
-    return found
+    return runs
 
 
-def _title(board: Board) -> tuple[str, str, str, int, str]:
-    return board.dataset, board.protocol, board.precision, board.k, board.measure
+def _title(leaderboard: Leaderboard) -> tuple[str, str, str, int, str]:
+    return leaderboard.dataset, leaderboard.protocol, leaderboard.precision, leaderboard.k, leaderboard.measure
 
 
 def _check(run: RunView) -> None:
-    """Read all that a board needs; refuse an unfinished run, another's name, and a ranking that stands there twice."""
+    """Read all that a leaderboard needs; refuse an unfinished run, a folder of another name, and a repeated ranking."""
     if not (run.folder / MANIFEST).is_file():
         raise UsageError(f"no {MANIFEST}: the run was not finished, or this is not a run")
     done = run.manifest.completion
@@ -183,10 +183,10 @@ def _fits(run: RunView, group: Sequence[RunView]) -> bool:
     """Tell whether the run can be compared with every one of the group."""
     measure = headline_measure([run])
     try:
-        for each in group:
-            if headline_measure([each]) != measure:
+        for other in group:
+            if headline_measure([other]) != measure:
                 return False
-            check_comparable([(each, run)])
+            check_comparable([(other, run)])
     except UsageError:
         return False
     return True
@@ -197,7 +197,7 @@ def _precision(run: RunView) -> str:
     return "" if config is None else str(config.embedder_identity.get("precision", ""))
 
 
-def _board(runs: Sequence[RunView]) -> Board:
+def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
     first = runs[0].metrics
     measure, over = headline_measure(runs[:1]), first.headline
     choice = choose(runs) if len(runs) > 1 else None
@@ -220,11 +220,11 @@ def _board(runs: Sequence[RunView]) -> Board:
                 run=run,
                 score=score,
                 ci=intervals[index],
-                behind=(means[n + index - 1], intervals[n + index - 1]) if index else None,
+                to_first=(means[n + index - 1], intervals[n + index - 1]) if index else None,
                 against_first=rivals[run.run_id].verdict.reversed() if run.run_id in rivals else None,
             )
         )
-    return Board(
+    return Leaderboard(
         protocol=first.protocol,
         dataset=first.dataset.label,
         k=first.k,

@@ -61,16 +61,16 @@ def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -
     return results
 
 
-def describe(arms: Sequence[PlaceboArm]) -> str:
+def describe(shifts: Sequence[PlaceboArm]) -> str:
     """Return how well the arms match, in words: how many do, their realised means and numbers of chunks."""
-    kept = [arm for arm in arms if arm.matched]
-    target = arms[0].size.target
+    matched = [shifted for shifted in shifts if shifted.matched]
+    target = shifts[0].size.target
     said = (
-        f"placebo band: {len(kept)} of {len(arms)} arms within {TOLERANCE:.0%} of the baseline's mean of "
+        f"placebo band: {len(matched)} of {len(shifts)} arms within {TOLERANCE:.0%} of the baseline's mean of "
         f"{target:.0f} characters"
     )
-    if len(kept) < 2:
+    if len(matched) < 2:
         return f"{said}, too few to measure it"
-    means = [arm.size.realised for arm in kept]
-    counts = [arm.n_chunks for arm in kept]
+    means = [shifted.size.realised for shifted in matched]
+    counts = [shifted.n_chunks for shifted in matched]
     return f"{said}, means {min(means):.0f} to {max(means):.0f}, {min(counts):,} to {max(counts):,} chunks"

@@ -159,21 +159,23 @@ def reproduce(
     for embedder in embedders:
         choose_embedder(embedder)
     why_not = _why_not_judged(benchmark)
-    asked = [*_expected(), *_causes(), *_sizes(), *_coderag()]
-    _embed_ahead(benchmark, [each.request for each in asked], home)
+    plan = [*_expected(), *_causes(), *_sizes(), *_coderag()]
+    _embed_ahead(benchmark, [planned.request for planned in plan], home)
     rows: list[Row] = []
     repositories = 0
-    for each in (*asked, *map(_of_model, embedders)):
-        command = _command(each.request, source)
+    for planned in (*plan, *map(_of_model, embedders)):
+        command = _command(planned.request, source)
         notify(command)
         try:
-            run = evaluate(benchmark, each.request.chunker, **_options(each.request), out=out, reuse=True, home=home)
+            run = evaluate(
+                benchmark, planned.request.chunker, **_options(planned.request), out=out, reuse=True, home=home
+            )
         except EmbeddingError as error:
-            if each.request.embedder not in embedders:
+            if planned.request.embedder not in embedders:
                 raise
-            rows += [replace(row, status=Status.SKIPPED, reason=str(error)) for row in each.rows]
+            rows += [replace(row, status=Status.SKIPPED, reason=str(error)) for row in planned.rows]
         else:
-            rows += [_measured(run, row, command, why_not) for row in each.rows]
+            rows += [_measured(run, row, command, why_not) for row in planned.rows]
             repositories = len(run.metrics.per_repo)
     return Reproduction(tuple(rows), repositories)
 
@@ -189,8 +191,8 @@ def _expected() -> Iterator[_Asked]:
 def _causes() -> Iterator[_Asked]:
     for setting, changed in CAUSES:
         for chunker in EXPECTED:
-            asked = {"protocol": "code-chunk", **changed}
-            request = _precise(chunker=chunker + asked.pop("options", ""), **asked)
+            fields = {"protocol": "code-chunk", **changed}
+            request = _precise(chunker=chunker + fields.pop("options", ""), **fields)
             yield _Asked(request, tuple(Row("causes", setting, chunker, measure) for measure in MEASURES))
 
 
@@ -219,9 +221,9 @@ def _of_model(embedder: str) -> _Asked:
     return _Asked(_precise(protocol="coderag", embedder=embedder), (row,))
 
 
-def _precise(**asked: str) -> RunRequest:
+def _precise(**fields: str) -> RunRequest:
     """A request in single precision: a page that others measure again must not depend on the processor."""
-    request = RunRequest.of(asked)
+    request = RunRequest.of(fields)
     return request.model_copy(update={"precision": "fp32"}) if request.needs_vectors else request
 
 

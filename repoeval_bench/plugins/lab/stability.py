@@ -80,14 +80,14 @@ def stability(
     A file that was renamed or moved costs nothing unless its path is embedded (`header=path`). `count` gives the tokens
     of texts, or None. ChunkError: the chunker fails on a file, which `skip_errors` leaves out and counts.
     """
-    made = make_chunker(chunker) if isinstance(chunker, str) else chunker
-    before, after = (build_corpus({"": files}, made, skip_errors=skip_errors) for files in (old, new))
+    cutter = make_chunker(chunker) if isinstance(chunker, str) else chunker
+    before, after = (build_corpus({"": files}, cutter, skip_errors=skip_errors) for files in (old, new))
     known, texts = set(_texts(before)), list(_texts(after))
     again = [text not in known for text in texts]
     sizes = [count_nws(text) for text in texts]
     tokens = count(texts)
     return Stability(
-        spec=made.spec,
+        spec=cutter.spec,
         old_texts=len(known),
         texts=len(texts),
         new_texts=sum(again),
@@ -104,8 +104,8 @@ def _texts(corpus: Corpus) -> dict[str, None]:
     return dict.fromkeys(chunk.embed_text for chunk in corpus)
 
 
-def _sum_of(sizes: Sequence[int], chosen: Sequence[bool]) -> int:
-    return sum(size for size, taken in zip(sizes, chosen, strict=True) if taken)
+def _sum_of(sizes: Sequence[int], mask: Sequence[bool]) -> int:
+    return sum(size for size, taken in zip(sizes, mask, strict=True) if taken)
 
 
 def _share(part: int, whole: int) -> float:
@@ -155,14 +155,14 @@ class StabilityRow(Record):
 class Updates:
     """The mean share of non-whitespace characters that are embedded again, over `n_pairs` pairs of versions.
 
-    `ci` is its 95 % interval, pairs resampled. `behind` is the mean difference to `fixed` of the same size with its
+    `ci` is its 95 % interval, pairs resampled. `to_fixed` is the mean difference to `fixed` of the same size with its
     interval, None for `fixed` itself and where that was not measured for the same pairs.
     """
 
     share: float
     ci: Interval
     n_pairs: int
-    behind: tuple[float, Interval] | None = None
+    to_fixed: tuple[float, Interval] | None = None
 
 
 def read_updates(path: Path) -> list[StabilityRow]:
@@ -192,8 +192,8 @@ def updates_of(spec: str, rows: Sequence[StabilityRow], baseline: str | None = N
     mean, ci = _mean([*shares.values()])
     fixed = {} if baseline is None or baseline == spec else _shares(baseline, rows)
     paired = shares.keys() == fixed.keys()
-    behind = _mean([share - fixed[pair] for pair, share in shares.items()]) if paired else None
-    return Updates(share=mean, ci=ci, n_pairs=len(shares), behind=behind)
+    to_fixed = _mean([share - fixed[pair] for pair, share in shares.items()]) if paired else None
+    return Updates(share=mean, ci=ci, n_pairs=len(shares), to_fixed=to_fixed)
 
 
 def _shares(spec: str, rows: Sequence[StabilityRow]) -> dict[tuple[str, str], float]:

@@ -77,13 +77,13 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
         yield from read_rows(path, LogRow)
         return
     tag, rankings = _ranking(path)
-    places = {place.chunk_id: place for _, place in read_rows(corpus, Place)} if corpus else None
+    places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, Place)} if corpus else None
     longest = max((len(ranking) for ranking in rankings.values()), default=0)
     known = replace(stated, system=stated.system or tag, k=stated.k or max(1, longest))
     if stated.k and longest > stated.k:
         raise ResultError(f"{path} ranks {longest} chunks for a query, beyond -k {stated.k}; give the system's depth")
     for query_id, ranking in rankings.items():
-        topk = [_retrieved(path, corpus, places, each, rank) for rank, each in enumerate(ranking, start=1)]
+        topk = [_retrieved(path, corpus, places, scored, rank) for rank, scored in enumerate(ranking, start=1)]
         yield 0, known.row(query_id, topk)
 
 
@@ -127,12 +127,12 @@ def _retrieved(
     chunk_id, score = ranked
     if places is None:
         return Retrieved(rank=rank, chunk_id=chunk_id, score=score)
-    place = places.get(chunk_id)
-    if place is None:
+    chunk = places.get(chunk_id)
+    if chunk is None:
         raise ResultError(
             f"{path} ranks {chunk_id!r}, which is not in {corpus}; name every chunk there, by the same id"
         )
-    return Retrieved(rank=rank, score=score, **place.model_dump(exclude_none=True))
+    return Retrieved(rank=rank, score=score, **chunk.model_dump(exclude_none=True))
 
 
 def _table(path: Path, kind: str) -> dict[str, dict[str, float]]:

@@ -76,16 +76,18 @@ def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> It
                 f"{where}: index of version {row.index_version!r} differs from the one above; one index has one cost"
             )
         lists = ((name, getattr(row, name)) for name in RANKINGS)
-        yield row.model_copy(update={name: _in_order(f"{where}: {name}", each) for name, each in lists if each})
+        yield row.model_copy(
+            update={name: _in_order(f"{where}: {name}", ranking) for name, ranking in lists if ranking}
+        )
     if not seen:
         raise ResultError(f"{path} holds no row; a log has one for each query")
 
 
 def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
-    ordered = sorted(ranking, key=lambda each: each.rank)
-    if [each.rank for each in ordered] != list(range(1, len(ordered) + 1)):
-        raise ResultError(f"{where}: ranks are {[each.rank for each in ordered][:5]} …; count them 1, 2, 3")
-    ids = [each.chunk_id for each in ordered]
+    ordered = sorted(ranking, key=lambda entry: entry.rank)
+    if [entry.rank for entry in ordered] != list(range(1, len(ordered) + 1)):
+        raise ResultError(f"{where}: ranks are {[entry.rank for entry in ordered][:5]} …; count them 1, 2, 3")
+    ids = [entry.chunk_id for entry in ordered]
     if len(set(ids)) < len(ids):
         twice = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
         raise ResultError(f"{where}: {twice!r} is ranked twice; keep one, or recall could pass 1")
@@ -98,19 +100,19 @@ ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
 
 def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
     """The chunks that a log shows, by file."""
-    return _by_file(each for row in rows for name in RANKINGS for each in getattr(row, name) or ())
+    return _by_file(entry for row in rows for name in RANKINGS for entry in getattr(row, name) or ())
 
 
 def corpus_chunks(corpus: Path) -> Iterator[Place]:
     """The chunks that a corpus names."""
-    return (place for _, place in read_rows(corpus, Place))
+    return (chunk for _, chunk in read_rows(corpus, Place))
 
 
 def _by_file(places: Iterable[Place | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
     by_file: dict[str, dict[str, LineSpan | None]] = defaultdict(dict)
-    for place in places:
-        if place.file is not None:
-            by_file[place.file][place.chunk_id] = place.lines
+    for chunk in places:
+        if chunk.file is not None:
+            by_file[chunk.file][chunk.chunk_id] = chunk.lines
     return by_file
 
 
@@ -144,43 +146,43 @@ def judge_log(
                 "them"
             )
         add_names(names, row, cluster_by)
-        judged = gains.setdefault(row.query_id, {})
+        of_query = gains.setdefault(row.query_id, {})
         if row.chunk_id is not None:
             kinds.add("chunks")
-            if row.chunk_id in judged:
+            if row.chunk_id in of_query:
                 raise ResultError(f"{where}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
-            judged[row.chunk_id] = row.gain
+            of_query[row.chunk_id] = row.gain
         elif row.file is not None:
             kinds.add("files" if row.lines is None else "lines")
             files.setdefault(row.query_id, set()).add(row.file)
-            held = places.setdefault(row.query_id, [])
+            gold_lines = places.setdefault(row.query_id, [])
             if row.lines is not None and row.gain > 0:
-                held.append(GoldPlace(row.file, row.lines))
+                gold_lines.append(GoldPlace(row.file, row.lines))
             for chunk_id in _within(where, row.file, row.lines, by_file):
-                judged[chunk_id] = max(row.gain, judged.get(chunk_id, 0.0))
+                of_query[chunk_id] = max(row.gain, of_query.get(chunk_id, 0.0))
     if not gains:
         raise ResultError(f"{gold} holds no row; give one for each judgement")
     if len(kinds) > 1:
         raise ResultError(f"{gold} mixes {' and '.join(sorted(kinds))}; give gold of one kind")
     (kind,) = kinds
     return Judgements(
-        gains={query_id: judged for query_id, judged in gains.items() if query_id not in unanswerable},
+        gains={query_id: of_query for query_id, of_query in gains.items() if query_id not in unanswerable},
         files={query_id: tuple(sorted(named)) for query_id, named in files.items()},
-        places={query_id: tuple(held) for query_id, held in places.items()} if kind == "lines" else {},
+        places={query_id: tuple(gold_lines) for query_id, gold_lines in places.items()} if kind == "lines" else {},
         names=names,
         pooled=corpus is None and kind != "chunks",
         kind=kind,
     )
 
 
-def _within(where: str, file: str, wanted: LineSpan | None, by_file: ByFile) -> Iterator[str]:
+def _within(where: str, file: str, span: LineSpan | None, by_file: ByFile) -> Iterator[str]:
     """The chunks of a file, or those of it that share a line with `wanted`."""
     for chunk_id, lines in by_file.get(file, {}).items():
-        if wanted is None:
+        if span is None:
             yield chunk_id
         elif lines is None:
             raise ResultError(f"{where}: chunk {chunk_id!r} of {file} has no lines, so no range can match it")
-        elif lines.overlaps(wanted):
+        elif lines.overlaps(span):
             yield chunk_id
 
 

@@ -31,16 +31,16 @@ def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | Place) -> None:
     """Add a chunk's place and what its header costs, if it names lines; a second place of it is a ResultError."""
     if chunk.file is None or chunk.lines is None:
         return
-    place = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
-    if (known := places.setdefault(chunk.chunk_id, place)) != place:
+    chunk_place = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
+    if (known := places.setdefault(chunk.chunk_id, chunk_place)) != chunk_place:
         raise ResultError(
-            f"chunk {chunk.chunk_id!r} is {_words(place)} after {_words(known)}; give a chunk one place and one header"
+            f"chunk {chunk.chunk_id!r} is {_words(chunk_place)} after {_words(known)}; give it one place and one header"
         )
 
 
-def _words(place: ChunkPlace) -> str:
-    header = f" with a header of {place.header_nws} characters" if place.header_nws else ""
-    return f"{place.file} [{place.lines.start}, {place.lines.end}){header}"
+def _words(chunk: ChunkPlace) -> str:
+    header = f" with a header of {chunk.header_nws} characters" if chunk.header_nws else ""
+    return f"{chunk.file} [{chunk.lines.start}, {chunk.lines.end}){header}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +65,14 @@ class LineInputs:
         sources: Path,
     ) -> LineInputs:
         """Look up the files of gold and chunks; a ResultError where one of the gold's is not there."""
-        golden = {place.file for each in gold.values() for place in each}
-        files = find_sources(sources, golden | {place.file for place in places.values()})
+        golden = {location.file for gold_lines in gold.values() for location in gold_lines}
+        files = find_sources(sources, golden | {location.file for location in places.values()})
         if missing := sorted(golden - files.keys()):
             raise ResultError(
                 f"{len(missing)} of the gold's {len(golden)} files are not in {sources} (such as {missing[0]}); name "
                 "the folder that holds them as the gold does with --files"
             )
-        known = {chunk_id for chunk_id, place in places.items() if place.file in files}
+        known = {chunk_id for chunk_id, location in places.items() if location.file in files}
         readable = {query_id: _up_to(ranking, known) for query_id, ranking in rankings.items() if query_id in gold}
         return cls(
             context=Context(places=places, gold=gold, line_nws={name: file.line_nws() for name, file in files.items()}),

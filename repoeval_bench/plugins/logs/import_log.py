@@ -82,13 +82,13 @@ def import_run(
         with _spool() as rows, _spool() as run:
             given = read_log(log, log_rows(log, corpus, stated))
             read = _Log.read(log, given, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
-            judged = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
-            if judged.pooled and is_ranking(log):
+            judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
+            if judgements.pooled and is_ranking(log):
                 raise UsageError(
-                    f"{log} has no files, so gold of {judged.kind} needs the chunks' places; give --corpus"
+                    f"{log} has no files, so gold of {judgements.kind} needs the chunks' places; give --corpus"
                 )
-            lines = _lines(read, judged, corpus, files)
-            result = _JudgedLog.of(read, judged, gold, _chosen(measures, lines, judged), lines, cluster_by)
+            lines = _lines(read, judgements, corpus, files)
+            result = _JudgedLog.of(read, judgements, gold, _chosen(measures, lines, judgements), lines, cluster_by)
             # Before anything is written: scores that rise are refused.
             fields = Fields()
             run.writelines(run_lines(result.rankings, read.first.system, fields))
@@ -108,26 +108,26 @@ def import_run(
         raise ResultError(f"{error}; make room for a copy of {log}, or name another folder with TMPDIR") from error
 
 
-def _lines(log: _Log, judged: Judgements, corpus: Path | None, files: Path | None) -> LineInputs | None:
+def _lines(log: _Log, judgements: Judgements, corpus: Path | None, files: Path | None) -> LineInputs | None:
     """Return what line measures need; None without sources, or where the gold names no lines."""
-    if files is None or judged.kind != "lines":
+    if files is None or judgements.kind != "lines":
         return None
     places = dict(log.places)
     for chunk in corpus_chunks(corpus) if corpus else ():
         add_place(places, chunk)
-    gold = {query_id: judged.places[query_id] for query_id in judged.gains}
+    gold = {query_id: judgements.places[query_id] for query_id in judgements.gains}
     return LineInputs.of(log.rankings, places, gold, files)
 
 
-def _chosen(measures: Sequence[str], lines: LineInputs | None, judged: Judgements) -> Sequence[str]:
+def _chosen(measures: Sequence[str], lines: LineInputs | None, judgements: Judgements) -> Sequence[str]:
     """The measures, or the usual ones; a UsageError where one needs lines and there are none."""
     if not measures:
         return (*LINE_MEASURES, *DEFAULT_MEASURES) if lines else DEFAULT_MEASURES
     if lines is None and (lacking := [name for name in measures if inputs_of([name]) == INPUTS]):
         why = (
             "the size of a line is counted in the sources; name their folder with --files"
-            if judged.kind == "lines"
-            else f"the gold names {judged.kind}; give it as line ranges, and the sources with --files"
+            if judgements.kind == "lines"
+            else f"the gold names {judgements.kind}; give it as line ranges, and the sources with --files"
         )
         raise UsageError(f"{', '.join(lacking)}: {why}")
     return measures
@@ -189,11 +189,13 @@ class _Log:
                 latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
             )
             # A chunk is retrieved for many queries: its id is held once.
-            rankings[row.query_id] = [(ids.setdefault(each.chunk_id, each.chunk_id), each.score) for each in row.topk]
-            for each in row.topk if placed else ():
-                add_place(ranked, each)
-            for file, held in places_of([row]).items() if shown else ():
-                places.setdefault(file, {}).update(held)
+            rankings[row.query_id] = [
+                (ids.setdefault(entry.chunk_id, entry.chunk_id), entry.score) for entry in row.topk
+            ]
+            for entry in row.topk if placed else ():
+                add_place(ranked, entry)
+            for file, chunks in places_of([row]).items() if shown else ():
+                places.setdefault(file, {}).update(chunks)
             # Without empty fields, so that a field more in the contract gives no run another name.
             spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
         assert first is not None
@@ -204,18 +206,18 @@ class _Log:
         """The queries that are known to have no answer."""
         return frozenset(query_id for query_id, row in self.rows.items() if row.facts.get("no_answer"))
 
-    def lines(self, kept: Collection[str]) -> Iterator[tuple[str, str]]:
+    def lines(self, query_ids: Collection[str]) -> Iterator[tuple[str, str]]:
         """(query_id, line) of the rows of these queries."""
         self.spool.seek(0)
         for query_id, line in zip(self.rows, self.spool, strict=True):
-            if query_id in kept:
+            if query_id in query_ids:
                 yield query_id, line
 
-    def digest(self, kept: Collection[str]) -> str:
+    def digest(self, query_ids: Collection[str]) -> str:
         """A hash of the rows of these queries, with their latencies: what gives the run its name."""
         digest = sha256(b"[")
         separator = ""
-        for query_id, line in self.lines(kept):
+        for query_id, line in self.lines(query_ids):
             latency = self.rows[query_id].latency_ms
             row = json.loads(line) | ({} if latency is None else {"latency_ms": latency})
             digest.update((separator + json.dumps(row, sort_keys=True, ensure_ascii=False)).encode("utf-8"))

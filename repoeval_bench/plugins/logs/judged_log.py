@@ -69,9 +69,9 @@ class JudgedLog:
 
     def where(self, has: Callable[[LogRow], bool]) -> Self:
         """The log with only those scored queries that have a row, and for whose row `has` is true."""
-        kept = [i for i, q in enumerate(self.query_ids) if (row := self.rows.get(q)) is not None and has(row)]
-        ids = tuple(self.query_ids[i] for i in kept)
-        clusters = tuple(self.clusters[i] for i in kept)
+        positions = [i for i, q in enumerate(self.query_ids) if (row := self.rows.get(q)) is not None and has(row)]
+        ids = tuple(self.query_ids[i] for i in positions)
+        clusters = tuple(self.clusters[i] for i in positions)
         return replace(self, query_ids=ids, clusters=clusters, qrels={q: self.qrels[q] for q in ids})
 
     def scored_rows(self) -> list[LogRow]:
@@ -85,7 +85,7 @@ class JudgedLog:
 
     def ranked(self, query_id: str) -> list[str]:
         """Chunk ids of `topk`."""
-        return [each.chunk_id for each in self.topk(query_id)]
+        return [entry.chunk_id for entry in self.topk(query_id)]
 
     def scores(
         self,

@@ -90,9 +90,9 @@ def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
         raise ResultError(f"{path} cannot be read ({fault}); give a JSONL file in UTF-8") from fault
 
 
-def _sentence(where: str, found: Sequence[str]) -> str:
+def _sentence(where: str, faults: Sequence[str]) -> str:
     """Return what is wrong with a row; several mistakes one a line."""
-    return f"{where}: {found[0]}" if len(found) == 1 else all_mistakes(found, where)
+    return f"{where}: {faults[0]}" if len(faults) == 1 else all_mistakes(faults, where)
 
 
 def schema() -> str:

@@ -100,22 +100,22 @@ class LoggedRetriever:
                 stream.write(jsonl([row.model_dump(exclude_none=True)]))
         return result
 
-    def _row(self, query_id: str, query: str, found: Sequence[Any], milliseconds: float) -> LogRow:
-        if len(found) > self._k:
+    def _row(self, query_id: str, query: str, results: Sequence[Any], milliseconds: float) -> LogRow:
+        if len(results) > self._k:
             raise UsageError(
-                f"{self._system} returned {len(found)} texts for {query_id!r}; give k={len(found)} or more"
+                f"{self._system} returned {len(results)} texts for {query_id!r}; give k={len(results)} or more"
             )
         ranked: dict[str, tuple[dict[str, Any], float | None]] = {}
-        for each in map(_text_of, found):
-            place = self._sources.place(each)
-            ranked.setdefault(place["chunk_id"], (place, each.score))
+        for text in map(_text_of, results):
+            chunk = self._sources.place(text)
+            ranked.setdefault(chunk["chunk_id"], (chunk, text.score))
         scores = [score for _, score in ranked.values()]
         fall = all(score is not None and math.isfinite(score) for score in scores) and all(
             above >= below for above, below in pairwise(score or 0.0 for score in scores)
         )
         counts = {
-            "not_placed": sum("start_line" not in place for place, _ in ranked.values()),
-            "repeated": len(found) - len(ranked),
+            "not_placed": sum("start_line" not in chunk for chunk, _ in ranked.values()),
+            "repeated": len(results) - len(ranked),
         }
         extra: dict[str, Any] = {name: number for name, number in counts.items() if number}
         return LogRow(
@@ -123,8 +123,8 @@ class LoggedRetriever:
             system=self._system,
             k_raw=self._k,
             topk=[
-                Retrieved(rank=rank, score=score if fall and score is not None else 1 / rank, **place)
-                for rank, (place, score) in enumerate(ranked.values(), start=1)
+                Retrieved(rank=rank, score=score if fall and score is not None else 1 / rank, **chunk)
+                for rank, (chunk, score) in enumerate(ranked.values(), start=1)
             ],
             index_version=self._index_version,
             chunker=self._chunker,
@@ -141,8 +141,8 @@ def write_corpus(texts: Iterable[Any], path: Path | str, *, sources: Path | str)
     is written once.
     """
     known = _Sources(Path(sources))
-    places = {place["chunk_id"]: place for place in (known.place(_text_of(text)) for text in texts)}
-    results = [place for place in places.values() if "start_line" in place]
+    places = {chunk["chunk_id"]: chunk for chunk in (known.place(_text_of(text)) for text in texts)}
+    results = [chunk for chunk in places.values() if "start_line" in chunk]
     write_named(Path(path), jsonl(results))
     return len(results), len(places) - len(results)
 

@@ -56,12 +56,12 @@ def bounds_table(all_bounds: Sequence[Bounds], title: str) -> Table:
     names = ("gold alone", "lower bound, 95 % CI", "upper bound, 95 % CI", "gold plus judge")
     rows = [
         (
-            heading(each.measure),
-            each.gold.value,
-            *(Estimate(bound.value, bound.ci) for bound in (each.lower, each.upper)),
-            each.both.value,
+            heading(of_measure.measure),
+            of_measure.gold.value,
+            *(Estimate(bound.value, bound.ci) for bound in (of_measure.lower, of_measure.upper)),
+            of_measure.both.value,
         )
-        for each in all_bounds
+        for of_measure in all_bounds
     ]
     return make_table(["measure", *figures(*names)], rows, title=title)
 

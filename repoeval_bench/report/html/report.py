@@ -84,7 +84,7 @@ def report_page(
     code, digest = script(SCRIPTS)
     clustered = runs[0].scores.clustered_by
     kind = "candidate" if answer else kind_of(runs)
-    names = {run.name: at for at, run in enumerate(runs)}
+    names = {run.name: index for index, run in enumerate(runs)}
     by_id = {run.stored.run_id: run.short for run in runs}
     differences, shown_differences = worded.record.differences, tested(worded.record.differences)
     leads = [difference for difference in differences if difference.primary]
@@ -118,7 +118,7 @@ def report_page(
             ranking_table=page_table(ranking_table(ranks, shown_ranks.rows, kind), order[:MOST_ROWS]),
             more_rows=page_table(ranking_table(ranks, ranks.rows[MOST_ROWS:], kind), order[MOST_ROWS:]),
             plot=_ranking_plot(worded, shown_ranks, stored),
-            scores=page_table(table_of(score_columns(runs, kind), [runs[at] for at in order], "page"), order),
+            scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
             flipped="files" if clustered == "file" else f"groups of one {clustered}",
             differences=page_table(
                 differences_table(shown_differences, short_name, kind),

@@ -160,9 +160,9 @@ def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
     values = [[nan] * len(columns) for _ in settings]
     signs = {}
     for cell in cells:
-        place = settings.index(cell["protocol"]), columns.index(column(cell))
-        values[place[0]][place[1]] = cell["difference"]
-        signs[place] = SIGNS.get(cell["verdict"], "?")
+        cell_index = settings.index(cell["protocol"]), columns.index(column(cell))
+        values[cell_index[0]][cell_index[1]] = cell["difference"]
+        signs[cell_index] = SIGNS.get(cell["verdict"], "?")
     # Noise is spoken of where a placebo band was measured: elsewhere there is none.
     banded = any(cell.get("placebo_band") is not None for cell in cells)
     limit = max(abs(cell["difference"]) for cell in cells) or 1.0
@@ -172,11 +172,13 @@ def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
 
         pale = LinearSegmentedColormap.from_list("difference", ["#f2a65a", "#f7f3ec", "#6cb4ee"], N=21)
         mesh = axes.pcolormesh(values, cmap=pale, vmin=-limit, vmax=limit, edgecolors="#ffffff", linewidth=0.6)
-        for (row, place), sign in signs.items():
-            axes.text(place + 0.5, row + 0.52, sign, ha="center", va="center", color=_DARK_TEXT, fontsize=8)
-        axes.set_yticks([at + 0.5 for at in range(len(settings))], [_setting(each) for each in settings], fontsize=7)
+        for (row, cell_index), sign in signs.items():
+            axes.text(cell_index + 0.5, row + 0.52, sign, ha="center", va="center", color=_DARK_TEXT, fontsize=8)
+        axes.set_yticks(
+            [index + 0.5 for index in range(len(settings))], [_setting(setting) for setting in settings], fontsize=7
+        )
         axes.set_xticks(
-            [at + 0.5 for at in range(len(columns))],
+            [index + 0.5 for index in range(len(columns))],
             [elided(f"{heading(m)} · {r} · {s}") for m, r, s in columns],
             rotation=55,
             ha="right",

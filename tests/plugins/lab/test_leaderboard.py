@@ -10,11 +10,11 @@ from rich.console import Console
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.plugins.lab.leaderboard import leaderboard, run_folders
+from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
 from repoeval_bench.plugins.lab.report import leaderboard as report
 from repoeval_bench.plugins.lab.report import site
 from repoeval_bench.plugins.lab.report.leaderboard import (
-    board_columns,
+    leaderboard_columns,
     leaderboard_csv,
     leaderboard_records,
     leaderboard_tables,
@@ -54,24 +54,24 @@ def results(tmp_path):
 def test_numbers_are_those_of_the_run_and_of_compare(results):
     """Score, share and size are metrics.json's; the difference to the first is compare's, interval and all."""
     low, high = made(results, "low", 0.4), made(results, "high", 0.6)
-    result = leaderboard(run_folders(results))
-    (board,) = result.boards
-    assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "high"), (2, "low")]
-    for entry, run in zip(board.entries, (high, low), strict=True):
+    result = leaderboards(run_folders(results))
+    (leaderboard,) = result.ranked
+    assert [(entry.rank, entry.run_id) for entry in leaderboard.entries] == [(1, "high"), (2, "low")]
+    for entry, run in zip(leaderboard.entries, (high, low), strict=True):
         assert entry.score == run.metrics.micro["line_rprec"]
-        record = record_of(board_columns(board), entry)
+        record = record_of(leaderboard_columns(leaderboard), entry)
         assert record["share_of_ceiling"] == pytest.approx(entry.score / 0.9)
         assert record["mean characters"] == run.metrics.chunk_nws.mean
         assert (record["nDCG@10"], record["R@10"]) == (run.metrics.micro["ndcg@10"], None)
         assert entry.ci[0] <= entry.score <= entry.ci[1]
     (said,) = compare([high, low], high, measures=["line_rprec"])
-    assert board.entries[0].behind is None
-    difference, ci = board.entries[1].behind
+    assert leaderboard.entries[0].to_first is None
+    difference, ci = leaderboard.entries[1].to_first
     assert (difference, *ci) == pytest.approx((said.difference, *said.ci))
     assert summary(result) == "2 runs on 1 board"
     choice = choose([low, high])
-    assert board.choice == choice
-    assert [entry.against_first for entry in board.entries] == [None, choice.verdict.others[0].verdict.reversed()]
+    assert leaderboard.choice == choice
+    assert [entry.against_first for entry in leaderboard.entries] == [None, choice.verdict.others[0].verdict.reversed()]
 
 
 @pytest.mark.parametrize(
@@ -88,25 +88,30 @@ def test_runs_of_different_questions_are_never_on_one_board(results, changed):
     made(results, "a", 0.4)
     made(results, "b", 0.5)
     made(results, "c", 0.9, **changed)
-    boards = leaderboard(run_folders(results)).boards
-    assert sorted(sorted(entry.run_id for entry in board.entries) for board in boards) == [["a", "b"], ["c"]]
-    assert all(board.entries[0].rank == 1 for board in boards)
+    ranked = leaderboards(run_folders(results)).ranked
+    assert sorted(sorted(entry.run_id for entry in leaderboard.entries) for leaderboard in ranked) == [
+        ["a", "b"],
+        ["c"],
+    ]
+    assert all(leaderboard.entries[0].rank == 1 for leaderboard in ranked)
 
 
 def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_both(results):
     for name, word in (("a32", "fp32"), ("b32", "fp32"), ("a16", "bf16"), ("words", "")):
         precision(made(results, name, 0.5, embedder="none" if name == "words" else "minilm"), word)
-    result = leaderboard(run_folders(results))
-    boards = {board.precision: {entry.run_id for entry in board.entries} for board in result.boards}
-    assert boards == {"fp32": {"a32", "b32", "words"}, "bf16": {"a16", "words"}}
+    result = leaderboards(run_folders(results))
+    by_precision = {
+        leaderboard.precision: {entry.run_id for entry in leaderboard.entries} for leaderboard in result.ranked
+    }
+    assert by_precision == {"fp32": {"a32", "b32", "words"}, "bf16": {"a16", "words"}}
     assert result.n_runs == 4
 
 
 def test_equal_scores_share_a_rank(results):
     for name, mean in (("c", 0.5), ("a", 0.5), ("b", 0.7), ("d", 0.3)):
         made(results, name, mean)
-    (board,) = leaderboard(run_folders(results)).boards
-    assert [(entry.rank, entry.run_id) for entry in board.entries] == [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
+    (leaderboard,) = leaderboards(run_folders(results)).ranked
+    assert [(entry.rank, entry.run_id) for entry in leaderboard.entries] == [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
 
 
 def test_what_cannot_be_ranked_is_named_with_its_reason(results):
@@ -122,8 +127,8 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     for name in ("notes", "packs", "sensitivity"):  # the last two are what recommend and sensitivity keep beside runs
         (results / name).mkdir()
     (results / "compared.json").write_text("{}")
-    result = leaderboard(run_folders(results))
-    assert [entry.run_id for board in result.boards for entry in board.entries] == ["good"]
+    result = leaderboards(run_folders(results))
+    assert [entry.run_id for leaderboard in result.ranked for entry in leaderboard.entries] == ["good"]
     why = {
         "unfinished": "not finished",
         "newer": "schema 99",
@@ -134,27 +139,27 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
         "list": "metrics.json is broken (chunker",
         "notes": "not finished, or this is not a run",
     }
-    assert result.left_out.keys() == why.keys()
+    assert result.not_ranked.keys() == why.keys()
     for name, part in why.items():
-        assert part in result.left_out[name], result.left_out[name]
+        assert part in result.not_ranked[name], result.not_ranked[name]
     assert summary(result) == "1 run on 1 board; 8 folders not ranked"
     page = site_files(result)["index.html"]
     assert all(f"Not ranked: {name}" in page for name in why)
-    assert leaderboard_records(result)["not_ranked"] == result.left_out
+    assert leaderboard_records(result)["not_ranked"] == result.not_ranked
 
 
 def test_what_intervals_flip_is_named_in_the_plural(tmp_path):
     """Where gold names no file, each query is by itself."""
     write_run(tmp_path / "a", {"line_rprec": [0.1, 0.2]}, headline_measure="line_rprec")
-    assert "Intervals are 95 %, by queries." in notes(leaderboard(run_folders(tmp_path)))
+    assert "Intervals are 95 %, by queries." in notes(leaderboards(run_folders(tmp_path)))
 
 
 def test_no_run_at_all(results):
     with pytest.raises(UsageError, match="is not a folder"):
-        leaderboard(run_folders(results))
+        leaderboards(run_folders(results))
     results.mkdir()
     with pytest.raises(UsageError, match="has no runs yet"):
-        leaderboard(run_folders(results))
+        leaderboards(run_folders(results))
 
 
 def test_the_same_runs_give_the_same_pages(tmp_path):
@@ -163,7 +168,7 @@ def test_the_same_runs_give_the_same_pages(tmp_path):
     for place, names in (("x", "abc"), ("y", "cba")):
         for name in names:
             made(tmp_path / place, name, 0.5, protocol="body" if name == "b" else "context")
-        pages.append(site_files(leaderboard(run_folders(tmp_path / place), apart=True)))
+        pages.append(site_files(leaderboards(run_folders(tmp_path / place), apart=True)))
     assert pages[0] == pages[1]
 
 
@@ -172,8 +177,8 @@ def test_hostile_names_are_text_in_every_format(results):
     made(results, "bad", 0.5, chunker=HOSTILE, embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     made(results, "worse", 0.4, chunker="ast", embedder="=1+1", retriever="<b>r</b>", protocol="<i>p</i>")
     (results / "<u>half").mkdir()
-    result = leaderboard(run_folders(results))
-    files = site_files(leaderboard(run_folders(results), apart=True))
+    result = leaderboards(run_folders(results))
+    files = site_files(leaderboards(run_folders(results), apart=True))
     pages = [content for name, content in files.items() if name.endswith(".html")]
     assert len(pages) == 2
     for page in pages:
@@ -190,14 +195,14 @@ def test_hostile_names_are_text_in_every_format(results):
 def test_csv_and_json_hold_the_full_numbers(results):
     made(results, "a", 0.41)
     made(results, "b", 0.57)
-    result = leaderboard(run_folders(results))
-    (board,) = leaderboard_records(result)["boards"]
+    result = leaderboards(run_folders(results))
+    (leaderboard,) = leaderboard_records(result)["boards"]
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
-    for row, entry, content in zip(rows, result.boards[0].entries, board["entries"], strict=True):
+    for row, entry, content in zip(rows, result.ranked[0].entries, leaderboard["entries"], strict=True):
         assert float(row["score"]) == entry.score == content["score"]
         assert (float(row["score.low"]), float(row["score.high"])) == entry.ci
         assert int(row["rank"]) == entry.rank
-    assert float(rows[1]["difference_to_first"]) == board["entries"][1]["difference_to_first"]
+    assert float(rows[1]["difference_to_first"]) == leaderboard["entries"][1]["difference_to_first"]
     assert rows[0]["difference_to_first"] == rows[0]["R@10"] == ""
 
 
@@ -207,12 +212,12 @@ def test_a_column_is_one_entry(results, monkeypatch):
     made(results, "b", 0.57)
     own = number("queries twice", lambda entry: 2 * entry.run.metrics.counts.queries, "d")
 
-    def with_own(board, columns=board_columns):
-        return [*columns(board), own]
+    def with_own(leaderboard, columns=leaderboard_columns):
+        return [*columns(leaderboard), own]
 
     for module in (report, site):
         monkeypatch.setattr(module, "board_columns", with_own)
-    result = leaderboard(run_folders(results))
+    result = leaderboards(run_folders(results))
     tables = leaderboard_tables(result)
     assert "queries twice" in "\n".join(table_lines(tables[0], Console(width=400), None))
     assert "queries twice" in markdown(tables)
@@ -220,7 +225,7 @@ def test_a_column_is_one_entry(results, monkeypatch):
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
     assert [row["queries twice"] for row in rows] == ["16", "16"]
     assert [entry["queries twice"] for entry in leaderboard_records(result)["boards"][0]["entries"]] == [16, 16]
-    pages = [page for name, page in site_files(leaderboard(run_folders(results), apart=True)).items() if "-" in name]
+    pages = [page for name, page in site_files(leaderboards(run_folders(results), apart=True)).items() if "-" in name]
     assert len(pages) == 1
     assert "queries twice" in pages[0]
     assert pages[0].count('data-value="16">16</td>') == 2

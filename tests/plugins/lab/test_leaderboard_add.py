@@ -41,10 +41,12 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     for _ in range(2):
         done = bench("lab", "add", *theirs, "--source", mirror, "--out", out, home=home)
         assert (done.code, done.out.count(": verified, ranking recomputed")) == (0, 2), done.err
-    (board,) = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"]
-    assert [state(entry) for entry in board["entries"]] == [VERIFIED, VERIFIED]
-    assert all(entry["command"].startswith("repoeval-bench eval -c ") for entry in board["entries"])
-    assert all("# and --source with the place of the mirror that" in entry["command"] for entry in board["entries"])
+    (leaderboard,) = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"]
+    assert [state(entry) for entry in leaderboard["entries"]] == [VERIFIED, VERIFIED]
+    assert all(entry["command"].startswith("repoeval-bench eval -c ") for entry in leaderboard["entries"])
+    assert all(
+        "# and --source with the place of the mirror that" in entry["command"] for entry in leaderboard["entries"]
+    )
     trec = out / theirs[0].name / "run.trec.gz"
     write_text(trec, read_text(trec).replace("\n", " \n", 1))
     states = {
@@ -184,8 +186,10 @@ def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path)
         done = bench(*words, home=home)
         assert done.out.endswith(": verified, ranking recomputed\n"), done.err
     for other in (home, tmp_path / "other"):
-        (board,) = json.loads(bench("lab", "leaderboard", "--out", url, "--format", "json", home=other).out)["boards"]
-        assert [state(entry) for entry in board["entries"]] == [VERIFIED]
+        (leaderboard,) = json.loads(bench("lab", "leaderboard", "--out", url, "--format", "json", home=other).out)[
+            "boards"
+        ]
+        assert [state(entry) for entry in leaderboard["entries"]] == [VERIFIED]
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     (run / "timings.jsonl").unlink()
     (run / "qrels.trec").write_text((run / "qrels.trec").read_text().replace(" 0 ", " 7 ", 1))

@@ -58,13 +58,13 @@ def test_every_format(results, tmp_path):
         done = bench("lab", "leaderboard", "--out", results, "-o", path)
         assert (done.code, done.out) == (0, ""), done.err
         assert "5 runs on 2 boards; 1 folder not ranked" in done.err
-    boards = json.loads(data.read_text())["boards"]
-    assert [board["protocol"] for board in boards] == ["body", "context"]
-    assert [[entry["run_id"] for entry in board["entries"]] for board in boards] == [
+    leaderboards = json.loads(data.read_text())["boards"]
+    assert [leaderboard["protocol"] for leaderboard in leaderboards] == ["body", "context"]
+    assert [[entry["run_id"] for entry in leaderboard["entries"]] for leaderboard in leaderboards] == [
         ["run4", "run3"],
         ["run2", "run1", "run0"],
     ]
-    for entry in boards[1]["entries"]:
+    for entry in leaderboards[1]["entries"]:
         stored = json.loads((results / entry["run_id"] / "metrics.json").read_text())
         assert entry["score"] == stored["micro"]["line_rprec"]
     rows = list(csv.DictReader(io.StringIO(table.read_text())))

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from repoeval_bench.plugins.lab.leaderboard import leaderboard, run_folders
+from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
 from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_tables
 from repoeval_bench.plugins.lab.report.site import site_files
 from support.runs import write_run
@@ -23,7 +23,7 @@ def boards_of(folder, names, **changed):
                 headline_measure="line_rprec",
                 **changed,
             )
-    return site_files(leaderboard(run_folders(folder), apart=True))
+    return site_files(leaderboards(run_folders(folder), apart=True))
 
 
 @pytest.mark.parametrize(
@@ -58,18 +58,18 @@ def test_the_first_page_ranks_the_runs_of_every_board(tmp_path):
                 protocol=protocol,
                 headline_measure="line_rprec",
             )
-    result = leaderboard(run_folders(tmp_path), apart=True)
+    result = leaderboards(run_folders(tmp_path), apart=True)
     index = site_files(result)["index.html"]
     rankings = re.findall(r'<details class="part ranking"( open)?>(.*?)</details>', index, re.DOTALL)
     assert [bool(unfolded) for unfolded, _ in rankings] == [True, False]
-    for (_, text), board in zip(rankings, result.boards, strict=True):
+    for (_, text), leaderboard in zip(rankings, result.ranked, strict=True):
         body = text.partition("<tbody>")[2]
         values = [
             [float(each) for each in re.findall(r'data-value="([^"]*)"', row)] for row in body.split("</tr>")[:-1]
         ]
-        wanted = [[e.rank, e.score, *(e.behind[:1] if e.behind else ())] for e in board.entries]
+        wanted = [[e.rank, e.score, *(e.to_first[:1] if e.to_first else ())] for e in leaderboard.entries]
         assert [row[:3] for row in values] == wanted
-        assert [e.run.metrics.chunker for e in board.entries] == re.findall(r">(\w+)</th>", body)
+        assert [e.run.metrics.chunker for e in leaderboard.entries] == re.findall(r">(\w+)</th>", body)
 
 
 def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):
@@ -82,7 +82,7 @@ def test_shares_of_other_ceilings_have_columns_of_their_own(tmp_path):
             expand=expand,
             ceilings={"micro": {"line_rprec": ceiling}, "macro": {"line_rprec": ceiling}},
         )
-    (table,) = leaderboard_tables(leaderboard(run_folders(tmp_path)))
+    (table,) = leaderboard_tables(leaderboards(run_folders(tmp_path)))
     names = [column.name for column in table.columns]
     index = [i for i, name in enumerate(names) if name.startswith("% of ceiling")]
     assert {names[i] for i in index} == {"% of ceiling", "% of ceiling, expand lines:5"}

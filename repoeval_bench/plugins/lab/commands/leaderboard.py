@@ -1,4 +1,4 @@
-"""`leaderboard`: all runs of a folder in order, only against those that answer the same question; `add` one to it."""
+"""`lab leaderboard` and `lab add`: rank the runs of a folder, and add verified runs to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from repoeval_bench.cli.options import allow_option, home_option, note, out_opti
 from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER, form_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
-from repoeval_bench.plugins.lab.leaderboard import Leaderboard, leaderboard, run_folders
+from repoeval_bench.plugins.lab.leaderboard import Leaderboards, leaderboards, run_folders
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import DataRequest
 
@@ -49,7 +49,7 @@ def leaderboard_command(
     """Rank the runs in --out by protocol and data, never across them.
 
     Folders that hold no whole run of this version are named with their reasons. On the pages only chunkers are ranked:
-    runs of two retrievers are on two boards.
+    runs of two retrievers are on two leaderboards.
     """
     from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_tables, summary
 
@@ -62,15 +62,15 @@ def leaderboard_command(
         raise UsageError("--updates is a column of the pages; name their folder with --site")
     if output is not None and form is None:
         form = form_of(output, ENDINGS, ", or write HTML pages with --site FOLDER")
-    found = leaderboard(run_folders(out))
+    ranked = leaderboards(run_folders(out))
     if form is None:
-        print_tables(leaderboard_tables(found))
-        echo(summary(found))
+        print_tables(leaderboard_tables(ranked))
+        echo(summary(ranked))
     elif output is None:
-        echo(_content(found, form), nl=False)
+        echo(_content(ranked, form), nl=False)
     else:
-        write_named(output, _content(found, form))
-        note(f"wrote {output}: {summary(found)}")
+        write_named(output, _content(ranked, form))
+        note(f"wrote {output}: {summary(ranked)}")
 
 
 @click.command("add")
@@ -79,7 +79,7 @@ def leaderboard_command(
 @request_options(DataRequest, only=["source", "questions"])
 @out_option
 @home_option
-def add_command(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
+def add_command(*, folders: tuple[Path, ...], out: Path, **data: Any) -> None:
     """Compute run folders from elsewhere again, as verify does, and copy them to the runs of --out.
 
     A run that is not what it claims is refused with the values that differ (exit 1). One that cannot be computed again,
@@ -91,7 +91,7 @@ def add_command(*, folders: tuple[Path, ...], out: Path, **asked: Any) -> None:
 
     check_folders(folders)
     for folder in folders:
-        run = add_run(folder, out, **asked, notify=note)
+        run = add_run(folder, out, **data, notify=note)
         echo(f"added {shown_place(run.folder)}: {verification_words(verification_of(run.folder))}")
 
 
@@ -101,17 +101,17 @@ def _write_site(results: Path, folder: Path, updates: Path | None) -> None:
     from repoeval_bench.report.html.assets import check_page
 
     check_page("--site")
-    found = leaderboard(run_folders(results), apart=True)
-    written = write_site(found, folder, updates=updates)
-    note(f"wrote {written[0]} and {len(written) - 1} more files: {summary(found)}")
+    ranked = leaderboards(run_folders(results), apart=True)
+    written = write_site(ranked, folder, updates=updates)
+    note(f"wrote {written[0]} and {len(written) - 1} more files: {summary(ranked)}")
 
 
-def _content(found: Leaderboard, form: str) -> str:
+def _content(ranked: Leaderboards, form: str) -> str:
     from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables
     from repoeval_bench.report.formats import markdown
 
     if form == "json":
-        return json.dumps(leaderboard_records(found), indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(leaderboard_records(ranked), indent=2, ensure_ascii=False) + "\n"
     if form == "csv":
-        return leaderboard_csv(found)
-    return markdown(leaderboard_tables(found))
+        return leaderboard_csv(ranked)
+    return markdown(leaderboard_tables(ranked))

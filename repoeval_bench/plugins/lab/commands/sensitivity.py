@@ -46,7 +46,7 @@ def sensitivity_command(
     out: Path,
     home: Path | None,
     execution: ExecutionRequest,
-    **asked: Any,
+    **fields: Any,
 ) -> None:
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
 
@@ -54,7 +54,7 @@ def sensitivity_command(
     where the difference is not larger than the spread of one and the same chunker started at other lines. A chunker is
     scored once and its scores are kept: an interrupted grid goes on, and one with a further chunker scores that one.
     """
-    request = GridRequest.of(asked, typed=True)
+    request = GridRequest.of(fields, typed=True)
     check_writable(out)
     usual = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
     if usual:

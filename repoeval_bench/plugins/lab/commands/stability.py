@@ -30,25 +30,25 @@ def stability_command(*, old: str, new: str, specs: tuple[str, ...], skip_errors
 
     Each is a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION.
     """
-    made = of_each(make_chunker, specs or ("ast",))
-    check_distinct(made)
+    chunkers = of_each(make_chunker, specs or ("ast",))
+    check_distinct(chunkers)
     before, after = (read_code(source, note) for source in (old, new))
     if before.kind != after.kind:
         note(f"note: {before.name} is a {before.kind} and {after.name} a {after.kind}, which can hold other files")
-    found = [stability(chunker, before.files, after.files, skip_errors=skip_errors) for chunker in made]
-    for each in found:
-        for code, skipped in zip((before, after), each.skipped, strict=True):
+    results = [stability(chunker, before.files, after.files, skip_errors=skip_errors) for chunker in chunkers]
+    for result in results:
+        for code, skipped in zip((before, after), result.skipped, strict=True):
             if skipped:
                 first = skipped[0].removesuffix(OR_SKIP)
                 files = f"{count(len(skipped), 'file')} of {code.name}"
-                note(f"skipped: {files} that {each.spec} failed on; the first: {first}")
+                note(f"skipped: {files} that {result.spec} failed on; the first: {first}")
     if not as_json:
-        print_table(stability_table(found))
+        print_table(stability_table(results))
         return
     versions = {
         role: {"name": code.name, "fingerprint": code.fingerprint, "language": code.language}
         for role, code in (("old", before), ("new", after))
     }
-    for each in found:
-        shares = {"share": each.share, "nws_share": each.nws_share, "tokens_share": each.tokens_share}
-        echo(json.dumps(versions | asdict(each) | shares, ensure_ascii=False))
+    for result in results:
+        shares = {"share": result.share, "nws_share": result.nws_share, "tokens_share": result.tokens_share}
+        echo(json.dumps(versions | asdict(result) | shares, ensure_ascii=False))

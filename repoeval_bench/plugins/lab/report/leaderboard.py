@@ -1,4 +1,4 @@
-"""A leaderboard as tables with notes, as records, and in words."""
+"""Leaderboards as tables with notes, as records, and in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.words import count, plural
-from repoeval_bench.plugins.lab.standings import mean_nws
+from repoeval_bench.plugins.lab.analysis import mean_nws
 from repoeval_bench.plugins.lab.verified import VerificationStatus
 from repoeval_bench.report.choosing import choice_record, choice_sentences
 from repoeval_bench.report.formats import as_csv
@@ -24,47 +24,47 @@ from repoeval_bench.report.table import (
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 
 if TYPE_CHECKING:
-    from repoeval_bench.plugins.lab.leaderboard import Board, Entry, Leaderboard
+    from repoeval_bench.plugins.lab.leaderboard import Entry, Leaderboard, Leaderboards
     from repoeval_bench.plugins.lab.verified import VerificationState
 
 
-def leaderboard_tables(leaderboard: Leaderboard) -> list[Table]:
-    """A table per board; below the last one what the columns mean and which folders are not ranked."""
-    return with_notes(map(_table, leaderboard.boards), notes(leaderboard))
+def leaderboard_tables(leaderboards: Leaderboards) -> list[Table]:
+    """A table for each leaderboard; below the last one what the columns mean and which folders are not ranked."""
+    return with_notes(map(_table, leaderboards.ranked), notes(leaderboards))
 
 
-def board_sentences(board: Board) -> list[str]:
-    """Return what the tests say of a board's best run, and what would settle the first two."""
-    return [] if board.choice is None else choice_sentences(board.choice)
+def leaderboard_sentences(leaderboard: Leaderboard) -> list[str]:
+    """Return what the tests say of a leaderboard's best run."""
+    return [] if leaderboard.choice is None else choice_sentences(leaderboard.choice)
 
 
-def summary(leaderboard: Leaderboard) -> str:
-    """Return how many runs are ranked on how many boards, and how many folders are not, in one line."""
-    line = f"{count(leaderboard.n_runs, 'run')} on {count(len(leaderboard.boards), 'board')}"
-    return line + (f"; {count(len(leaderboard.left_out), 'folder')} not ranked" if leaderboard.left_out else "")
+def summary(leaderboards: Leaderboards) -> str:
+    """Return one line: how many runs are ranked on how many leaderboards, and how many folders are not ranked."""
+    line = f"{count(leaderboards.n_runs, 'run')} on {count(len(leaderboards.ranked), 'leaderboard')}"
+    return line + (f"; {count(len(leaderboards.not_ranked), 'folder')} not ranked" if leaderboards.not_ranked else "")
 
 
-def board_title(board: Board) -> tuple[str, str]:
-    """Return what the board is about, and how it is ranked."""
-    vectors = f" · vectors in {board.precision}" if board.precision else ""
+def leaderboard_title(leaderboard: Leaderboard) -> tuple[str, str]:
+    """Return what the leaderboard is about, and how it is ranked."""
+    vectors = f" · vectors in {leaderboard.precision}" if leaderboard.precision else ""
     return (
-        f"{board.dataset} · protocol {board.protocol}",
-        f"by the {board.over} mean of {heading(board.measure)} over the top {board.k}{vectors}",
+        f"{leaderboard.dataset} · protocol {leaderboard.protocol}",
+        f"by the {leaderboard.over} mean of {heading(leaderboard.measure)} over the top {leaderboard.k}{vectors}",
     )
 
 
-def notes(leaderboard: Leaderboard) -> list[str]:
-    """Return what is said under the boards."""
-    left_out = [f"not ranked: {name}: {reason}" for name, reason in leaderboard.left_out.items()]
-    return [*explained(leaderboard), *verification_notes(leaderboard), *left_out]
+def notes(leaderboards: Leaderboards) -> list[str]:
+    """Return what is said under the leaderboards."""
+    left_out = [f"not ranked: {name}: {reason}" for name, reason in leaderboards.not_ranked.items()]
+    return [*explained(leaderboards), *verification_notes(leaderboards), *left_out]
 
 
-def verification_notes(leaderboard: Leaderboard) -> list[str]:
+def verification_notes(leaderboards: Leaderboards) -> list[str]:
     """Return what is known of each run from elsewhere."""
     return [
         f"{entry.run_id}: {verification_words(entry.verification)}"
-        for board in leaderboard.boards
-        for entry in board.entries
+        for leaderboard in leaderboards.ranked
+        for entry in leaderboard.entries
         if entry.verification
     ]
 
@@ -80,10 +80,10 @@ def verification_words(state: VerificationState | None) -> str:
     return f"not verified: {state.reason}"
 
 
-def explained(leaderboard: Leaderboard) -> list[str]:
+def explained(leaderboards: Leaderboards) -> list[str]:
     """Return what ranks, columns and intervals mean."""
     lines = []
-    if any(len(board.entries) > 1 for board in leaderboard.boards):
+    if any(len(leaderboard.entries) > 1 for leaderboard in leaderboards.ranked):
         lines.append(
             "Runs are ranked only against runs that answer the same question: protocol, data, queries, depth, "
             "precision."
@@ -92,19 +92,19 @@ def explained(leaderboard: Leaderboard) -> list[str]:
             "A rank does not prove a difference. “against the first” is the verdict of the sign-flip test on that "
             "pair, Holm over all pairs, as `compare` has it."
         )
-    if leaderboard.boards:
-        flipped = sorted({plural(board.clustered_by) for board in leaderboard.boards})
+    if leaderboards.ranked:
+        flipped = sorted({plural(leaderboard.clustered_by) for leaderboard in leaderboards.ranked})
         lines.append(f"Intervals are 95 %, by {' or '.join(flipped)}.")
         lines.append(f"{CHARACTERS_NOTE[0].upper()}{CHARACTERS_NOTE[1:]}.")
     return lines
 
 
 # Longer than 60 lines: an entry for each column, and nothing else to read.
-def board_columns(board: Board) -> list[Column]:
-    """The columns of a board in their order, of an `Entry` each; tables, CSV, JSON and pages have these."""
-    measure, over = board.measure, board.over
+def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
+    """The columns of a leaderboard in their order, of an `Entry` each; tables, CSV, JSON and pages have these."""
+    measure, over = leaderboard.measure, leaderboard.over
     # With an expansion a hit brings more, so the ceiling is another: a column of its own.
-    expansions = list(dict.fromkeys(run.metrics.expand for run in board.runs))
+    expansions = list(dict.fromkeys(run.metrics.expand for run in leaderboard.runs))
 
     def share(entry: Entry) -> float | None:
         return entry.run.metrics.shares_of_ceiling.get(measure)
@@ -144,7 +144,7 @@ def board_columns(board: Board) -> list[Column]:
         *map(ceiling, expansions),
         number(
             "to the first, 95 % CI",
-            lambda entry: entry.behind and Estimate(*entry.behind),
+            lambda entry: entry.to_first and Estimate(*entry.to_first),
             "+.4f",
             key="difference_to_first",
             missing="",
@@ -163,40 +163,42 @@ def board_columns(board: Board) -> list[Column]:
     ]
 
 
-def leaderboard_records(leaderboard: Leaderboard) -> dict[str, Any]:
-    """Boards and what is not ranked as plain values."""
-    boards = [
-        _about(board)
+def leaderboard_records(leaderboards: Leaderboards) -> dict[str, Any]:
+    """Leaderboards, and what is not ranked, as plain values."""
+    records = [
+        _about(leaderboard)
         | {
-            "measure": board.measure,
-            "clustered_by": board.clustered_by,
-            "entries": [record_of(columns, entry) for entry in board.entries],
-            "choice": board.choice and choice_record(board.choice),
+            "measure": leaderboard.measure,
+            "clustered_by": leaderboard.clustered_by,
+            "entries": [record_of(columns, entry) for entry in leaderboard.entries],
+            "choice": leaderboard.choice and choice_record(leaderboard.choice),
         }
-        for board in leaderboard.boards
-        for columns in [board_columns(board)]
+        for leaderboard in leaderboards.ranked
+        for columns in [leaderboard_columns(leaderboard)]
     ]
-    return {"boards": boards, "not_ranked": leaderboard.left_out}
+    return {"boards": records, "not_ranked": leaderboards.not_ranked}
 
 
-def leaderboard_csv(leaderboard: Leaderboard) -> str:
-    """One line per run and board, numbers in full precision; empty where a run does not know one."""
+def leaderboard_csv(leaderboards: Leaderboards) -> str:
+    """One line per run and leaderboard, numbers in full precision; empty where a run does not know one."""
     return as_csv(
         record_table(
-            _about(board) | record_of(columns, entry)
-            for board in leaderboard.boards
-            for columns in [board_columns(board)]
-            for entry in board.entries
+            _about(leaderboard) | record_of(columns, entry)
+            for leaderboard in leaderboards.ranked
+            for columns in [leaderboard_columns(leaderboard)]
+            for entry in leaderboard.entries
         )
     )
 
 
-def _about(board: Board) -> dict[str, Any]:
+def _about(leaderboard: Leaderboard) -> dict[str, Any]:
     """Return what its runs share, as plain values."""
     names = ("dataset", "protocol", "k", "precision", "measure", "over")
-    return {name: getattr(board, name) for name in names} | {"measure": heading(board.measure)}
+    return {name: getattr(leaderboard, name) for name in names} | {"measure": heading(leaderboard.measure)}
 
 
-def _table(board: Board) -> Table:
-    title = "\n".join(board_title(board))
-    return table_of(board_columns(board), board.entries, title=title, notes=board_sentences(board))
+def _table(leaderboard: Leaderboard) -> Table:
+    title = "\n".join(leaderboard_title(leaderboard))
+    return table_of(
+        leaderboard_columns(leaderboard), leaderboard.entries, title=title, notes=leaderboard_sentences(leaderboard)
+    )

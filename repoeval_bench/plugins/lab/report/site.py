@@ -1,6 +1,6 @@
-"""A leaderboard as a folder of HTML pages that need no network, with its data as CSV and JSON.
+"""Leaderboards as a folder of HTML pages that need no network, with its data as CSV and JSON.
 
-Names of runs are untrusted and escaped by the templates. The same leaderboard gives the same bytes.
+Names of runs are untrusted and escaped by the templates. The same leaderboards give the same bytes.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.choosing import READ
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.plugins.lab.analysis import LeaderboardAnalysis, agreements, analyses
+from repoeval_bench.plugins.lab.report.analysis import (
+    against_table,
+    agreement_table,
+    analysis_csvs,
+    analysis_record,
+    best_table,
+    frontier_table,
+    languages_table,
+    sizes_table,
+)
 from repoeval_bench.plugins.lab.report.leaderboard import (
-    board_columns,
-    board_sentences,
     explained,
+    leaderboard_columns,
     leaderboard_csv,
     leaderboard_records,
+    leaderboard_sentences,
     summary,
     verification_notes,
     verification_words,
 )
 from repoeval_bench.plugins.lab.report.plots import frontier_figure, sizes_figure
-from repoeval_bench.plugins.lab.report.standings import (
-    against_table,
-    agreement_table,
-    best_table,
-    frontier_table,
-    languages_table,
-    sizes_table,
-    standing_csvs,
-    standing_record,
-)
 from repoeval_bench.plugins.lab.stability import StabilityRow, read_updates
-from repoeval_bench.plugins.lab.standings import Standing, agreements, standings
 from repoeval_bench.report.html.assets import check_page, environment, script, style
 from repoeval_bench.report.html.tables import page_table
 from repoeval_bench.report.plots import Figure, svg
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from repoeval_bench.analysis.pair_verdicts import PairVerdict
-    from repoeval_bench.plugins.lab.leaderboard import Entry, Leaderboard
+    from repoeval_bench.plugins.lab.leaderboard import Entry, Leaderboards
     from repoeval_bench.runs.view import RunView
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -60,36 +60,36 @@ BRIEF = ("rank", "chunker", "score", "difference_to_first", "against_first", "to
 """The columns of the first page, by their keys."""
 
 
-def write_site(leaderboard: Leaderboard, folder: Path, *, updates: Path | None = None) -> list[Path]:
+def write_site(leaderboards: Leaderboards, folder: Path, *, updates: Path | None = None) -> list[Path]:
     """Write index.html, a page for each data set and retriever, leaderboard.csv and leaderboard.json; their paths.
 
-    The boards are those of `leaderboard(…, apart=True)`. `updates` is a file with what `lab stability OLD NEW
+    The leaderboards are those of `leaderboards(…, apart=True)`. `updates` is a file with what `lab stability OLD NEW
     --json` printed. A ResultError where the folder cannot be written.
     """
     written = []
-    for name, content in site_files(leaderboard, read_updates(updates) if updates else ()).items():
+    for name, content in site_files(leaderboards, read_updates(updates) if updates else ()).items():
         write_named(folder / name, content, "another folder with --site")
         written.append(folder / name)
     return written
 
 
-def site_files(leaderboard: Leaderboard, updates: Sequence[StabilityRow] = ()) -> dict[str, str]:
+def site_files(leaderboards: Leaderboards, updates: Sequence[StabilityRow] = ()) -> dict[str, str]:
     """Name -> content of every file of the site."""
     check_page()
-    ranked = standings(leaderboard.boards, updates)
-    pages: dict[tuple[str, str], list[Standing]] = {}
-    for each in ranked:
-        pages.setdefault((each.board.runs[0].metrics.dataset.name, each.ranker), []).append(each)
+    ranked = analyses(leaderboards.ranked, updates)
+    pages: dict[tuple[str, str], list[LeaderboardAnalysis]] = {}
+    for analysis in ranked:
+        pages.setdefault((analysis.leaderboard.runs[0].metrics.dataset.name, analysis.ranker), []).append(analysis)
     names = {about: _page_name(*about) for about in pages}
     agreed = agreements(ranked)
-    of_boards = [standing_record(each) for each in ranked]
-    shown = {about: _boards(of_page) for about, of_page in pages.items()}
-    records = leaderboard_records(leaderboard) | {"standings": of_boards}
-    tables = {"leaderboard.csv": leaderboard_csv(leaderboard), **standing_csvs(of_boards, agreed)}
+    of_boards = [analysis_record(analysis) for analysis in ranked]
+    shown = {about: _leaderboards(of_page) for about, of_page in pages.items()}
+    records = leaderboard_records(leaderboards) | {"standings": of_boards}
+    tables = {"leaderboard.csv": leaderboard_csv(leaderboards), **analysis_csvs(of_boards, agreed)}
     index = _render(
         "site.html",
         title="Leaderboard of code chunkers",
-        summary=summary(leaderboard),
+        summary=summary(leaderboards),
         best=page_table(best_table(ranked)),
         pages=[
             {"name": names[about], "about": _page_title(*about), "boards": shown[about], "at": position}
@@ -97,9 +97,9 @@ def site_files(leaderboard: Leaderboard, updates: Sequence[StabilityRow] = ()) -
         ],
         agreement=page_table(agreement_table(agreed)),
         data=[*tables, "leaderboard.json"],
-        notes=[_note(note) for note in explained(leaderboard)],
-        verified=[printable(note) for note in verification_notes(leaderboard)],
-        left_out=[(printable(name), printable(reason)) for name, reason in leaderboard.left_out.items()],
+        notes=[_note(note) for note in explained(leaderboards)],
+        verified=[printable(note) for note in verification_notes(leaderboards)],
+        left_out=[(printable(name), printable(reason)) for name, reason in leaderboards.not_ranked.items()],
     )
     return {
         "index.html": index,
@@ -109,17 +109,17 @@ def site_files(leaderboard: Leaderboard, updates: Sequence[StabilityRow] = ()) -
     }
 
 
-def _boards(found: Sequence[Standing]) -> list[dict[str, Any]]:
-    ids = _ids([each.board.protocol for each in found])
-    return [_board(each, id_) for each, id_ in zip(found, ids, strict=True)]
+def _leaderboards(analyses: Sequence[LeaderboardAnalysis]) -> list[dict[str, Any]]:
+    ids = _ids([analysis.leaderboard.protocol for analysis in analyses])
+    return [_leaderboard(analysis, id_) for analysis, id_ in zip(analyses, ids, strict=True)]
 
 
-def _page(title: str, found: Sequence[Standing], boards: Sequence[Mapping[str, Any]]) -> str:
+def _page(title: str, analyses: Sequence[LeaderboardAnalysis], boards: Sequence[Mapping[str, Any]]) -> str:
     return _render(
         "board.html",
         title=title,
         boards=boards,
-        against=page_table(against_table(found)),
+        against=page_table(against_table(analyses)),
     )
 
 
@@ -139,7 +139,7 @@ def _page_name(dataset: str, ranker: str) -> str:
 
 
 def _ids(protocols: Sequence[str]) -> list[str]:
-    """An id for each board of a page: its protocol, with a number where that is another's; no slug has a `_`."""
+    """An id for each leaderboard of a page: its protocol, with a number where that is another's; no slug has a `_`."""
     slugs = [slug(protocol) for protocol in protocols]
     return [
         slug if slug not in {"", "against"} and slugs.count(slug) == 1 else f"{slug}_{index}"
@@ -151,28 +151,31 @@ def _page_title(dataset: str, ranker: str) -> str:
     return printable(f"{dataset} by {ranker}")
 
 
-def page_columns(standing: Standing) -> list[Column]:
-    """A board's own columns with what its standing adds, of an `Entry` each."""
+def page_columns(analysis: LeaderboardAnalysis) -> list[Column]:
+    """A leaderboard's own columns with what its analysis adds, of an `Entry` each."""
 
     def chunker(entry: Entry) -> tuple[str, ...]:
-        label, spec = standing.placed[entry.run_id].label, entry.run.metrics.chunker
+        label, spec = analysis.sized_runs[entry.run_id].label, entry.run.metrics.chunker
         return label, *filter(None, (spec if spec != label else "", verification_words(entry.verification)))
 
     def tokens(entry: Entry) -> float | None:
-        nws = standing.placed[entry.run_id].nws
-        return READ * nws * standing.tokens_per_nws if nws and standing.tokens_per_nws else None
+        nws = analysis.sized_runs[entry.run_id].nws
+        return READ * nws * analysis.tokens_per_nws if nws and analysis.tokens_per_nws else None
 
     def difference(entry: Entry) -> Estimate | None:
-        return next((Estimate(each.difference, each.ci) for each in standing.against.get(entry.run_id, ())), None)
+        return next(
+            (Estimate(comparison.difference, comparison.ci) for comparison in analysis.against.get(entry.run_id, ())),
+            None,
+        )
 
     def verdict(entry: Entry) -> PairVerdict | None:
-        return next((each.verdict for each in standing.against.get(entry.run_id, ())), None)
+        return next((comparison.verdict for comparison in analysis.against.get(entry.run_id, ())), None)
 
     def again(entry: Entry) -> float | None:
-        cost = standing.updates.get(entry.run_id)
+        cost = analysis.updates.get(entry.run_id)
         return None if cost is None else cost.share
 
-    rank, *rest = board_columns(standing.board)
+    rank, *rest = leaderboard_columns(analysis.leaderboard)
     return [
         rank,
         Column(name="chunker", value=chunker, forms=("page",)),
@@ -180,43 +183,43 @@ def page_columns(standing: Standing) -> list[Column]:
         number("to fixed of its size", difference, "+.4f", interval=True),
         Column(name="against fixed", value=verdict),
         number("tokens per query", tokens, ",.0f", lowest_first=True),
-        *([number("embedded again", again, ".0%", lowest_first=True)] if standing.updates else []),
+        *([number("embedded again", again, ".0%", lowest_first=True)] if analysis.updates else []),
     ]
 
 
-def _board(standing: Standing, id_: str) -> dict[str, Any]:
-    board, columns = standing.board, page_columns(standing)
+def _leaderboard(analysis: LeaderboardAnalysis, id_: str) -> dict[str, Any]:
+    leaderboard, columns = analysis.leaderboard, page_columns(analysis)
     figures = [
         replace(figure, name=f"{figure.name}-{id_}")
-        for figure in (sizes_figure(standing), frontier_figure(standing))
+        for figure in (sizes_figure(analysis), frontier_figure(analysis))
         if figure
     ]
     brief = [column for column in columns if (column.key or column.name) in BRIEF]
     return {
         "id": id_,
-        "protocol": printable(board.protocol),
-        "about": printable(board.dataset),
-        "ranked": f"by the {board.over} mean of {heading(board.measure)} over the top {board.k}"
-        + (f" · vectors in {printable(board.precision)}" if board.precision else ""),
-        "brief": page_table(table_of(brief, board.entries, "page")),
-        "table": page_table(table_of(columns, board.entries, "page")),
-        "sentences": [_note(line) for line in board_sentences(board)],
+        "protocol": printable(leaderboard.protocol),
+        "about": printable(leaderboard.dataset),
+        "ranked": f"by the {leaderboard.over} mean of {heading(leaderboard.measure)} over the top {leaderboard.k}"
+        + (f" · vectors in {printable(leaderboard.precision)}" if leaderboard.precision else ""),
+        "brief": page_table(table_of(brief, leaderboard.entries, "page")),
+        "table": page_table(table_of(columns, leaderboard.entries, "page")),
+        "sentences": [_note(line) for line in leaderboard_sentences(leaderboard)],
         "figures": [_figure(figure) for figure in figures],
-        "sizes": page_table(sizes_table(standing)),
-        "frontier": page_table(frontier_table(standing)),
-        "languages": ", ".join(standing.languages),
-        "by_language": page_table(languages_table(standing)),
-        "made": [_made(run, standing) for run in board.runs],
+        "sizes": page_table(sizes_table(analysis)),
+        "frontier": page_table(frontier_table(analysis)),
+        "languages": ", ".join(analysis.languages),
+        "by_language": page_table(languages_table(analysis)),
+        "made": [_made(run, analysis) for run in leaderboard.runs],
         "read": READ,
-        "updates": max((update.n_pairs for update in standing.updates.values()), default=0),
+        "updates": max((update.n_pairs for update in analysis.updates.values()), default=0),
     }
 
 
-def _made(run: RunView, standing: Standing) -> dict[str, str]:
+def _made(run: RunView, analysis: LeaderboardAnalysis) -> dict[str, str]:
     """Return what a row is and the command that makes it."""
     code = run.manifest.code
     return {
-        "label": printable(standing.placed[run.run_id].label),
+        "label": printable(analysis.sized_runs[run.run_id].label),
         "run_id": printable(run.run_id),
         "fingerprint": printable(run.metrics.dataset.fingerprint),
         "commit": printable(f"{(code.commit or 'unknown')[:12]}{' with changes' if code.dirty else ''}"),

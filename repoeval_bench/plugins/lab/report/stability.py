@@ -20,13 +20,21 @@ def stability_table(measured: Sequence[Stability]) -> Table:
         *figures("share", "of characters", "of tokens", number=".1%"),
     )
     rows = [
-        (each.spec, each.old_texts, each.texts, each.new_texts, each.share, each.nws_share, each.tokens_share)
-        for each in measured
+        (
+            result.spec,
+            result.old_texts,
+            result.texts,
+            result.new_texts,
+            result.share,
+            result.nws_share,
+            result.tokens_share,
+        )
+        for result in measured
     ]
     notes = [
         "texts are distinct embedded texts; those to embed again were not in the old version, in any of its files",
         CHARACTERS_NOTE,
     ]
-    if any(each.tokens is None for each in measured):
+    if any(result.tokens is None for result in measured):
         notes.append(f"tokens are not counted; {install_command('dense')} installs the tokenizer")
     return make_table([spec_column("chunker"), *heads], rows, notes=notes)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
+def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: bool) -> None:
+    if is_set and not context.resilient_parsing:
         echo(schema(), nl=False)
         context.exit()
 

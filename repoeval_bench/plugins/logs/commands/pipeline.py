@@ -22,7 +22,7 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not gi
 @click.command("pipeline")
 @run_argument()
 @depth_option("How many results are read.")
-@click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
+@click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
 @click.option("--raw", metavar="RUN", help="The raw retriever's run, where the log has no raw_topk.")
 @runs_folder
 @json_option
@@ -30,7 +30,7 @@ def pipeline_command(
     *,
     run: str,
     k: int | None,
-    chosen: tuple[str, ...],
+    sections: tuple[str, ...],
     raw: str | None,
     out: Path,
     as_json: bool,
@@ -42,7 +42,7 @@ def pipeline_command(
     """  # noqa: D205 - click prints the first paragraph as it is
     stored = find_run(run, out)
     first = find_run(raw, out) if raw else None
-    result = pipeline_report(stored, k=k, sections=chosen or SECTIONS, raw=first)
+    result = pipeline_report(stored, k=k, sections=sections or SECTIONS, raw=first)
     if as_json:
         print_json(plain(result, "clustered_by"))
         return

@@ -28,13 +28,13 @@ def score_command(*, run: Path, qrels: Path, measures: tuple[str, ...], per_quer
 
     Results are ordered by (score, id), both descending, as trec_eval does.
     """
-    wanted = parse_measures(name for text in measures or DEFAULT_MEASURES for name in text.split())
-    for measure in wanted:
+    parsed = parse_measures(name for text in measures or DEFAULT_MEASURES for name in text.split())
+    for measure in parsed:
         if others := sorted(measure.needs - {"ranking"}):
             raise UsageError(
                 f"{measure} needs {' and '.join(others)}, which TREC files do not hold; use repoeval-bench eval"
             )
-    scores = score_run(read_run(run), read_qrels(qrels), wanted)
+    scores = score_run(read_run(run), read_qrels(qrels), parsed)
     for sentence in _notes(scores):
         echo(sentence, err=True)
     if as_json:

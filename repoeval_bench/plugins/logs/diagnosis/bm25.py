@@ -89,17 +89,17 @@ def rank_with_bm25(
     excluded = {query_id: _excluded(inspection, query_id) for query_id in ids} if exclusion == "repocoder" else {}
     repos = dict(zip(evidence.scores.query_ids, evidence.scores.repos, strict=True))
     queries = tuple(Query(query_id, repos[query_id], texts[query_id] or "") for query_id in ids)
-    chosen = choose_retriever(BM25)
+    retriever = choose_retriever(BM25)
     searched: Mapping[str, Sequence[Chunk]] = chunks
     if config.protocol.scope == "pooled":
         searched, queries = pooled(chunks, queries)
-    run = chosen.build(searched).search(queries, TOP, excluded)
+    run = retriever.build(searched).search(queries, TOP, excluded)
     places = {chunk.chunk_id: chunk for of_repo in chunks.values() for chunk in of_repo}
     results = {
         query_id: [_result(rank, places[chunk_id], score) for rank, (chunk_id, score) in enumerate(ranking, start=1)]
         for query_id, ranking in run.rankings.items()
     }
-    return Beside(results, evidence.log.qrels, f"{chosen.spec} over the run's own chunks")
+    return Beside(results, evidence.log.qrels, f"{retriever.spec} over the run's own chunks")
 
 
 def _excluded(inspection: Inspection, query_id: str) -> frozenset[str]:

@@ -69,8 +69,8 @@ def check_all(evidence: Evidence, measure: str, limits: Thresholds) -> list[Chec
     ]
 
 
-def _check(name: str, found: bool, says: str, numbers: Numbers, limits: Mapping[str, float]) -> Check:
-    return Check(name=name, status="finding" if found else "fine", says=says, numbers=numbers, limits=limits)
+def _check(name: str, is_problem: bool, says: str, numbers: Numbers, limits: Mapping[str, float]) -> Check:
+    return Check(name=name, status="finding" if is_problem else "fine", says=says, numbers=numbers, limits=limits)
 
 
 def _unknown(name: str, says: str, limits: Mapping[str, float], numbers: Numbers | None = None) -> Check:
@@ -185,26 +185,26 @@ def _ranking(evidence: Evidence, limits: Thresholds) -> Check:
 
 def _segments(evidence: Evidence, limits: Thresholds, measure: str) -> Check:
     gaps, untested = find_gaps(evidence.scores, measure)
-    behind = tuple(gap for gap in gaps if gap.p_adjusted < 0.05 and gap.difference <= -limits["gap"])
+    worse = tuple(gap for gap in gaps if gap.p_adjusted < 0.05 and gap.difference <= -limits["gap"])
     numbers: Numbers = {
         f"mean {measure}": float(evidence.scores.values[measure].mean()),
         "segments tested": len(gaps),
-        "of them behind": len(behind),
+        "of them behind": len(worse),
         "segments with too few clusters to test": untested,
     }
     used = limits.only("gap")
     if not gaps:
         return _unknown("segments", "no segment can be tested; bring facts, or more files", used, numbers)
-    if not behind:
+    if not worse:
         return _check("segments", False, "no segment is clearly behind the others", numbers, used)
-    listed = ", ".join(f"{gap.by} = {gap.name}" for gap in behind[:5]) + (", …" if len(behind) > 5 else "")
+    listed = ", ".join(f"{gap.by} = {gap.name}" for gap in worse[:5]) + (", …" if len(worse) > 5 else "")
     says = f"clearly behind the other queries (Holm over {count(len(gaps), 'test')}): {listed}; look at these first"
-    return Check(name="segments", status="finding", says=says, numbers=numbers, limits=used, gaps=behind)
+    return Check(name="segments", status="finding", says=says, numbers=numbers, limits=used, gaps=worse)
 
 
 def _freshness(evidence: Evidence, limits: Thresholds) -> Check:
-    share, judged = newer_share(evidence.log.rows.values(), TOP)
-    numbers: Numbers = {"share of the top 10 newer than as_of": share, "results with both dates": judged}
+    share, n_dated = newer_share(evidence.log.rows.values(), TOP)
+    numbers: Numbers = {"share of the top 10 newer than as_of": share, "results with both dates": n_dated}
     used = limits.only("newer")
     if share is None:
         return _unknown("freshness", "no query has an as_of with dated results (doc_version)", used, numbers)

@@ -114,9 +114,9 @@ class Evidence:
 
     def file_of(self, chunk_id: str) -> str | None:
         """The file of a chunk: as the log has it, else as this project's ids say; None where neither does."""
-        place = self.places.get(chunk_id)
-        if place and place.file:
-            return place.file
+        entry = self.places.get(chunk_id)
+        if entry and entry.file:
+            return entry.file
         named = None if self.imported else _PLACE.match(chunk_id)
         return named[1] if named else None
 
@@ -166,8 +166,8 @@ def newer_share(rows: Iterable[LogRow], k: int) -> tuple[float | None, int]:
         newer
         for row in rows
         if row.as_of is not None and (as_of := moment(row.as_of)) is not None
-        for each in row.topk
-        if each.rank <= k and (newer := is_newer(each, as_of)) is not None
+        for entry in row.topk
+        if entry.rank <= k and (newer := is_newer(entry, as_of)) is not None
     ]
     return (float(np.mean(dated)) if dated else None), len(dated)
 

@@ -87,7 +87,9 @@ def worst_queries(evidence: Evidence, measure: str, ids: Sequence[str], bm25: Be
 
 def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[Place, ...]:
     places = (_place(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
-    return tuple(sorted(places, key=lambda place: (place.file or "", place.start_line or 0, place.chunk_id)))
+    return tuple(
+        sorted(places, key=lambda location: (location.file or "", location.start_line or 0, location.chunk_id))
+    )
 
 
 def _first_hit(evidence: Evidence, query_id: str) -> int | None:

@@ -128,7 +128,7 @@ def _title(query: WorstQuery, measure: str) -> str:
 
 
 def _about(query: WorstQuery) -> list[str]:
-    gold = few([_place(place) for place in query.gold], _GOLD_SHOWN)
+    gold = few([_place(location) for location in query.gold], _GOLD_SHOWN)
     lines = [f"gold ({query.relevant}): {gold or 'no chunk'}"]
     if query.query:
         said = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
@@ -139,7 +139,7 @@ def _about(query: WorstQuery) -> list[str]:
 
 def _side_by_side(query: WorstQuery) -> list[tuple[str, ...]]:
     sides = [query.top] if query.bm25 is None else [query.top, query.bm25]
-    return [tuple(_result(each) for each in both) for both in zip_longest(*sides)]
+    return [tuple(_result(ranked) for ranked in both) for both in zip_longest(*sides)]
 
 
 def _result(ranked: Ranked | None) -> str:
@@ -148,8 +148,8 @@ def _result(ranked: Ranked | None) -> str:
     return ("* " if ranked.relevant else "  ") + _place(ranked.place)
 
 
-def _place(place: Place) -> str:
+def _place(location: Place) -> str:
     """`file:13-40` with lines as editors count them, else the chunk's id."""
-    if place.file is None or place.start_line is None or place.end_line is None:
-        return printable(place.chunk_id)
-    return printable(f"{place.file}:{place.start_line + 1}-{max(place.end_line, place.start_line + 1)}")
+    if location.file is None or location.start_line is None or location.end_line is None:
+        return printable(location.chunk_id)
+    return printable(f"{location.file}:{location.start_line + 1}-{max(location.end_line, location.start_line + 1)}")

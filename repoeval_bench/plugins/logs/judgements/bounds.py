@@ -219,8 +219,8 @@ def bounds(
     """
     depth = chosen_depth([run], k)
     log = JudgedLog.read(run)
-    chosen = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures)) or log.measures
-    if unknown := [name for name in chosen if name not in log.measures]:
+    names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures)) or log.measures
+    if unknown := [name for name in names if name not in log.measures]:
         raise UsageError(
             f"{', '.join(unknown)} cannot be bounded; choose from the run's measures of ranks alone: "
             f"{', '.join(log.measures) or 'it has none'}"
@@ -232,7 +232,7 @@ def bounds(
     return BoundsReport(
         run=run.run_id,
         k=depth,
-        bounds=tuple(judged_bounds(log, grades, chosen)),
+        bounds=tuple(judged_bounds(log, grades, names)),
         agreement=agreement(log, grades, depth),
         without_grade=without_grade,
         corrected=corrected_precision(log, grades, judge, depth) if judge else None,
@@ -277,15 +277,15 @@ def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measu
 
 def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -> Agreement:
     """Return what the judgements cover of the run's queries, and of the first k chunks of each."""
-    judged = {(q, c): grade for q in log.query_ids for c, grade in grades.get(q, {}).items()}
+    graded = {(q, c): grade for q in log.query_ids for c, grade in grades.get(q, {}).items()}
     gold = {(q, c) for q in log.query_ids for c in log.qrels[q]}
     top = [(q, c) for q in log.query_ids for c in log.ranked(q)[:k]]
     return Agreement(
-        judged=len(judged),
-        gold_judged=len(gold & judged.keys()),
-        gold_refused=sum(judged[pair] < RELEVANT for pair in gold & judged.keys()),
-        added=sum(grade >= RELEVANT and pair not in gold for pair, grade in judged.items()),
-        unjudged_top=sum(pair not in judged and pair not in gold for pair in top),
+        judged=len(graded),
+        gold_judged=len(gold & graded.keys()),
+        gold_refused=sum(graded[pair] < RELEVANT for pair in gold & graded.keys()),
+        added=sum(grade >= RELEVANT and pair not in gold for pair, grade in graded.items()),
+        unjudged_top=sum(pair not in graded and pair not in gold for pair in top),
         top=len(top),
     )
 
@@ -294,8 +294,8 @@ def gold_plus_judge(log: JudgedLog, grades: Mapping[str, Mapping[str, int]]) -> 
     """query_id -> chunk_id -> gain of both judgements together, 0 for what was judged not relevant."""
     results: dict[str, dict[str, float]] = {}
     for query_id in log.query_ids:
-        judged = {c: JUDGED_GAIN if grade >= RELEVANT else 0.0 for c, grade in grades.get(query_id, {}).items()}
-        results[query_id] = {**judged, **log.qrels[query_id]}
+        graded = {c: JUDGED_GAIN if grade >= RELEVANT else 0.0 for c, grade in grades.get(query_id, {}).items()}
+        results[query_id] = {**graded, **log.qrels[query_id]}
     return results
 
 

@@ -74,15 +74,15 @@ def pool_rows(
     """`pool` of bare logs (query_id -> row); `texts` are chunks' texts."""
     for query_id in query_ids:
         rows = [row for log in logs if (row := log.get(query_id)) is not None]
-        results = {each.chunk_id: each for row in reversed(rows) for each in row.topk[:depth]}
+        results = {entry.chunk_id: entry for row in reversed(rows) for entry in row.topk[:depth]}
         query = next((row.query for row in rows if row.query is not None), None)
-        for chunk_id, each in sorted(results.items()):
+        for chunk_id, entry in sorted(results.items()):
             yield PoolRow(
                 query_id=query_id,
                 chunk_id=chunk_id,
-                file=each.file,
-                start_line=each.start_line,
-                end_line=each.end_line,
+                file=entry.file,
+                start_line=entry.start_line,
+                end_line=entry.end_line,
                 query=query,
                 text=(texts or {}).get(chunk_id),
             )
@@ -92,9 +92,9 @@ def _texts(runs: Sequence[RunView]) -> Mapping[str, str]:
     """chunk_id -> text, of the runs that keep their sources."""
     results: dict[str, str] = {}
     for run in runs:
-        if (kept := run.inspection) is not None:
-            for chunks in (*kept.chunks.values(), *kept.own.values()):
-                results.update({chunk.chunk_id: kept.sources[chunk.file].slice(chunk.chars) for chunk in chunks})
+        if (inspection := run.inspection) is not None:
+            for chunks in (*inspection.chunks.values(), *inspection.own.values()):
+                results.update({chunk.chunk_id: inspection.sources[chunk.file].slice(chunk.chars) for chunk in chunks})
     return results
 
 

@@ -54,9 +54,9 @@ def freshness(log: JudgedLog, k: int) -> Section:
     for name, depth in depths:
         answers, clusters = [], []
         for cluster, result in zip(part.clusters, results.values(), strict=True):
-            kept = [float(fresh) for rank, fresh in result.fresh if depth is None or rank <= depth]
-            answers += kept
-            clusters += [cluster] * len(kept)
+            dated = [float(fresh) for rank, fresh in result.fresh if depth is None or rank <= depth]
+            answers += dated
+            clusters += [cluster] * len(dated)
         if answers:
             figures.append(share_of(name, answers, clusters, "chunks"))
     with_newer = [bool(result.newer) for result in results.values()]
@@ -77,22 +77,22 @@ def freshness(log: JudgedLog, k: int) -> Section:
 def _dates(log: JudgedLog) -> dict[str, Moment]:
     """chunk_id -> when it was written: the results of one query date the gold of another."""
     return {
-        each.chunk_id: written
+        entry.chunk_id: written
         for row in log.rows.values()
-        for each in row.topk
-        if each.doc_version is not None and (written := moment(each.doc_version)) is not None
+        for entry in row.topk
+        if entry.doc_version is not None and (written := moment(entry.doc_version)) is not None
     }
 
 
 def _dated(row: LogRow, gold: dict[str, float], dates: dict[str, Moment]) -> _Dated:
     as_of = moment(row.as_of or "")
     assert as_of is not None, "the contract lets no other as_of pass"
-    late = [(each, is_newer(each, as_of)) for each in row.topk]
-    newer = frozenset(each.chunk_id for each, is_late in late if is_late)
+    entries = [(entry, is_newer(entry, as_of)) for entry in row.topk]
+    newer = frozenset(entry.chunk_id for entry, is_late in entries if is_late)
     return _Dated(
         newer,
-        tuple((each.rank, not is_late) for each, is_late in late if is_late is not None),
-        sum(is_late is None for _, is_late in late),
+        tuple((entry.rank, not is_late) for entry, is_late in entries if is_late is not None),
+        sum(is_late is None for _, is_late in entries),
         {c: gain for c, gain in gold.items() if c not in newer and not (c in dates and dates[c].is_after(as_of))},
     )
 
@@ -119,11 +119,11 @@ def false_evidence(log: JudgedLog) -> Section:
     return Section("no-answer", title, figures=(false, true))
 
 
-def linking_scores(wanted: AbstractSet[str], linked: AbstractSet[str]) -> tuple[float, float, float]:
+def linking_scores(entities: AbstractSet[str], linked: AbstractSet[str]) -> tuple[float, float, float]:
     """(precision, recall, F1) of linked entities; precision is 0 where nothing is linked, `wanted` is not empty."""
-    shared = len(wanted & linked)
+    shared = len(entities & linked)
     precision = shared / len(linked) if linked else 0.0
-    return precision, shared / len(wanted), 2 * shared / (len(wanted) + len(linked))
+    return precision, shared / len(entities), 2 * shared / (len(entities) + len(linked))
 
 
 def entity_linking(log: JudgedLog, k: int) -> Section:
@@ -134,14 +134,14 @@ def entity_linking(log: JudgedLog, k: int) -> Section:
     title = "entity linking"
     part = log.where(lambda row: bool(row.entities))
     rows = part.scored_rows()
-    linked = [[each.entities for each in row.topk[:k]] for row in rows]
-    if not any(entities is not None for found in linked for entities in found):
+    linked = [[entry.entities for entry in row.topk[:k]] for row in rows]
+    if not any(entities is not None for of_chunks in linked for entities in of_chunks):
         lacking = "no retrieved chunk has entities" if len(part) else "no query has entities"
         return Section("entities", title, missing=lacking)
     scores = np.array(
         [
-            linking_scores(set(row.entities or ()), {name for entities in found for name in entities or ()})
-            for row, found in zip(rows, linked, strict=True)
+            linking_scores(set(row.entities or ()), {name for entities in of_chunks for name in entities or ()})
+            for row, of_chunks in zip(rows, linked, strict=True)
         ]
     )
     figures = [

@@ -58,14 +58,14 @@ def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]
         if row.query_id not in qrels:
             unknown += 1
             continue
-        held = results.setdefault(row.query_id, [])
-        if row.chunk_id in held:
+        of_query = results.setdefault(row.query_id, [])
+        if row.chunk_id in of_query:
             raise ResultError(f"{path}:{number}: {row.chunk_id!r} appears twice for {row.query_id!r}; keep one row")
         if row.chunk_id in qrels[row.query_id]:
             raise ResultError(
                 f"{path}:{number}: {row.chunk_id!r} is relevant to {row.query_id!r}, not a negative; take the row out"
             )
-        held.append(row.chunk_id)
+        of_query.append(row.chunk_id)
     if not results:
         raise ResultError(f"{path} has no negative of the run's queries; give rows with query_id and chunk_id")
     return results, unknown
@@ -78,11 +78,11 @@ def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[s
     the top of any corpus would bring. A query that has fewer than n of its own gets those.
     """
     unnamed = [f"\0negative {i}" for i in range(n)]
-    chosen = {q: unnamed if negatives is None else list(negatives.get(q, ()))[:n] for q in log.query_ids}
+    inserted = {q: unnamed if negatives is None else list(negatives.get(q, ()))[:n] for q in log.query_ids}
     before = log.scores(log.ranked, log.measures)
-    after = log.scores(lambda query_id: insert_negatives(log.ranked(query_id), chosen[query_id]), log.measures)
+    after = log.scores(lambda query_id: insert_negatives(log.ranked(query_id), inserted[query_id]), log.measures)
     figures = changes_of(before, after, log.clusters)
-    short = sum(len(each) < n for each in chosen.values())
+    short = sum(len(of_query) < n for of_query in inserted.values())
     notes = (
         (f"queries with fewer than {n} negatives in the file, which got those: {short} of {len(log)}",) if short else ()
     )

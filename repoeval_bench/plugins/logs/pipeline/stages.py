@@ -21,7 +21,7 @@ def reranker(log: JudgedLog, k: int) -> Section:
     part = log.where(lambda row: row.raw_topk is not None)
     if not len(part):
         return Section("reranker", title, missing="no row has raw_topk, the ranking before the reranker")
-    raw = {row.query_id: [each.chunk_id for each in row.raw_topk or ()] for row in part.scored_rows()}
+    raw = {row.query_id: [entry.chunk_id for entry in row.raw_topk or ()] for row in part.scored_rows()}
     deep = (f"recall@{RAW_DEPTH}", f"mrr@{RAW_DEPTH}")
     shallow = (f"ndcg@{k}", f"precision@{k}", f"mrr@{k}")
     before = part.scores(raw.__getitem__, (*deep, *shallow))
@@ -44,7 +44,7 @@ def rewriting(log: JudgedLog, k: int) -> Section:
         why = f"; {rewritten} rows have rewritten_query" if rewritten else ""
         missing = f"no row has original_topk, what the original query retrieves{why}"
         return Section("rewriting", title, missing=missing)
-    original = {row.query_id: [each.chunk_id for each in row.original_topk or ()] for row in part.scored_rows()}
+    original = {row.query_id: [entry.chunk_id for entry in row.original_topk or ()] for row in part.scored_rows()}
     names = (f"recall@{k}", f"mrr@{k}")
     figures = changes_of(part.scores(original.__getitem__, names), part.scores(part.ranked, names), part.clusters)
     notes = left_out(log, part, "original_topk")

@@ -10,10 +10,10 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.chunkers.tools.sizes import chunker_name
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import BUDGETS
-from repoeval_bench.plugins.lab.leaderboard import leaderboard, run_folders
-from repoeval_bench.plugins.lab.report.standings import standing_csvs, standing_record
+from repoeval_bench.plugins.lab.analysis import agreements, analyses
+from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
+from repoeval_bench.plugins.lab.report.analysis import analysis_csvs, analysis_record
 from repoeval_bench.plugins.lab.stability import read_updates
-from repoeval_bench.plugins.lab.standings import agreements, standings
 from support.runs import write_run
 
 SPREAD = (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)
@@ -50,9 +50,9 @@ def results(tmp_path):
 
 
 def test_a_run_is_of_the_size_of_the_fixed_run_that_its_chunks_resemble(results):
-    (board,) = leaderboard(run_folders(results), apart=True).boards
-    (found,) = standings([board])
-    assert [found.placed[entry.run_id].label for entry in board.entries] == [
+    (leaderboard,) = leaderboards(run_folders(results), apart=True).ranked
+    (found,) = analyses([leaderboard])
+    assert [found.sized_runs[entry.run_id].label for entry in leaderboard.entries] == [
         "ast at 500",
         "fixed at 500",
         "ast at 1,000",
@@ -63,10 +63,10 @@ def test_a_run_is_of_the_size_of_the_fixed_run_that_its_chunks_resemble(results)
 
 def test_each_chunker_is_compared_with_fixed_of_its_size(results):
     """The comparison is `compare`'s; runs of no size are in none."""
-    (board,) = leaderboard(run_folders(results), apart=True).boards
-    (found,) = standings([board])
-    by_label = {found.placed[run.run_id].label: run for run in board.runs}
-    assert {found.placed[run_id].label for run_id in found.against} == {"ast at 500", "ast at 1,000"}
+    (leaderboard,) = leaderboards(run_folders(results), apart=True).ranked
+    (found,) = analyses([leaderboard])
+    by_label = {found.sized_runs[run.run_id].label: run for run in leaderboard.runs}
+    assert {found.sized_runs[run_id].label for run_id in found.against} == {"ast at 500", "ast at 1,000"}
     for size in ("500", "1,000"):
         said = compare([by_label[f"ast at {size}"]], by_label[f"fixed at {size}"], measures=["line_rprec", "recall@5"])
         assert found.against[by_label[f"ast at {size}"].run_id] == tuple(said)
@@ -75,11 +75,11 @@ def test_each_chunker_is_compared_with_fixed_of_its_size(results):
 
 def test_one_fixed_run_of_a_size_is_the_baseline(results):
     """A second one, matched to another chunker's size, takes no part in comparisons, whichever scores higher."""
-    (before,) = standings(leaderboard(run_folders(results), apart=True).boards)
+    (before,) = analyses(leaderboards(run_folders(results), apart=True).ranked)
     made(results, "fixed:max_nws=983,offset=0", 0.29, 890)
     made(results, "fixed:max_nws=1013,offset=0", 0.31, 910)
-    (found,) = standings(leaderboard(run_folders(results), apart=True).boards)
-    sizes = {place.label: place.size for place in found.placed.values() if place.name == "fixed"}
+    (found,) = analyses(leaderboards(run_folders(results), apart=True).ranked)
+    sizes = {place.label: place.size for place in found.sized_runs.values() if place.name == "fixed"}
     assert sizes == {
         "fixed at 500": 500,
         "fixed at 1,000": 1000,
@@ -91,8 +91,8 @@ def test_one_fixed_run_of_a_size_is_the_baseline(results):
 
 
 def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest(results):
-    (board,) = leaderboard(run_folders(results), apart=True).boards
-    (found,) = standings([board])
+    (leaderboard,) = leaderboards(run_folders(results), apart=True).ranked
+    (found,) = analyses([leaderboard])
     by_name = {size.chunker: size for size in found.sizes}
     assert by_name.keys() == {"ast", "fixed"}
     assert dict(by_name["ast"].means) == pytest.approx({500: 0.5, 1000: 0.35})
@@ -103,14 +103,14 @@ def test_what_size_buys_is_the_paired_difference_of_the_largest_and_the_smallest
 
 def test_the_frontier_is_the_best_run_at_each_budget(results):
     """Its recall is the highest mean there, beside the best of `fixed`; without sources no tokens are known."""
-    (board,) = leaderboard(run_folders(results), apart=True).boards
-    (found,) = standings([board])
+    (leaderboard,) = leaderboards(run_folders(results), apart=True).ranked
+    (found,) = analyses([leaderboard])
     assert [point.budget for point in found.frontier] == list(BUDGETS)
     for point in found.frontier:
-        means = {run.run_id: run.metrics.micro[f"line_recall@{point.budget}"] for run in board.runs}
+        means = {run.run_id: run.metrics.micro[f"line_recall@{point.budget}"] for run in leaderboard.runs}
         assert point.recall == pytest.approx(max(means.values()))
         assert means[point.run_id] == pytest.approx(point.recall)
-        assert point.fixed == pytest.approx(max(means[i] for i in means if found.placed[i].name == "fixed"))
+        assert point.fixed == pytest.approx(max(means[i] for i in means if found.sized_runs[i].name == "fixed"))
         assert point.tokens is None
 
 
@@ -125,7 +125,7 @@ def test_languages_are_ranked_by_themselves_where_there_are_several(tmp_path):
             chunker=name,
             headline_measure="line_rprec",
         )
-    (found,) = standings(leaderboard(run_folders(tmp_path), apart=True).boards)
+    (found,) = analyses(leaderboards(run_folders(tmp_path), apart=True).ranked)
     assert found.languages.keys() == {"python", "rust", "go"}
     assert found.languages["go"] is None
     best = {name: choice.best for name, choice in found.languages.items() if choice}
@@ -145,7 +145,7 @@ def test_two_protocols_agree_as_far_as_their_order_and_their_verdicts_do(results
         ("file", 0.5, 4000),
     ):
         made(results, spec, mean, nws, protocol="context")
-    (found,) = agreements(standings(leaderboard(run_folders(results), apart=True).boards))
+    (found,) = agreements(analyses(leaderboards(run_folders(results), apart=True).ranked))
     assert (found.protocols, found.n_rows, found.n_compared) == (("body", "context"), 5, 2)
     assert found.tau == pytest.approx(-1.0)
     assert found.changed == {"ast at 500": ("better", "worse"), "ast at 1,000": ("better", "worse")}
@@ -194,18 +194,18 @@ def test_what_an_update_costs_is_that_of_the_chunker_at_about_its_size(results, 
             ("file", 1, 500, 500),
         )
     )
-    (found,) = standings(leaderboard(run_folders(results), apart=True).boards, read_updates(path))
-    by_label = {found.placed[run_id].label: update for run_id, update in found.updates.items()}
+    (found,) = analyses(leaderboards(run_folders(results), apart=True).ranked, read_updates(path))
+    by_label = {found.sized_runs[run_id].label: update for run_id, update in found.updates.items()}
     assert {label: (each.share, each.n_pairs) for label, each in by_label.items()} == {
         "ast at 500": (pytest.approx((0.1 + 0.7 / 3) / 2), 2),
         "fixed at 500": (pytest.approx(0.4), 2),
         "file": (1.0, 1),
     }
-    assert by_label["ast at 500"].behind == (pytest.approx((0.1 - 0.3 + 0.7 / 3 - 0.5) / 2), None)
-    assert by_label["fixed at 500"].behind is by_label["file"].behind is None
+    assert by_label["ast at 500"].to_fixed == (pytest.approx((0.1 - 0.3 + 0.7 / 3 - 0.5) / 2), None)
+    assert by_label["fixed at 500"].to_fixed is by_label["file"].to_fixed is None
     # What updates of Go cost says nothing of Python.
     path.write_text(printed(("file", 1, 500, 500), language="go"))
-    (found,) = standings(leaderboard(run_folders(results), apart=True).boards, read_updates(path))
+    (found,) = analyses(leaderboards(run_folders(results), apart=True).ranked, read_updates(path))
     assert found.updates == {}
 
 
@@ -228,15 +228,15 @@ def test_runs_of_no_common_size_are_told_apart_and_paired_by_their_specs(tmp_pat
     for protocol, means in (("body", (0.2, 0.3, 0.4)), ("context", (0.4, 0.3, 0.2))):
         for size, mean in zip((300, 700, 2000), means, strict=True):
             made(tmp_path, f"ast:max_nws={size},min_nws=50,overlap=0,language=auto", mean, size, protocol=protocol)
-    result = standings(leaderboard(run_folders(tmp_path), apart=True).boards)
-    assert [result[0].placed[entry.run_id].label for entry in result[0].board.entries] == [
+    result = analyses(leaderboards(run_folders(tmp_path), apart=True).ranked)
+    assert [result[0].sized_runs[entry.run_id].label for entry in result[0].leaderboard.entries] == [
         "ast:max_nws=2000",
         "ast:max_nws=700",
         "ast:max_nws=300",
     ]
     (agreed,) = agreements(result)
     assert (agreed.n_rows, agreed.tau) == (3, pytest.approx(-1.0))
-    frontier = list(csv.DictReader(io.StringIO(standing_csvs(map(standing_record, result), [agreed])["frontier.csv"])))
+    frontier = list(csv.DictReader(io.StringIO(analysis_csvs(map(analysis_record, result), [agreed])["frontier.csv"])))
     assert {row["run_id"] for row in frontier} <= {path.name for path in tmp_path.iterdir()}
     assert {row["chunker"] for row in frontier if row["protocol"] == "body"} == {"ast:max_nws=2000"}
 
@@ -247,8 +247,8 @@ def test_two_runs_at_one_size_keep_their_own_names(results):
     for size, mean, nws in ((500, 0.3, 440), (1000, 0.4, 900)):
         made(results, f"fixed:max_nws={size},offset=0", mean, nws, protocol="context")
     made(results, "ast:max_nws=700,min_nws=50,overlap=0,language=auto", 0.1, 470, protocol="context")
-    body, context = standings(leaderboard(run_folders(results), apart=True).boards)
-    labels = {place.label for place in body.placed.values()}
+    body, context = analyses(leaderboards(run_folders(results), apart=True).ranked)
+    labels = {place.label for place in body.sized_runs.values()}
     assert {"ast:max_nws=700", "ast:max_nws=710", "ast at 1,000"} < labels
     (agreed,) = agreements([body, context])
     assert (agreed.n_rows, agreed.n_compared) == (3, 1)
@@ -259,7 +259,7 @@ def test_two_runs_at_one_size_keep_their_own_names(results):
 def test_a_chunker_without_a_size_is_called_by_its_name_alone(results, spec):
     """It is compared with the baseline of its mean size all the same."""
     made(results, spec, 0.31, 450)
-    (body,) = standings(leaderboard(run_folders(results), apart=True).boards)
-    (place,) = [place for place in body.placed.values() if place.spec == spec]
+    (body,) = analyses(leaderboards(run_folders(results), apart=True).ranked)
+    (place,) = [place for place in body.sized_runs.values() if place.spec == spec]
     assert (place.label, place.size) == (spec, 500)
     assert place.run_id in body.against

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from repoeval_bench.cli.group import CommandGroup
 
-_HERE = "repoeval_bench.plugins.cluster"
+_HERE = "repoeval_bench.plugins.cluster.commands"
 
 group = CommandGroup(
     name="cluster",
     help="Bring runs of several folders together; share vectors between machines.",
     table={
-        "merge": (f"{_HERE}.merge_command:merge_command", "Bring the runs of several folders together."),
-        "push": (f"{_HERE}.vectors_command:push_command", "Write this machine's vectors into a store."),
-        "pull": (f"{_HERE}.vectors_command:pull_command", "Take over the vectors of a store."),
+        "merge": (f"{_HERE}.merge:merge_command", "Bring the runs of several folders together."),
+        "push": (f"{_HERE}.vectors:push_command", "Write this machine's vectors into a store."),
+        "pull": (f"{_HERE}.vectors:pull_command", "Take over the vectors of a store."),
     },
     resuming=frozenset({"merge", "push", "pull"}),
     examples="""\

@@ -28,10 +28,10 @@ def merge_command(*, folders: tuple[str, ...], out: Path, as_json: bool) -> None
     """
     check_writable(out)
     results_at(out).fetch(note)
-    found = merge_all(folders, out)
+    merged = merge_all(folders, out)
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(merged))
         return
-    echo(f"{shown_results(out)}: {count(len(found.copied), 'run')} copied, {len(found.there)} were there already")
-    for folder in found.unfinished:
+    echo(f"{shown_results(out)}: {count(len(merged.copied), 'run')} copied, {len(merged.there)} were there already")
+    for folder in merged.unfinished:
         echo(f"not a finished run, left out: {folder}")

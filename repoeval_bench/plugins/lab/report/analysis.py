@@ -1,4 +1,4 @@
-"""The results of boards of chunkers beyond their ranking, as tables and as records."""
+"""The analysis of leaderboards of chunkers beyond their ranking, as tables and as records."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from repoeval_bench.report.text import full_outcome_name, heading, outcome_name,
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.analysis.verdicts import Choice
+    from repoeval_bench.plugins.lab.analysis import Agreement, LeaderboardAnalysis, SizeEffect
     from repoeval_bench.plugins.lab.stability import Updates
-    from repoeval_bench.plugins.lab.standings import Agreement, SizeEffect, Standing
 
 
-def best_table(standings: Sequence[Standing]) -> Table:
-    """A row for each board: its best run, how sure that is, and how many runs are significantly worse."""
+def best_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
+    """A row for each leaderboard: its best run, how sure that is, and how many runs are significantly worse."""
     columns = [
         *map(_text, ("data", "best")),
         *figures("its score, 95 % CI"),
@@ -29,66 +29,74 @@ def best_table(standings: Sequence[Standing]) -> Table:
         _text("against fixed of its size"),
     ]
     rows = []
-    for standing in standings:
-        first = standing.board.entries[0]
+    for analysis in analyses:
+        first = analysis.leaderboard.entries[0]
         rows.append(
             (
-                _data(standing),
-                standing.placed[first.run_id].label
-                if not (standing.board.choice and standing.board.choice.found_nothing)
+                _data(analysis),
+                analysis.sized_runs[first.run_id].label
+                if not (analysis.leaderboard.choice and analysis.leaderboard.choice.found_nothing)
                 else "none: no run found anything",
                 Estimate(first.score, first.ci),
-                f"{standing.board.protocol}, {heading(standing.board.measure)}",
-                standing.ranker,
-                0 if standing.board.choice is None else len(standing.board.choice.verdict.behind),
-                len(standing.board.entries) - 1,
-                _difference(standing.against.get(first.run_id, ())),
+                f"{analysis.leaderboard.protocol}, {heading(analysis.leaderboard.measure)}",
+                analysis.ranker,
+                0 if analysis.leaderboard.choice is None else len(analysis.leaderboard.choice.verdict.behind),
+                len(analysis.leaderboard.entries) - 1,
+                _difference(analysis.against.get(first.run_id, ())),
             )
         )
     return make_table(columns, rows)
 
 
-def sizes_table(standing: Standing) -> Table:
+def sizes_table(analysis: LeaderboardAnalysis) -> Table:
     """A row for each chunker with its mean at each size, and what the largest size has over the smallest."""
-    sizes = sorted({size for each in standing.sizes for size in each.means})
+    sizes = sorted({size for effect in analysis.sizes for size in effect.means})
     columns = [
         _text("chunker"),
         *figures(*(f"{size:,}" for size in sizes)),
         *figures("largest minus smallest, 95 % CI", number="+.4f"),
     ]
     rows = [
-        (each.chunker, *(each.means.get(size) for size in sizes), Estimate(each.difference, each.ci))
-        for each in sorted(standing.sizes, key=lambda each: -max(each.means.values()))
+        (effect.chunker, *(effect.means.get(size) for size in sizes), Estimate(effect.difference, effect.ci))
+        for effect in sorted(analysis.sizes, key=lambda effect: -max(effect.means.values()))
     ]
     return make_table(columns, rows)
 
 
-def frontier_table(standing: Standing) -> Table:
+def frontier_table(analysis: LeaderboardAnalysis) -> Table:
     """A row for each budget: what it is in tokens, the best run there, and the best of `fixed`."""
     columns = [
         *figures("characters read", number=","),
         *figures("tokens read", number=",.0f"),
         _text("best"),
-        *figures(f"{heading(standing.recall)}, 95 % CI"),
+        *figures(f"{heading(analysis.recall)}, 95 % CI"),
         *figures("best of fixed"),
     ]
     rows = [
-        (each.budget, each.tokens, standing.placed[each.run_id].label, Estimate(each.recall, each.ci), each.fixed)
-        for each in standing.frontier
+        (
+            point.budget,
+            point.tokens,
+            analysis.sized_runs[point.run_id].label,
+            Estimate(point.recall, point.ci),
+            point.fixed,
+        )
+        for point in analysis.frontier
     ]
     return make_table(columns, rows)
 
 
-def against_table(standings: Sequence[Standing]) -> Table:
+def against_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
     """A row for each chunker and size, a column for each protocol: its difference to `fixed` of that size."""
     labels = dict.fromkeys(
-        (place.size or 0, place.name, place.label)
-        for standing in standings
-        for place in standing.placed.values()
-        if place.run_id in standing.against
+        (sized.size or 0, sized.name, sized.label)
+        for analysis in analyses
+        for sized in analysis.sized_runs.values()
+        if sized.run_id in analysis.against
     )
-    columns = [_text("chunker"), *(_text(standing.board.protocol) for standing in standings)]
-    by_label = [{standing.placed[run_id].label: c for run_id, c in standing.against.items()} for standing in standings]
+    columns = [_text("chunker"), *(_text(analysis.leaderboard.protocol) for analysis in analyses)]
+    by_label = [
+        {analysis.sized_runs[run_id].label: c for run_id, c in analysis.against.items()} for analysis in analyses
+    ]
     rows = [(label, *(_difference(of_board.get(label, ())) for of_board in by_label)) for _, _, label in sorted(labels)]
     return make_table(columns, rows)
 
@@ -111,54 +119,54 @@ def agreement_table(agreements: Sequence[Agreement]) -> Table:
     return make_table(columns, rows)
 
 
-def languages_table(standing: Standing) -> Table:
+def languages_table(analysis: LeaderboardAnalysis) -> Table:
     """A row for each language: its best run and how sure that is; empty where there is one language."""
     columns = [
         *map(_text, ("language", "best")),
         *figures("its score"),
         *figures("significantly worse", number="d"),
     ]
-    rows = [_language(name, choice) for name, choice in standing.languages.items() if len(standing.languages) > 1]
+    rows = [_language(name, choice) for name, choice in analysis.languages.items() if len(analysis.languages) > 1]
     return make_table(columns, rows)
 
 
-def standing_record(standing: Standing) -> dict[str, Any]:
-    """Every field as plain values; the board by what names it, a run by its id and label."""
-    board = standing.board
+def analysis_record(analysis: LeaderboardAnalysis) -> dict[str, Any]:
+    """Every field as plain values; the leaderboard by what names it, a run by its id and label."""
+    leaderboard = analysis.leaderboard
     return {
-        "dataset": board.dataset,
-        "protocol": board.protocol,
-        "retriever": board.runs[0].metrics.ranked_by,
-        "embedder": board.runs[0].metrics.embedder,
-        "measure": board.measure,
-        "over": board.over,
-        "tokens_per_nws": standing.tokens_per_nws,
-        "runs": [asdict(place) for place in standing.placed.values()],
-        "sizes": [{"measure": board.measure} | _size(size) for size in standing.sizes],
+        "dataset": leaderboard.dataset,
+        "protocol": leaderboard.protocol,
+        "retriever": leaderboard.runs[0].metrics.ranked_by,
+        "embedder": leaderboard.runs[0].metrics.embedder,
+        "measure": leaderboard.measure,
+        "over": leaderboard.over,
+        "tokens_per_nws": analysis.tokens_per_nws,
+        "runs": [asdict(sized) for sized in analysis.sized_runs.values()],
+        "sizes": [{"measure": leaderboard.measure} | _size(size) for size in analysis.sizes],
         "against_fixed": [
-            _run(standing, run_id)
+            _run(analysis, run_id)
             | {name: getattr(each, name) for name in ("measure", "difference", "ci", "p_adjusted")}
             | {"verdict": full_outcome_name(each.verdict)}
-            for run_id, compared in standing.against.items()
+            for run_id, compared in analysis.against.items()
             for each in compared
         ],
         "frontier": [
-            {"measure": f"{standing.recall}@{each.budget}"} | _run(standing, each.run_id) | asdict(each)
-            for each in standing.frontier
+            {"measure": f"{analysis.recall}@{point.budget}"} | _run(analysis, point.run_id) | asdict(point)
+            for point in analysis.frontier
         ],
-        "updates": [_run(standing, run_id) | _update(update) for run_id, update in standing.updates.items()],
-        "languages": {name: choice and choice_record(choice) for name, choice in standing.languages.items()},
+        "updates": [_run(analysis, run_id) | _update(update) for run_id, update in analysis.updates.items()],
+        "languages": {name: choice and choice_record(choice) for name, choice in analysis.languages.items()},
     }
 
 
-def standing_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[Agreement]) -> dict[str, str]:
-    """File name -> CSV of one kind of number, a row for each of them in full precision: lists of `standing_record`s."""
+def analysis_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[Agreement]) -> dict[str, str]:
+    """File name -> CSV of one kind of number, a row for each of them in full precision: lists of `analysis_record`s."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         about = {name: record[name] for name in ("dataset", "protocol", "retriever", "embedder")}
         for name in ("against_fixed", "sizes", "frontier", "updates"):
             rows.setdefault(name.partition("_")[0], []).extend(about | _for_csv(row) for row in record[name])
-    rows["protocols"] = [agreement_record(each) for each in agreed]
+    rows["protocols"] = [agreement_record(agreement) for agreement in agreed]
     return {f"{name}.csv": as_csv(record_table(of_name)) for name, of_name in rows.items() if of_name}
 
 
@@ -183,7 +191,7 @@ def _size(effect: SizeEffect) -> dict[str, Any]:
 
 
 def _update(cost: Updates) -> dict[str, Any]:
-    difference, ci = cost.behind or (None, None)
+    difference, ci = cost.to_fixed or (None, None)
     about = {"share": cost.share, "ci": cost.ci, "pairs": cost.n_pairs}
     return about | {"difference": difference, "difference_ci": ci}
 
@@ -195,12 +203,12 @@ def _for_csv(row: dict[str, Any]) -> dict[str, Any]:
     return ends | measure
 
 
-def _run(standing: Standing, run_id: str) -> dict[str, str]:
-    return {"run_id": run_id, "chunker": standing.placed[run_id].label}
+def _run(analysis: LeaderboardAnalysis, run_id: str) -> dict[str, str]:
+    return {"run_id": run_id, "chunker": analysis.sized_runs[run_id].label}
 
 
-def _data(standing: Standing) -> str:
-    dataset = standing.board.runs[0].metrics.dataset
+def _data(analysis: LeaderboardAnalysis) -> str:
+    dataset = analysis.leaderboard.runs[0].metrics.dataset
     return f"{dataset.name}, {count(dataset.tasks, 'task')}"
 
 

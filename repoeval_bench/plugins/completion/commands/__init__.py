@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from repoeval_bench.cli.group import CommandGroup
 
-_HERE = "repoeval_bench.plugins.completion.command"
+_HERE = "repoeval_bench.plugins.completion.commands.complete"
 
 group = CommandGroup(
     name="complete",

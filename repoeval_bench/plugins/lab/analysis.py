@@ -1,7 +1,7 @@
-"""Read what a board of chunkers says beyond its ranking: what size buys, what lines cannot do, what reading more buys.
+"""Analyse a leaderboard of chunkers: what size gains, how each compares with whole lines, what reading more gains.
 
 Chunkers are compared at equal size: a run is of a size where its realised mean chunk is within 10 % of that of a
-`fixed` run on its board. A chunker that meets no such size is ranked, and in none of these comparisons. Where `fixed`
+`fixed` run on its leaderboard. A chunker that meets no such size is ranked, and in none of these comparisons. Where `fixed`
 was itself matched to another chunker's size, one of its runs of about one size is the baseline, and the rest are ranked
 only.
 """
@@ -33,7 +33,7 @@ from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Interval
-    from repoeval_bench.plugins.lab.leaderboard import Board
+    from repoeval_bench.plugins.lab.leaderboard import Leaderboard
     from repoeval_bench.runs.view import RunView
 
 BASELINE = "fixed"
@@ -49,10 +49,10 @@ _FEWEST = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class SizedRun:
     """A run: its chunker by `name`, without its size, and `size`, the nws of `fixed` whose mean chunk it has, or None.
 
-    `label` is what no other run of the board is called: `ast at 1,000`; where it is of no size, or two would be called
+    `label` is what no other run of the leaderboard is called: `ast at 1,000`; where it is of no size, or two would be called
     so, `ast:max_nws=1300` with the size it was set to; else its full spec.
     """
 
@@ -80,7 +80,7 @@ class SizeEffect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPoint:
-    """The highest recall that any run of a board has within a budget, and which run that is; `fixed` is the best of it.
+    """The highest recall of any run of a leaderboard within a budget, and which run has it; `fixed` is the best of that.
 
     `budget` is in nws, `tokens` what that is in tokens of the rule `code`, None where no sources were kept.
     """
@@ -94,17 +94,17 @@ class FrontierPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """A board with what else it says.
+class LeaderboardAnalysis:
+    """A leaderboard with what it says beyond its ranking.
 
-    `against` is run id -> its comparisons with `fixed` of its size, Holm over the runs of that size: by the board's
+    `against` is run id -> its comparisons with `fixed` of its size, Holm over the runs of that size: by its
     measure first, then by those of `CLAIMED` that the runs have. `recall` is the measure of the frontier. `languages`
     is language -> what to choose for its queries, where there are several. `updates` is run id -> what an update of
-    code costs its chunker, where that was measured on code of a language that the board's queries are about.
+    code costs its chunker, where that was measured on code of a language that its queries are about.
     """
 
-    board: Board
-    placed: Mapping[str, Placed]
+    leaderboard: Leaderboard
+    sized_runs: Mapping[str, SizedRun]
     sizes: tuple[SizeEffect, ...]
     against: Mapping[str, tuple[Comparison, ...]]
     recall: str
@@ -116,7 +116,7 @@ class Standing:
     @property
     def ranker(self) -> str:
         """The retriever in one word, with the embedder where one takes part."""
-        first = self.board.runs[0].metrics
+        first = self.leaderboard.runs[0].metrics
         name = first.retriever.partition(":")[0] + (f" · expand {first.expand}" if first.expand else "")
         return name if first.embedder == NO_EMBEDDER else f"{name}, {first.embedder}"
 
@@ -144,35 +144,37 @@ class Agreement:
         return sum(1 for pair in self.changed.values() if set(pair) == {Outcome.BETTER, Outcome.WORSE})
 
 
-def standings(boards: Sequence[Board], updates: Sequence[StabilityRow] = ()) -> list[Standing]:
-    """Return the standing of each board, without boards of one run. `updates` are rows of `read_updates`."""
+def analyses(leaderboards: Sequence[Leaderboard], updates: Sequence[StabilityRow] = ()) -> list[LeaderboardAnalysis]:
+    """Analyse each leaderboard of two runs or more. `updates` are rows of `read_updates`."""
     ratios: dict[str, float | None] = {}
     results = []
-    for board in boards:
-        if len(board.runs) < 2:
+    for leaderboard in leaderboards:
+        if len(leaderboard.runs) < 2:
             continue
-        data = board.runs[0].metrics.dataset.name
+        data = leaderboard.runs[0].metrics.dataset.name
         if data not in ratios:
-            ratios[data] = kept_tokens_per_nws(board.runs[0].folder)
-        results.append(_standing(board, ratios[data], updates))
+            ratios[data] = kept_tokens_per_nws(leaderboard.runs[0].folder)
+        results.append(_analysis(leaderboard, ratios[data], updates))
     return results
 
 
-def agreements(found: Sequence[Standing]) -> list[Agreement]:
+def agreements(analyses: Sequence[LeaderboardAnalysis]) -> list[Agreement]:
     """Every pair of protocols of one data set, the same part of it, and one retriever."""
-    groups: dict[tuple[object, ...], list[Standing]] = {}
-    for each in found:
-        first = each.board.runs[0].metrics
-        groups.setdefault((first.dataset.name, first.dataset.part, first.ranked_by, each.ranker), []).append(each)
+    groups: dict[tuple[object, ...], list[LeaderboardAnalysis]] = {}
+    for analysis in analyses:
+        first = analysis.leaderboard.runs[0].metrics
+        groups.setdefault((first.dataset.name, first.dataset.part, first.ranked_by, analysis.ranker), []).append(
+            analysis
+        )
     pairs = [pair for group in groups.values() for pair in combinations(group, 2)]
-    return [_agreement(a, b) for a, b in pairs if a.board.protocol != b.board.protocol]
+    return [_agreement(a, b) for a, b in pairs if a.leaderboard.protocol != b.leaderboard.protocol]
 
 
 def _baselines(runs: Sequence[RunView]) -> dict[int, RunView]:
     """The nws that `fixed` was set to -> its run, ascending; of runs of one mean size that of the roundest number."""
     sizes = [(size, run) for run in runs if _is_fixed(run) and (size := chunker_size(run.metrics.chunker))]
     results: dict[int, RunView] = {}
-    for size, run in sorted(sizes, key=lambda each: (len(str(each[0]).rstrip("0")), each[0], each[1].run_id)):
+    for size, run in sorted(sizes, key=lambda sized: (len(str(sized[0]).rstrip("0")), sized[0], sized[1].run_id)):
         if size not in results and _nearest(run, results) is None:
             results[size] = run
     return dict(sorted(results.items()))
@@ -182,14 +184,14 @@ def _is_fixed(run: RunView) -> bool:
     return chunker_name(run.metrics.chunker) == BASELINE
 
 
-def _placed(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> dict[str, Placed]:
+def _sized_runs(runs: Sequence[RunView], baselines: Mapping[int, RunView]) -> dict[str, SizedRun]:
     sizes = {run.run_id: _size(run, baselines) for run in runs}
     labels = {run.run_id: _label(run.metrics.chunker, sizes[run.run_id]) for run in runs}
     for says_more in (lambda run: _label(run.metrics.chunker, None), lambda run: run.metrics.chunker, _with_id):
         often = Counter(labels.values())
         labels |= {run.run_id: says_more(run) for run in runs if often[labels[run.run_id]] > 1}
     return {
-        run.run_id: Placed(
+        run.run_id: SizedRun(
             run_id=run.run_id,
             spec=run.metrics.chunker,
             name=chunker_name(run.metrics.chunker),
@@ -233,51 +235,51 @@ def mean_nws(run: RunView) -> float | None:
     return run.metrics.chunk_nws.mean if run.metrics.chunk_nws else None
 
 
-def _standing(board: Board, ratio: float | None, updates: Sequence[StabilityRow]) -> Standing:
-    baselines = _baselines(board.runs)
-    placed = _placed(board.runs, baselines)
-    languages = _languages(board, placed)
-    recall = "definition_recall" if board.measure.startswith("definition_") else "line_recall"
-    return Standing(
-        board=board,
-        placed=placed,
-        sizes=_size_effects(board, placed),
-        against=_against(board, placed, baselines),
+def _analysis(leaderboard: Leaderboard, ratio: float | None, updates: Sequence[StabilityRow]) -> LeaderboardAnalysis:
+    baselines = _baselines(leaderboard.runs)
+    sized_runs = _sized_runs(leaderboard.runs, baselines)
+    languages = _languages(leaderboard, sized_runs)
+    recall = "definition_recall" if leaderboard.measure.startswith("definition_") else "line_recall"
+    return LeaderboardAnalysis(
+        leaderboard=leaderboard,
+        sized_runs=sized_runs,
+        sizes=_size_effects(leaderboard, sized_runs),
+        against=_against(leaderboard, sized_runs, baselines),
         recall=recall,
-        frontier=_frontier(board, placed, recall, ratio),
+        frontier=_frontier(leaderboard, sized_runs, recall, ratio),
         languages=languages,
         tokens_per_nws=ratio,
-        updates=_updates(board, placed, baselines, [row for row in updates if row.new.language in languages]),
+        updates=_updates(leaderboard, sized_runs, baselines, [row for row in updates if row.new.language in languages]),
     )
 
 
-def _size_effects(board: Board, placed: Mapping[str, Placed]) -> tuple[SizeEffect, ...]:
+def _size_effects(leaderboard: Leaderboard, sized_runs: Mapping[str, SizedRun]) -> tuple[SizeEffect, ...]:
     by_name: dict[str, dict[int, RunView]] = {}
-    for run in board.runs:
-        place = placed[run.run_id]
-        if place.size is not None:
-            by_name.setdefault(place.name, {}).setdefault(place.size, run)
+    for run in leaderboard.runs:
+        sized = sized_runs[run.run_id]
+        if sized.size is not None:
+            by_name.setdefault(sized.name, {}).setdefault(sized.size, run)
     results = []
     for name, runs in by_name.items():
         if len(runs) < 2:
             continue
         sizes = sorted(runs)
-        scores, differences = paired_differences(runs[sizes[0]], [runs[sizes[-1]]], [board.measure])
-        (difference,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, board.over)
-        means = {size: runs[size].metrics.over(board.over)[board.measure] for size in sizes}
+        scores, differences = paired_differences(runs[sizes[0]], [runs[sizes[-1]]], [leaderboard.measure])
+        (difference,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, leaderboard.over)
+        means = {size: runs[size].metrics.over(leaderboard.over)[leaderboard.measure] for size in sizes}
         run_ids = {size: runs[size].run_id for size in sizes}
         results.append(SizeEffect(chunker=name, run_ids=run_ids, means=means, difference=difference, ci=ci))
     return tuple(results)
 
 
 def _against(
-    board: Board, placed: Mapping[str, Placed], baselines: Mapping[int, RunView]
+    leaderboard: Leaderboard, sized_runs: Mapping[str, SizedRun], baselines: Mapping[int, RunView]
 ) -> dict[str, tuple[Comparison, ...]]:
-    known = shared_measures(board.runs)
-    measures = [board.measure, *(name for name in CLAIMED if name in known and name != board.measure)]
+    known = shared_measures(leaderboard.runs)
+    measures = [leaderboard.measure, *(name for name in CLAIMED if name in known and name != leaderboard.measure)]
     results: dict[str, tuple[Comparison, ...]] = {}
     for size, baseline in baselines.items():
-        others = [run for run in board.runs if placed[run.run_id].size == size and run is not baseline]
+        others = [run for run in leaderboard.runs if sized_runs[run.run_id].size == size and run is not baseline]
         if others:
             compared, n = compare(others, baseline, measures=measures), len(measures)
             results |= {run.run_id: tuple(compared[index * n : (index + 1) * n]) for index, run in enumerate(others)}
@@ -285,11 +287,14 @@ def _against(
 
 
 def _updates(
-    board: Board, placed: Mapping[str, Placed], baselines: Mapping[int, RunView], updates: Sequence[StabilityRow]
+    leaderboard: Leaderboard,
+    sized_runs: Mapping[str, SizedRun],
+    baselines: Mapping[int, RunView],
+    updates: Sequence[StabilityRow],
 ) -> dict[str, Updates]:
     results = {}
-    for run in board.runs:
-        baseline = baselines.get(placed[run.run_id].size or 0)
+    for run in leaderboard.runs:
+        baseline = baselines.get(sized_runs[run.run_id].size or 0)
         fixed = baseline.metrics.chunker if baseline else None
         if cost := updates_of(run.metrics.chunker, updates, fixed):
             results[run.run_id] = cost
@@ -297,18 +302,18 @@ def _updates(
 
 
 def _frontier(
-    board: Board, placed: Mapping[str, Placed], recall: str, ratio: float | None
+    leaderboard: Leaderboard, sized_runs: Mapping[str, SizedRun], recall: str, ratio: float | None
 ) -> tuple[FrontierPoint, ...]:
     points = []
     for budget in BUDGETS:
         name = f"{recall}@{budget}"
-        means = {run.run_id: run.metrics.over(board.over).get(name) for run in board.runs}
+        means = {run.run_id: run.metrics.over(leaderboard.over).get(name) for run in leaderboard.runs}
         if None in means.values():
             continue
-        best = max(board.runs, key=lambda run: means[run.run_id] or 0.0)
+        best = max(leaderboard.runs, key=lambda run: means[run.run_id] or 0.0)
         scores = best.scores
-        (mean,), (ci,) = mean_intervals(scores.table([name]), scores.clusters, scores.repos, board.over)
-        fixed = [means[run.run_id] or 0.0 for run in board.runs if placed[run.run_id].name == BASELINE]
+        (mean,), (ci,) = mean_intervals(scores.table([name]), scores.clusters, scores.repos, leaderboard.over)
+        fixed = [means[run.run_id] or 0.0 for run in leaderboard.runs if sized_runs[run.run_id].name == BASELINE]
         points.append(
             FrontierPoint(
                 budget=budget,
@@ -322,9 +327,9 @@ def _frontier(
     return tuple(points)
 
 
-def _languages(board: Board, placed: Mapping[str, Placed]) -> dict[str, Choice | None]:
+def _languages(leaderboard: Leaderboard, sized_runs: Mapping[str, SizedRun]) -> dict[str, Choice | None]:
     """Language -> its ranking where there are several; None of one with too few queries."""
-    joined = together([run.scores for run in board.runs])
+    joined = together([run.scores for run in leaderboard.runs])
     by_language: dict[str, list[int]] = {}
     for index, files in enumerate(joined[0].gold_files):
         known = language_of(files[0]) if files else None
@@ -336,40 +341,40 @@ def _languages(board: Board, placed: Mapping[str, Placed]) -> dict[str, Choice |
         if len(positions) < _FEWEST:
             results[language] = None
             continue
-        parts = [each.take(positions) for each in joined]
-        tables = [part.table([board.measure]) for part in parts]
-        means = [mean_intervals(table, parts[0].clusters, parts[0].repos, board.over)[0][0] for table in tables]
+        parts = [scores.take(positions) for scores in joined]
+        tables = [part.table([leaderboard.measure]) for part in parts]
+        means = [mean_intervals(table, parts[0].clusters, parts[0].repos, leaderboard.over)[0][0] for table in tables]
         candidates = [
-            Candidate(run=placed[run.run_id].label, run_id=run.run_id, mean=mean, cost=placed[run.run_id].nws)
-            for run, mean in zip(board.runs, means, strict=True)
+            Candidate(run=sized_runs[run.run_id].label, run_id=run.run_id, mean=mean, cost=sized_runs[run.run_id].nws)
+            for run, mean in zip(leaderboard.runs, means, strict=True)
         ]
         results[language] = choice_of(
             np.column_stack(tables),
             parts[0],
             candidates,
-            measure=board.measure,
-            over=board.over,
-            protocol=board.protocol,
+            measure=leaderboard.measure,
+            over=leaderboard.over,
+            protocol=leaderboard.protocol,
         )
     return results
 
 
-def _agreement(a: Standing, b: Standing) -> Agreement:
+def _agreement(a: LeaderboardAnalysis, b: LeaderboardAnalysis) -> Agreement:
     from scipy.stats import kendalltau
 
     pairs = _same(a, b)
-    scores = [{entry.run_id: entry.score for entry in each.board.entries} for each in (a, b)]
-    columns = [[of_board[run_ids[index]] for run_ids in pairs] for index, of_board in enumerate(scores)]
+    scores = [{entry.run_id: entry.score for entry in analysis.leaderboard.entries} for analysis in (a, b)]
+    columns = [[of_one[run_ids[index]] for run_ids in pairs] for index, of_one in enumerate(scores)]
     tau = float(kendalltau(*columns).statistic) if len(pairs) > 1 else None
     verdicts = {
-        a.placed[ours].label: (_settled(a.against[ours][0]), _settled(b.against[theirs][0]))
+        a.sized_runs[ours].label: (_settled(a.against[ours][0]), _settled(b.against[theirs][0]))
         for ours, theirs in pairs
         if ours in a.against and theirs in b.against
     }
     return Agreement(
-        dataset=a.board.runs[0].metrics.dataset.name,
+        dataset=a.leaderboard.runs[0].metrics.dataset.name,
         ranker=a.ranker,
-        protocols=(a.board.protocol, b.board.protocol),
+        protocols=(a.leaderboard.protocol, b.leaderboard.protocol),
         n_rows=len(pairs),
         tau=tau,
         changed={label: (first, second) for label, (first, second) in verdicts.items() if first != second},
@@ -377,15 +382,15 @@ def _agreement(a: Standing, b: Standing) -> Agreement:
     )
 
 
-def _same(a: Standing, b: Standing) -> list[tuple[str, str]]:
-    """The ids of runs that both boards have, each once."""
-    theirs = {place.spec: place.run_id for place in b.placed.values()}
-    pairs = {place.run_id: theirs.pop(place.spec) for place in a.placed.values() if place.spec in theirs}
-    rest = {p.label: p.run_id for p in b.placed.values() if p.size is not None and p.run_id in theirs.values()}
+def _same(a: LeaderboardAnalysis, b: LeaderboardAnalysis) -> list[tuple[str, str]]:
+    """Return the ids of the runs that both leaderboards have, each once."""
+    theirs = {sized.spec: sized.run_id for sized in b.sized_runs.values()}
+    pairs = {sized.run_id: theirs.pop(sized.spec) for sized in a.sized_runs.values() if sized.spec in theirs}
+    rest = {p.label: p.run_id for p in b.sized_runs.values() if p.size is not None and p.run_id in theirs.values()}
     pairs |= {
-        place.run_id: rest[place.label]
-        for place in a.placed.values()
-        if place.run_id not in pairs and place.size is not None and place.label in rest
+        sized.run_id: rest[sized.label]
+        for sized in a.sized_runs.values()
+        if sized.run_id not in pairs and sized.size is not None and sized.label in rest
     }
     return [*pairs.items()]
 
