@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.console import at_terminal, print_paragraph, print_table, print_tables
+from repoeval_bench.cli.console import print_paragraph, print_table, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
-from repoeval_bench.report.scores import headline_table, score_tables
+from repoeval_bench.report.scores import score_tables
 from repoeval_bench.report.verdict import WordedVerdict, verdict
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import shell_line
@@ -92,7 +92,5 @@ def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison],
 
 
 def print_scores(runs: Sequence[RunView]) -> None:
-    """The score tables of runs of one protocol and their notes; at a terminal the headline as bars first."""
-    if at_terminal() and (headline := headline_table(runs)):
-        print_tables([headline])
+    """The score tables of runs of one protocol and their notes."""
     print_tables(score_tables(runs))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import wraps
@@ -11,6 +10,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from pydantic import ByteSize, TypeAdapter
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
@@ -20,32 +20,22 @@ from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.runs.parts import vectors_folder
 
-UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-
 
 def parse_size(text: str) -> int:
-    """Bytes: a number with or without kB, MB, GB, TB (thousands; k, M, G, T are the same) or KiB, MiB, GiB, TiB.
-
-    Any other text is a UsageError.
+    """Return the bytes of a size such as 2GB, 2G (the same) or 1.5 GiB; any other text is a UsageError.
 
     >>> parse_size("2GB"), parse_size("2G"), parse_size("1.5 GiB"), parse_size("0")
     (2000000000, 2000000000, 1610612736, 0)
     """
-    units = {"": 1.0, **{unit.lower(): factor for unit, factor in UNITS.items()}}
-    units |= {unit[0].lower(): factor for unit, factor in UNITS.items() if "i" not in unit}
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower(), re.ASCII)
-    if match is None or match[2] not in units:
-        raise UsageError(f"--max-size {text!r} is not a size; write bytes, or a number with {', '.join(UNITS)}")
-    return int(float(match[1]) * units[match[2]])
+    try:
+        return int(TypeAdapter(ByteSize).validate_python(text.strip()))
+    except ValueError as error:
+        raise UsageError(f"--max-size {text!r} is not a size; write bytes, or a size such as 2GB or 500MiB") from error
 
 
 def show_size(size: int) -> str:
-    """Bytes with three digits and a decimal unit."""
-    for unit in ("TB", "GB", "MB", "kB"):
-        if size >= UNITS[unit]:
-            number = size / UNITS[unit]
-            return f"{number:.3g} {unit}" if number < 1000 else f"{number:,.0f} {unit}"
-    return f"{size} bytes"
+    """Return bytes in a decimal unit: `30.1 MB`."""
+    return ByteSize(size).human_readable(decimal=True, separator=" ")
 
 
 @click.group("cache")

@@ -65,12 +65,6 @@ def print_paragraph(text: str, *, indent: str = "") -> None:
     echo(textwrap.fill(visible(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
 
 
-def at_terminal() -> bool:
-    """Return whether standard output is a terminal that shows box drawing; a file or a pipe is not one."""
-    # Colour can be forced upon a pipe; it stays a pipe.
-    return sys.stdout.isatty() and not (console := _console()).is_dumb_terminal and console.encoding.startswith("utf")
-
-
 def _console() -> Console:
     from rich.console import Console
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import (
@@ -18,7 +17,6 @@ from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import (
-    Bar,
     Cell,
     Column,
     Row,
@@ -29,10 +27,10 @@ from repoeval_bench.report.table import (
     spec_column,
     with_notes,
 )
-from repoeval_bench.report.text import CHARACTERS_NOTE, elided, heading, short_names
+from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.records import Means, Metrics
+    from repoeval_bench.runs.records import Metrics
     from repoeval_bench.runs.view import RunView
 
 SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500", "line_recall@3000", "line_recall@6000")
@@ -210,45 +208,6 @@ def losses(run: RunView) -> list[str]:
         "non-blank lines in no chunk": counts.lines_uncovered,
     }
     return [*lines, *(f"{what}: {number}" for what, number in lost.items() if number)]
-
-
-def headline_table(runs: Sequence[RunView]) -> Table | None:
-    """The protocol's first measure of every run, or of one run's repositories, as a bar up to its ceiling.
-
-    A narrow table to read before the wide ones, on a terminal. None where the runs were not scored by the measure.
-    """
-    first = runs[0].metrics
-    measure, over = str(first.headline_measure), first.headline
-    if any(measure not in run.metrics.micro or run.metrics.ceilings is None for run in runs):
-        return None
-    if len(runs) == 1:
-        bars = [(label, runs[0], label) for label in (*first.per_repo, "micro", "macro")]
-    else:
-        bars = [(name, run, over) for name, run in zip(short_names(run_names(runs)), runs, strict=True)]
-    rows = []
-    for name, run, label in bars:
-        score, ceiling = _score_and_ceiling(run, label, measure)
-        rows.append((elided(name), score, score / ceiling if ceiling > 0 else None, Bar(score, ceiling)))
-    return make_table(
-        [
-            "mean over" if len(runs) == 1 else f"{over} mean",
-            *figures(heading(measure)),
-            *figures("% of ceiling", number=".0%"),
-            "━ score ─ ceiling",
-        ],
-        rows,
-    )
-
-
-def _score_and_ceiling(run: RunView, label: str, measure: str) -> tuple[float, float]:
-    """Score and ceiling of a mean or a repository; the score twice where no ceiling is stored."""
-    score = _means_of(run.metrics, label)[measure]
-    ceilings = {} if run.metrics.ceilings is None else _means_of(run.metrics.ceilings, label)
-    return score, ceilings.get(measure, score)
-
-
-def _means_of(means: Means | Metrics, label: str) -> dict[str, float]:
-    return means.over(label) if label in {"micro", "macro"} else means.per_repo[label]
 
 
 def scores_csv(runs: Sequence[RunView]) -> str:

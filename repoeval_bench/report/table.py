@@ -30,23 +30,6 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """A score from 0 to 1 as a thick line, and what its ceiling leaves as a thin one."""
-
-    score: float
-    ceiling: float
-
-    WIDTH = 24
-    """Characters from 0 to 1; half a character is the smallest step."""
-
-    def strokes(self) -> tuple[str, str]:
-        """The thick line and the thin one; values outside 0 to 1 are cut off."""
-        halves = round(min(1.0, max(0.0, self.score)) * self.WIDTH * 2)
-        thick = "━" * (halves // 2) + "╸" * (halves % 2)
-        return thick, "─" * (round(min(1.0, max(0.0, self.ceiling)) * self.WIDTH) - len(thick))
-
-
-@dataclass(frozen=True, slots=True)
 class Score:
     """A mean, whether it is the best of its column, and the letters of the rows that it is better than."""
 
@@ -55,7 +38,7 @@ class Score:
     beats: str
 
 
-Cell = str | tuple[str, ...] | int | float | None | Estimate | Bar | Score | PairVerdict
+Cell = str | tuple[str, ...] | int | float | None | Estimate | Score | PairVerdict
 """A tuple is a cell of several lines."""
 
 Form = Literal["table", "page", "record"]
@@ -97,8 +80,6 @@ class Column:
                 return self.missing if cell is None else cell
             case tuple():
                 return "\n".join(cell)
-            case Bar():
-                return "".join(cell.strokes())
             case Score(value=value, beats=beats):
                 return f"{value:{form}} {beats}".rstrip()
             case Estimate(value=value, ci=ci):

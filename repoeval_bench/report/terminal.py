@@ -9,14 +9,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.visible import one_line, visible
-from repoeval_bench.report.table import Bar, Row, Table
+from repoeval_bench.report.table import Row, Table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Drawing
-    from rich.text import Text
 
-from repoeval_bench.report.table import Cell
+    from repoeval_bench.report.table import Cell
 
 PAGE = 80
 """Columns of prose in a file or a pipe."""
@@ -119,18 +118,9 @@ def _drawn(table: Table) -> Drawing:
             width = max([width, *(len(word) for row in texts for word in row[i].split())])
         drawing.add_column(Text(column.name), justify=column.align, no_wrap=not column.prose, max_width=width)
     for row, shown in zip(table.rows, texts, strict=True):
-        cells = [_text(cell, text) for cell, text in zip(row.cells, shown, strict=True)]
-        drawing.add_row(*cells, style=_STYLES[row.emphasis])
+        # A cell may hold what rich takes for markup.
+        drawing.add_row(*map(Text, shown), style=_STYLES[row.emphasis])
     return drawing
-
-
-def _text(cell: Cell, text: str) -> Text:
-    from rich.text import Text
-
-    if not isinstance(cell, Bar):
-        return Text(text)  # a cell may hold what rich takes for markup
-    thick, thin = cell.strokes()
-    return Text.assemble((thick, "cyan"), (thin, "dim"))
 
 
 def _narrowed(table: Table) -> Table:
@@ -162,7 +152,7 @@ def _folded(table: Table, most: int | None = None) -> Table:
     for row in table.rows:
         cells = list(row.cells)
         for i, column in enumerate(table.columns):
-            if column.width is not None and not isinstance(cells[i], Bar):
+            if column.width is not None:
                 cells[i] = folded(column.written(cells[i], row.number), min(column.width, most or column.width))
         rows.append(replace(row, cells=tuple(cells)))
     return replace(table, rows=tuple(rows))

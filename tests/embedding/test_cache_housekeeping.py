@@ -239,10 +239,10 @@ def test_no_sizes(text):
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1536, "1.54 kB"), (123_456_789, "123 MB"), (2 * 10**15, "2,000 TB")],
+    [(0, "0 B"), (999, "999 B"), (1536, "1.5 KB"), (123_456_789, "123.5 MB"), (2 * 10**15, "2.0 PB")],
 )
 def test_sizes_are_shown(size, text):
-    """Three digits and a unit."""
+    """One digit behind the point, and a unit."""
     assert show_size(size) == text
 
 

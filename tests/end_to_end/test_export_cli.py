@@ -7,12 +7,11 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
 
 from repoeval_bench.report.text import heading
-from support.command import at_terminal, bench, one_sentence
+from support.command import bench, one_sentence
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -198,22 +197,6 @@ def test_what_cannot_be_exported(results, runs, tmp_path):
     (tmp_path / "grid.json").write_text('{"a": 1}')
     options = ("--plots", tmp_path / "p", "--sensitivity", tmp_path / "grid.json")
     assert "does not hold a grid of cells" in one_sentence(bench(*export, *options), 2)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_bars_are_for_terminals_alone(results, runs):
-    """At a terminal the headline comes first, as bars; in a pipe, colour forced or not, nothing of it."""
-    shown = re.sub(r"\x1b\[[\d;]*m", "", at_terminal("compare", *runs, "--details", "--out", results))
-    first = shown.split("\n\n")[0].splitlines()
-    stored = [metrics(results, run) for run in runs]
-    ranked = [(line.split()[0], float(line.split()[1])) for line in first if "━" in line and "score" not in line]
-    assert ranked == [
-        (each["chunker"].partition(":")[0], float(f"{each['micro']['line_recall_auc']:.4f}")) for each in stored
-    ]
-    assert max(map(len, first)) <= 100
-    piped = bench("compare", *runs, "--details", "--out", results, FORCE_COLOR="1").out
-    assert "━" not in piped
-    assert metrics(results, runs[0])["dataset"]["label"] in piped.splitlines()[0]
 
 
 def test_a_table_for_a_paper_has_chosen_measures_and_marks(results, runs, tmp_path):

@@ -12,7 +12,7 @@ from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table, standing
-from repoeval_bench.report.html.differences import leads_note, leads_table
+from repoeval_bench.report.html.tables import leads_note, leads_table
 from repoeval_bench.report.table import Estimate
 from repoeval_bench.report.text import outcome_name
 from repoeval_bench.report.verdict import verdict

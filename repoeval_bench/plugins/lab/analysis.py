@@ -1,7 +1,7 @@
 """Analyse a leaderboard of chunkers: what size gains, how each compares with whole lines, what reading more gains.
 
 Chunkers are compared at equal size: a run is of a size where its realised mean chunk is within 10 % of that of a
-`fixed` run on its leaderboard. A chunker that meets no such size is ranked, and in none of these comparisons. Where `fixed`
+`fixed` run beside it. A chunker that meets no such size is ranked, and in none of these comparisons. Where `fixed`
 was itself matched to another chunker's size, one of its runs of about one size is the baseline, and the rest are ranked
 only.
 """
@@ -52,7 +52,7 @@ _FEWEST = 20
 class SizedRun:
     """A run: its chunker by `name`, without its size, and `size`, the nws of `fixed` whose mean chunk it has, or None.
 
-    `label` is what no other run of the leaderboard is called: `ast at 1,000`; where it is of no size, or two would be called
+    `label` is its own on the leaderboard: `ast at 1,000`; where it is of no size, or two would be called
     so, `ast:max_nws=1300` with the size it was set to; else its full spec.
     """
 
@@ -80,7 +80,7 @@ class SizeEffect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPoint:
-    """The highest recall of any run of a leaderboard within a budget, and which run has it; `fixed` is the best of that.
+    """The highest recall of any run of a leaderboard within a budget, and whose it is; `fixed` is the best of `fixed`.
 
     `budget` is in nws, `tokens` what that is in tokens of the rule `code`, None where no sources were kept.
     """

@@ -1,4 +1,6 @@
-"""One chunker in many settings: chunked once, ranked once per view and retriever, judged by every rule.
+"""A sensitivity grid: its request, its mistakes, and one chunker after the other in every setting of it.
+
+A chunker is chunked once, ranked once for each view and retriever, and judged by every rule.
 
 A view is what a query is (its policy) and what it may not see (the exclusion). A grid makes no run folders: its
 thousand cells share few rankings, and only their scores are kept.
@@ -6,47 +8,65 @@ thousand cells share few rankings, and only their scores are kept.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import ChunkError, without_traceback
+from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, os_errors_as, without_traceback
+from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.registry import is_outside
+from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.dataset.repoeval import repository_name
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.metrics import Measure, score_run
+from repoeval_bench.plugins.lab.placebo import placebo_problems
 from repoeval_bench.protocols.exclusion import excluded_chunks
-from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol
-from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol, check_scored
+from repoeval_bench.protocols.qrels import relevance_rule
+from repoeval_bench.protocols.queries import make_queries, query_policy
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.jobs import DataJob, JobLog, NamedJob, Shared, check_countable
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
-from repoeval_bench.runs.parts import Parts, make_retriever, silent
+from repoeval_bench.runs.options import option
+from repoeval_bench.runs.parts import CELLS, Parts, choose_measures, choose_retriever, make_retriever, silent
 from repoeval_bench.runs.planning import Plan, select
+from repoeval_bench.runs.problems import Problems, check_data, check_embedder
+from repoeval_bench.runs.provenance import code_state, versions
+from repoeval_bench.runs.request import (
+    DEVICE_FIELD,
+    EMBEDDER_FIELD,
+    PRECISION_FIELD,
+    DataRequest,
+    RunRequest,
+    settled_device,
+)
 from repoeval_bench.runs.stages import map_lines
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.plugins.lab.grid_request import GridRequest
     from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.runs.executors import Executor
     from repoeval_bench.runs.materials import Materials
-    from repoeval_bench.runs.request import DataRequest
     from repoeval_bench.runs.results import Results
 
     _Corpora = Mapping[Exclusion, Corpus]
     """Exclusion -> what a chunker makes under it."""
+
 
 _OF_LINES = ("line_", "definition_")
 """How the names of measures begin that no relevance rule changes."""
@@ -340,3 +360,194 @@ def _worker_grid(request: GridRequest, materials: Materials) -> Grid:
     setting = next((setting for setting in request.requests() if setting.needs_vectors), None)
     embedder = materials.embedder(setting) if setting else None
     return Grid.of(materials.benchmark, request, embedder, home=materials.home)
+
+
+FORMAT = 3
+"""Increased when stored cells must not be read again, even if the code that wrote them seems unchanged."""
+
+
+class CellCache:
+    """A grid's scores on disk: a file for each chunker, read again only by exactly the code that wrote it.
+
+    A file's first word is the hash of the rest: one that was damaged is computed again. Where results
+    are shared, the files are too.
+    """
+
+    def __init__(self, grid: Grid, results: Results) -> None:
+        self._grid, self._results, self._state = grid, results, code_state()
+
+    def get(self, chunker: Chunker) -> dict[Cell, Scores] | None:
+        """Return the scores of a chunker in every cell; None where they are not known."""
+        if not self._keeps(chunker):
+            return None
+        name = self._name(chunker)
+        path, texts = self._results.out / name, []
+        with os_errors_as(ResultError, f"{path} cannot be read", "choose another folder with --out"):
+            if path.exists():
+                texts = [path.read_bytes()]
+        for text in (*texts, *self._results.objects(name)):
+            seal, _, content = text.decode("utf-8", "replace").partition(" ")
+            if seal == short_hash(content, 16):
+                return self._grid.with_tasks({Cell(*cell): np.array(values) for cell, values in json.loads(content)})
+        return None
+
+    def put(self, chunker: Chunker, scores: Mapping[Cell, Scores]) -> None:
+        """Store the scores of a chunker, in one step."""
+        if not self._keeps(chunker):
+            return
+        content = json.dumps([[[*asdict(cell).values()], of.values.tolist()] for cell, of in scores.items()])
+        name, text = self._name(chunker), f"{short_hash(content, 16)} {content}"
+        self._results.write_object(f"{name}/{short_hash(text, 32)}", text.encode())
+        path = self._results.out / name
+        with os_errors_as(ResultError, f"{path} cannot be written", "choose another folder with --out"):
+            write_atomic(path, text)
+
+    def _keeps(self, chunker: Chunker) -> bool:
+        """Tell whether code decides the scores that keeps its version: it is committed, and it is ours."""
+        retrievers = self._grid.parts.retrievers
+        ours = not is_outside("chunker", chunker.spec) and not any(is_outside("retriever", r.spec) for r in retrievers)
+        return ours and not self._state.dirty
+
+    def _name(self, chunker: Chunker) -> str:
+        known = [FORMAT, chunker.spec, self._grid.identity(), self._state.as_json(), versions()]
+        key = short_hash(json.dumps(known, sort_keys=True, ensure_ascii=False), 16)
+        return f"{CELLS}/{self._grid.benchmark.fingerprint}/{slug(chunker.spec)}-{key}.cells"
+
+
+class GridRequest(DataRequest):
+    """Everything that is asked of a sensitivity grid: every chunker in every combination of the rest."""
+
+    chunkers: tuple[str, ...] = option((), "Two or more; repeat it.", "SPEC", also="-c", spelled="--chunker")
+    protocols: tuple[str, ...] = option(
+        ("context", "code-chunk", "body", "uses", "linemap"), "Protocols of the grid; repeat it.", spelled="--protocol"
+    )
+    queries: tuple[str, ...] = option(("full", "tail:20"), "Query policies of the grid; repeat it.", spelled="--query")
+    relevances: tuple[str, ...] = option(
+        ("overlap", "iou:0.2", "graded:levels"), "Relevance rules of the grid; repeat it.", spelled="--relevance"
+    )
+    retrievers: tuple[str, ...] = option(("dense", "bm25"), "Retrievers of the grid; repeat it.", spelled="--retriever")
+    measures: tuple[str, ...] = option(
+        ("ndcg@10", "line_recall_auc"), "Measures of the grid; repeat it.", also="-m", spelled="--measure"
+    )
+    match: bool = option(default=True, meaning="Compare at equal mean sizes too.", spelled="--match/--no-match")
+    placebo: int = 10
+    """Line offsets at which the fixed baseline is started for the placebo band; 0 for none. Python alone sets it."""
+    embedder: str = EMBEDDER_FIELD
+    precision: str = PRECISION_FIELD
+    device: str = DEVICE_FIELD
+
+    def requests(self) -> list[RunRequest]:
+        """A request for each retriever, with what the grid says of embedder and measures."""
+        return [
+            RunRequest(
+                retriever=retriever,
+                embedder=self.embedder,
+                precision=self.precision,
+                device=self.device,
+                measures=self.measures,
+            )
+            for retriever in self.retrievers
+        ]
+
+    def embedder_spec(self) -> str | None:
+        """The embedder's spec with the device and the precision; None where nothing needs vectors."""
+        return next((request.resolved_embedder() for request in self.requests() if request.needs_vectors), None)
+
+    def on_this_device(self) -> Self:
+        """The request with the device that `auto` means on this machine; else as it is."""
+        return self.model_copy(update=settled_device(self.embedder_spec()))
+
+
+def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None:
+    """Collect the mistakes in a grid that can be found without data or a model."""
+    chunkers = _good(found, "chunkers", request.chunkers, make_chunker)
+    protocols = _good(found, "protocols", request.protocols, Protocol.parse)
+    _good(found, "queries", request.queries, query_policy)
+    _good(found, "relevances", request.relevances, relevance_rule)
+    retrievers = _good(found, "retrievers", request.retrievers, choose_retriever)
+    for retriever in retrievers:
+        with found.about("retrievers"):
+            retriever.check_installed()
+    _good(found, "measures", request.measures, lambda name: choose_measures([name], DEPTH))
+    check_embedder(request.requests()[0], found, needed=any(retriever.vectors for retriever in retrievers))
+    check_data(request, {protocol.name: protocol for protocol in protocols}, home, found)
+    for retriever in retrievers:
+        for protocol in protocols:
+            with found.about("retrievers"):
+                choose_retriever(retriever.spec, protocol)
+    specs = [chunker.spec for chunker in chunkers]
+    # A misspelt chunker is reported already: it may well be another one.
+    specs += request.chunkers[len(specs) :]
+    problems = grid_problems(specs, protocols, [retriever.spec for retriever in retrievers])
+    for sentence in (*problems, *placebo_problems(request.placebo)):
+        with found.about("grid"):
+            raise UsageError(sentence)
+
+
+def scoring_protocols(request: GridRequest, notify: Callable[[str], None]) -> tuple[str, ...]:
+    """Those of the grid's protocols that score one of the repositories asked for; a line names each of the others."""
+    scoring, repos = [], request.repos or ()
+    for name in request.protocols:
+        try:
+            check_scored(Protocol.parse(name), map(repository_name, repos), request.level)
+        except UsageError:
+            notify(f"protocol {name} scores none of {', '.join(repos)} and is left out")
+        else:
+            scoring.append(name)
+    return tuple(scoring)
+
+
+def answerable_protocols(
+    protocols: Sequence[str], benchmark: Benchmark, notify: Callable[[str], None]
+) -> tuple[str, ...]:
+    """Those of the protocols whose gold the benchmark has; a line names each of the others."""
+    known = all(task.uses is not None for task in benchmark.tasks)
+    lacking = [name for name in protocols if Protocol.parse(name).of_definitions and not known]
+    for name in lacking:
+        notify(f"protocol {name} needs the definitions that tasks use, which are not known here; it is left out")
+    return tuple(name for name in protocols if name not in lacking)
+
+
+def _good(problems: Problems, option: str, names: Sequence[str], check: Callable[[str], Any]) -> list[Any]:
+    """Return what the check makes of each name, without those that are wrong."""
+    good = []
+    for name in names:
+        with problems.about(option, name):
+            good.append(check(name))
+    return good
+
+
+def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrievers: Sequence[str]) -> list[str]:
+    """A sentence for everything in which a grid of these specs asks for what no grid can compare; none for a good one.
+
+    Chunkers and retrievers are specs as they print themselves, protocols as they were asked for, before the grid's
+    query policies and relevance rules are set.
+    """
+    results = []
+    if len(set(chunkers)) < 2:
+        results.append("give at least two different chunkers to compare")
+    results += [
+        f"protocol {protocol.name} has no chunker to compare; leave it out"
+        for protocol in protocols
+        if protocol.documents == "windows"
+    ]
+    results += [
+        f"protocol {protocol.name} is not of completion tasks, which are what a grid varies; leave it out"
+        for protocol in protocols
+        if protocol.tasks != "completion"
+    ]
+    results += [
+        f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out scope="
+        for protocol in protocols
+        if protocol.scope != "repository"
+    ]
+    results += [
+        f"protocol {protocol.name}: the grid sets every {choice}; leave out {choice}= and give --{choice} "
+        f"{getattr(protocol, choice)}"
+        for protocol in protocols
+        for choice in ("query", "relevance")
+        if choice in protocol.overridden
+    ]
+    if "oracle" in retrievers:
+        results.append("retriever oracle knows the answers of one cell only; choose dense, bm25 or random")
+    return results

@@ -22,10 +22,7 @@ from repoeval_bench.core.errors import ChunkError, UsageError, all_mistakes, wit
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
-from repoeval_bench.plugins.lab.cells import CellCache
-from repoeval_bench.plugins.lab.grid import Cell, Grid, GridJobs, Scores
-from repoeval_bench.plugins.lab.grid_problems import check_grid
-from repoeval_bench.plugins.lab.grid_request import GridRequest
+from repoeval_bench.plugins.lab.grid import Cell, CellCache, Grid, GridJobs, GridRequest, Scores, check_grid
 from repoeval_bench.plugins.lab.placebo import describe, placebo_arms
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor

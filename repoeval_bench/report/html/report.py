@@ -19,18 +19,18 @@ from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count
 from repoeval_bench.report.html.artefacts import artefacts
 from repoeval_bench.report.html.assets import check_page, environment, script, style
-from repoeval_bench.report.html.differences import (
+from repoeval_bench.report.html.payload import pack, payload
+from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
+from repoeval_bench.report.html.tables import (
     differences_note,
     differences_table,
     leads_note,
     leads_table,
+    page_table,
+    score_columns,
+    segments,
     tested,
 )
-from repoeval_bench.report.html.payload import pack, payload
-from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
-from repoeval_bench.report.html.scores import score_columns
-from repoeval_bench.report.html.segments import segments
-from repoeval_bench.report.html.tables import page_table
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
 from repoeval_bench.report.ranking import Ranking, candidates_ranked, ranking, ranking_table

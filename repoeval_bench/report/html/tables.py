@@ -1,14 +1,29 @@
-"""Tables of a page from any list of columns: what is below a cell, and intervals as bars on one scale."""
+"""The tables of a page (scores, differences, segments), and how any table becomes cells with bars."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.report.table import Cell, Column, Estimate, Table
-from repoeval_bench.report.text import interval, printable
+from repoeval_bench.analysis.comparable import headline_measure
+from repoeval_bench.analysis.means import headline_means, search_time
+from repoeval_bench.analysis.pair_verdicts import Outcome
+from repoeval_bench.analysis.segments import heterogeneity, segment_differences, segment_means, segment_names, split
+from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
+from repoeval_bench.core.words import count
+from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower_is_better
+from repoeval_bench.metrics.condensed import UNREGISTERED
+from repoeval_bench.report.comparison import comparison_columns, families
+from repoeval_bench.report.segments import clusters_heading, few_note, heterogeneity_lines
+from repoeval_bench.report.table import P_VALUE, Cell, Column, Estimate, Table, number, table_of
+from repoeval_bench.report.text import cluster_count, full_outcome_name, heading, interval, printable, probability
+
+if TYPE_CHECKING:
+    from repoeval_bench.analysis.records import Comparison, Influence, NewRepositories
+    from repoeval_bench.report.html.runs import PageRun
+
 
 BAR = 58.0
 """Width of a cell's bar in user units."""
@@ -80,3 +95,193 @@ def _cell(column: Column, cell: Cell, scale: tuple[float, float] | None) -> Page
         return PageCell(first, "; ".join(rest))
     value = cell if isinstance(cell, int | float) else None
     return PageCell(printable(column.written(cell)), value=value)
+
+
+MEASURES = (
+    "line_recall@1500",
+    "ndcg@5",
+    "ndcg@10",
+    "recall@1",
+    "recall@3",
+    "recall@5",
+    "recall@10",
+    "precision@5",
+    "mrr",
+    "distinct_files@10",
+    *TEXT_MEASURES,
+)
+"""Columns behind the run's own headline measure, where the runs were scored by them."""
+
+
+def score_columns(runs: Sequence[PageRun], kind: str) -> list[Column]:
+    """Return the columns, of a `PageRun` each; `kind` is what the runs are."""
+    first = headline_measure([run.stored for run in runs])
+    names = tuple(dict.fromkeys((first, *MEASURES)))
+    means = {run.stored.folder: headline_means(run.stored, names) for run in runs}
+
+    def mean(name: str) -> Callable[[PageRun], Estimate | None]:
+        return lambda run: Estimate(*estimate) if (estimate := means[run.stored.folder].get(name)) else None
+
+    def score(name: str) -> Column:
+        known = name not in UNREGISTERED and not name.endswith((CEILING, SHARE))
+        return number(
+            heading(name),
+            mean(name),
+            ".3f",
+            key=name,
+            meaning=Measure.parse(name).definition.meaning if known else "",
+            interval=True,
+            bar=True,
+            lowest_first=lower_is_better(name),
+        )
+
+    share = number(
+        "% of ceiling",
+        lambda run: run.stored.metrics.shares_of_ceiling.get(first),
+        ".1%",
+        key="share",
+        meaning=f"{heading(first)} over the best score that is known to be possible with these chunks.",
+    )
+    search = number(
+        "search, ms",
+        lambda run: search_time(run.stored),
+        ".2f",
+        key="search",
+        meaning="Median time to search for one query, on the machine that ran it. A dense query's vector is known "
+        "already, while BM25 still splits its query into terms, so this does not compare retrievers fairly.",
+        lowest_first=True,
+    )
+    named = Column(name=kind, value=lambda run: run.short)
+    return [named, score(first), share, *map(score, names[1:]), search]
+
+
+def segments(runs: Sequence[PageRun], measure: str, order: Sequence[int]) -> tuple[Table, list[str]]:
+    """Return a row for each segment of every fact that the first run stored, and the warnings that go with it.
+
+    A column is a run's mean by `measure`, the runs in an `order` that begins with the best.
+    """
+    scored, best = [run.scores for run in runs], order[0]
+    first = scored[0]
+    # A fact that all queries share would repeat the whole.
+    splits = [split(first, by) for by in segment_names(first) if by != first.clustered_by]
+    parts = [part for parts in splits if len(parts) > 1 for part in parts]
+    over = runs[0].stored.metrics.headline
+    means = [segment_means(scores, parts, measure, over) for scores in scored]
+    ahead: list[list[str]] = [[] for _ in parts]
+    warnings = [few_note(means[0])]
+    for i, run in enumerate(runs):
+        if i == best:
+            continue
+        differences = segment_differences(scored[best], scored[i], parts, measure, over)
+        varying = [scores for scores in heterogeneity(differences) if scores.apart]
+        warnings += [f"{run.short} minus {runs[best].short}, {line}." for line in heterogeneity_lines(varying)]
+        for row, difference in enumerate(differences):
+            # The best has the highest mean, so a sign that is not the overall one's is the other run's lead.
+            if difference.against:
+                ahead[row].append(run.short)
+    clusters = clusters_heading(first.clustered_by)
+
+    def of_run(i: int) -> Callable[[int], Estimate]:
+        return lambda row: Estimate(means[i][row].mean, means[i][row].ci)
+
+    def note(row: int) -> str:
+        few = f"few {clusters}" if means[0][row].n_clusters < FEW_CLUSTERS else ""
+        lead = f"{' and '.join(ahead[row])} ahead of {runs[best].short}" if ahead[row] else ""
+        return "; ".join(filter(None, (few, lead)))
+
+    columns = [
+        Column(name="segment", value=lambda row: f"{parts[row].by} = {parts[row].name}"),
+        number("queries", lambda row: means[0][row].n_queries, "d"),
+        number(clusters, lambda row: means[0][row].n_clusters, "d"),
+        *(number(runs[i].short, of_run(i), ".3f", bar=True) for i in order),
+        Column(name="note", value=note),
+    ]
+    return table_of(columns, range(len(parts)), "page"), [line.removeprefix("note: ") for line in warnings if line]
+
+
+def differences_table(differences: Sequence[Comparison], run: Callable[[Comparison], str], kind: str) -> Table:
+    """Return a row for each measure and run; `run` gives the name of a treatment, and `kind` what the runs are."""
+    columns = [Column(name=kind, value=run), *comparison_columns(differences[0])]
+    return table_of(columns, differences, "page")
+
+
+def tested(differences: Sequence[Comparison]) -> list[Comparison]:
+    """Return the differences that are no ceiling's and no share's, the runs together under each measure."""
+    shown = [comparison for comparison in differences if not comparison.measure.endswith((CEILING, SHARE))]
+    order = list(dict.fromkeys(comparison.measure for comparison in shown))
+    return sorted(shown, key=lambda comparison: order.index(comparison.measure))
+
+
+def differences_note(differences: Sequence[Comparison], n_runs: int) -> str:
+    """Say how differences were tested."""
+    first = differences[0]
+    hidden = any(comparison.measure.endswith(SHARE) for comparison in differences)
+    beside = " The tests include the mean share of the ceiling, which is not in these tables." if hidden else ""
+    picked = ", so p is valid although the best was picked from these runs" if n_runs > 2 else ""
+    return (
+        f"Paired over {count(first.n_queries, 'query')} of the {first.headline} mean; p by a sign-flip test "
+        f"over {cluster_count(first.n_clusters, first.clustered_by)}{families(differences)}{picked}.{beside} "
+        'Intervals are not adjusted. "Not significant" does not mean equal.'
+    )
+
+
+def leads_table(leads: Sequence[Comparison], run: Callable[[Comparison], str], kind: str) -> Table:
+    """Return how far each primary difference holds: on these repositories and new ones, without files and repositories.
+
+    What one repository alone cannot tell is left out.
+    """
+
+    def new(value: Callable[[NewRepositories], Cell]) -> Callable[[Comparison], Cell]:
+        return lambda lead: None if lead.on_new_repositories is None else value(lead.on_new_repositories)
+
+    columns = [
+        Column(name=kind, value=run),
+        number("on these repositories", lambda lead: Estimate(lead.difference, lead.ci), "+.4f"),
+        number("p (Holm)", lambda lead: lead.p_adjusted, P_VALUE),
+        Column(name="verdict", value=lambda lead: full_outcome_name(lead.verdict)),
+        Column(name="one file left out", value=lambda lead: _without(lead.by_file, lead)),
+        Column(name="one repository left out", value=lambda lead: _without(lead.by_repository, lead)),
+    ]
+    if leads and leads[0].n_repositories > 1:
+        columns += [
+            number("on new repositories", new(lambda effect: Estimate(effect.difference, effect.ci)), "+.4f"),
+            number("p, new repositories", new(lambda effect: effect.p), P_VALUE),
+            Column(name="two-level interval", value=new(lambda effect: _range(effect.two_level))),
+            number("between repositories", new(lambda effect: effect.deviation)),
+            Column(name="one new repository", value=new(lambda effect: _range(effect.prediction))),
+        ]
+    return table_of(columns, leads, "page")
+
+
+def leads_note(leads: Sequence[Comparison]) -> str:
+    """Say what the columns mean; empty where there is no primary difference."""
+    if not leads:
+        return ""
+    first = leads[0]
+    clusters = count(first.n_clusters, first.clustered_by)
+    here = (
+        f"On these repositories: {clusters}, which count like {first.effective_clusters:.0f} of equal weight. Left "
+        "out: the ends of the difference without each one in turn; where it is not significant without one of them, "
+        "that is named."
+    )
+    if first.on_new_repositories is None:
+        return here
+    return (
+        f"{here} On new repositories: each repository is one observation; p is the sign-flip "
+        f"test's over {count(first.n_repositories, 'repository')}, its interval and the two-level one "
+        "(repositories, then files) beside it. Between repositories: the standard deviation of their true differences. "
+        "One new repository: where its own difference is predicted to lie, 95 %."
+    )
+
+
+def _without(influence: Influence | None, of: Comparison) -> tuple[str, ...] | None:
+    if influence is None:
+        return None
+    # Where Holm takes the verdict away already, that is no file's doing.
+    carried = of.verdict.outcome is Outcome.CARRIED and influence.rests_on is not None
+    lost = (f"without {influence.rests_on}: p {probability(influence.p)}",) if carried else ()
+    return f"{influence.low:+.4f} to {influence.high:+.4f}", *lost
+
+
+def _range(ends: tuple[float, float] | None) -> str | None:
+    return None if ends is None else f"{ends[0]:+.4f} to {ends[1]:+.4f}"

@@ -286,7 +286,7 @@ def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
 
 def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean, monkeypatch):
     """A machine that shares it computes none again, also where another has lost a part of them."""
-    monkeypatch.setattr("repoeval_bench.plugins.lab.cells.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
+    monkeypatch.setattr("repoeval_bench.plugins.lab.grid.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
     url = f"file://{tmp_path}/store"
     options = {"protocols": ["context"], "retrievers": ["bm25"], "placebo": 0, "match": False, "queries": ["tail:10"]}
     benchmark = load_benchmark(places["source"], home=places["home"])

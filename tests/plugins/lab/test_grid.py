@@ -15,9 +15,17 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
-from repoeval_bench.plugins.lab.grid import Cell, Scores, _Candidate, _Setting, make_protocols
-from repoeval_bench.plugins.lab.grid_problems import check_grid, grid_problems, scoring_protocols
-from repoeval_bench.plugins.lab.grid_request import GridRequest
+from repoeval_bench.plugins.lab.grid import (
+    Cell,
+    GridRequest,
+    Scores,
+    _Candidate,
+    _Setting,
+    check_grid,
+    grid_problems,
+    make_protocols,
+    scoring_protocols,
+)
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import PairedResult, flips, paired_results, placebo_bands
 from repoeval_bench.protocols.protocol import Protocol, passed_over

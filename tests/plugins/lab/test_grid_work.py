@@ -4,7 +4,7 @@ from end_to_end.test_make import called, checkout, variables
 from end_to_end.test_side_by_side import Counted, benchmark, large
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.plugins.lab.grid_request import GridRequest
+from repoeval_bench.plugins.lab.grid import GridRequest
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from support.encoders import CountingEncoder
 

@@ -27,7 +27,7 @@ def ask(mirror, warm_home, monkeypatch):
 
     def run(out, *, dirty=False, notify=None):
         state = CodeState(commit="c" * 40, dirty=dirty)
-        monkeypatch.setattr("repoeval_bench.plugins.lab.cells.code_state", lambda: state)
+        monkeypatch.setattr("repoeval_bench.plugins.lab.grid.code_state", lambda: state)
         lines = []
         results = sensitivity(
             benchmark,

@@ -7,11 +7,10 @@ import pytest
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside
-from repoeval_bench.plugins.logs.diagnosis.checks import check_all
+from repoeval_bench.plugins.logs.diagnosis.checks import LIMITS, Thresholds, check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import Evidence, newer_share, repeats
 from repoeval_bench.plugins.logs.diagnosis.gaps import find_gaps
 from repoeval_bench.plugins.logs.diagnosis.report import worst_ids, worst_queries
-from repoeval_bench.plugins.logs.diagnosis.thresholds import LIMITS, Thresholds
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.runs.log import LogRow, Retrieved
 from support.runs import metrics as made_metrics

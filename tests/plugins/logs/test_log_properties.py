@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.plugins.logs.intervals import quantile_interval, share_interval
+from repoeval_bench.plugins.logs.figures import quantile_interval, share_interval
 from repoeval_bench.plugins.logs.judgements.bounds import Calibration, judged_bounds, rogan_gladen
 from repoeval_bench.plugins.logs.judgements.pooling import pool_rows
-from repoeval_bench.plugins.logs.pipeline.answers import freshness
 from repoeval_bench.plugins.logs.pipeline.hard_negatives import negatives_section
+from repoeval_bench.plugins.logs.pipeline.stages import freshness
 from support.logs import MEASURES, by_name, chunks, judged, row
 
 IDS = "abcdefgh"

@@ -5,10 +5,16 @@ import pytest
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.plugins.logs.judgements.bounds import agreement, gold_plus_judge, judged_bounds
 from repoeval_bench.plugins.logs.judgements.pooling import pool_rows, read_judgements
-from repoeval_bench.plugins.logs.pipeline.answers import entity_linking, false_evidence, freshness
 from repoeval_bench.plugins.logs.pipeline.hard_negatives import insert_negatives, negatives_section, read_negatives
 from repoeval_bench.plugins.logs.pipeline.report import cost, latency
-from repoeval_bench.plugins.logs.pipeline.stages import reranker, rewriting, router
+from repoeval_bench.plugins.logs.pipeline.stages import (
+    entity_linking,
+    false_evidence,
+    freshness,
+    reranker,
+    rewriting,
+    router,
+)
 from repoeval_bench.runs.log import IndexCost, moment
 from support.logs import by_name, chunks, judged, row
 

@@ -2,7 +2,7 @@
 
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import CharSpan, LineSpan
-from repoeval_bench.plugins.logs.diagnosis.needed import Needed, needed, never_retrieved
+from repoeval_bench.plugins.logs.diagnosis.evidence import Needed, needed, never_retrieved
 from repoeval_bench.runs.inspection import Inspection, StoredDefinition, StoredQuery
 from repoeval_bench.runs.log import Retrieved, first_rank
 

@@ -17,9 +17,7 @@ from repoeval_bench.core.errors import ChunkError, ResultError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.plugins.lab.grid import GridJobs
-from repoeval_bench.plugins.lab.grid_problems import answerable_protocols, check_grid, scoring_protocols
-from repoeval_bench.plugins.lab.grid_request import GridRequest
+from repoeval_bench.plugins.lab.grid import GridJobs, GridRequest, answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.protocols.protocol import Protocol, passed_over

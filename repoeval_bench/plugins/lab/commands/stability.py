@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,11 +14,16 @@ from repoeval_bench.cli.console import print_table
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import note
 from repoeval_bench.core.errors import OR_SKIP, of_each
+from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.plain import read_code
-from repoeval_bench.plugins.lab.report.stability import stability_table
 from repoeval_bench.plugins.lab.stability import stability
+from repoeval_bench.report.table import Table, figures, make_table, spec_column
+from repoeval_bench.report.text import CHARACTERS_NOTE
 from repoeval_bench.runs.problems import check_distinct
+
+if TYPE_CHECKING:
+    from repoeval_bench.plugins.lab.stability import Stability
 
 
 @click.command("stability")
@@ -52,3 +59,30 @@ def stability_command(*, old: str, new: str, specs: tuple[str, ...], skip_errors
     for result in results:
         shares = {"share": result.share, "nws_share": result.nws_share, "tokens_share": result.tokens_share}
         echo(json.dumps(versions | asdict(result) | shares, ensure_ascii=False))
+
+
+def stability_table(measured: Sequence[Stability]) -> Table:
+    """A row for each chunker: the texts of both versions, those to embed again, and their shares."""
+    heads = (
+        *figures("texts before", "texts now", "to embed again", number=","),
+        *figures("share", "of characters", "of tokens", number=".1%"),
+    )
+    rows = [
+        (
+            result.spec,
+            result.old_texts,
+            result.texts,
+            result.new_texts,
+            result.share,
+            result.nws_share,
+            result.tokens_share,
+        )
+        for result in measured
+    ]
+    notes = [
+        "texts are distinct embedded texts; those to embed again were not in the old version, in any of its files",
+        CHARACTERS_NOTE,
+    ]
+    if any(result.tokens is None for result in measured):
+        notes.append(f"tokens are not counted; {install_command('dense')} installs the tokenizer")
+    return make_table([spec_column("chunker"), *heads], rows, notes=notes)

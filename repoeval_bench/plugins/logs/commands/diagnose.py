@@ -12,6 +12,7 @@ from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import facts_option, plain
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.plugins.logs.diagnosis.checks import LIMITS, Thresholds
 from repoeval_bench.plugins.logs.diagnosis.report import diagnose
 from repoeval_bench.plugins.logs.diagnosis.tables import (
     checks_table,
@@ -21,7 +22,6 @@ from repoeval_bench.plugins.logs.diagnosis.tables import (
     worst_note,
     worst_tables,
 )
-from repoeval_bench.plugins.logs.diagnosis.thresholds import LIMITS, Thresholds
 from repoeval_bench.runs.naming import find_run
 
 _THRESHOLDS = "; ".join(f"{name} {limit.default:g} ({limit.meaning})" for name, limit in LIMITS.items())

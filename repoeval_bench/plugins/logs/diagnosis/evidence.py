@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,16 +11,19 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from repoeval_bench.plugins.logs.diagnosis.needed import Needed, needed
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
-from repoeval_bench.plugins.logs.pipeline.answers import is_newer
-from repoeval_bench.runs.log import LogRow, Retrieved, moment
+from repoeval_bench.plugins.logs.pipeline.stages import is_newer
+from repoeval_bench.protocols.uses import distance
+from repoeval_bench.runs.log import LogRow, Retrieved, first_rank, moment
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray
+    from repoeval_bench.runs.inspection import Inspection
+    from repoeval_bench.runs.log import Retrieved
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Metrics
     from repoeval_bench.runs.view import RunView
+
 
 _PLACE = re.compile(r"(.+)@\d+-\d+\Z", re.DOTALL)
 """A chunk's id as this project makes it: file@start-end, in characters."""
@@ -176,3 +180,49 @@ def quantiles(times: Iterable[float]) -> dict[str, float]:
     """Median and p90."""
     values = np.fromiter(times, dtype=np.float64)
     return {"median": float(np.median(values)), "p90": float(np.quantile(values, 0.9))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """A definition that a query needs; `rank` is that of the first chunk with a gold line of it, None where none has.
+
+    `distance` is 0 in the query's own file, 1 in its folder, and 1 more for each folder up or down.
+    """
+
+    query_id: str
+    name: str
+    kind: str
+    tier: str
+    distance: int
+    rank: int | None
+
+
+def needed(inspection: Inspection | None, ranked: Mapping[str, Sequence[Retrieved]]) -> tuple[Needed, ...]:
+    """Every definition that a query of the run needs; `ranked` is query_id -> its results, best first."""
+    queries = inspection.queries if inspection else {}
+    return tuple(
+        Needed(
+            query_id=query_id,
+            name=definition.name,
+            kind=definition.kind,
+            tier=definition.tier,
+            distance=distance(query.file, definition.file),
+            rank=first_rank(definition.gold, ranked.get(query_id, ())),
+        )
+        for query_id, query in queries.items()
+        for definition in query.definitions
+    )
+
+
+def never_retrieved(needed: Sequence[Needed]) -> dict[str, tuple[int, int]]:
+    """Return what definitions are like -> (how many were never retrieved, how many there are).
+
+    All of them, and by kind, distance and tier.
+    """
+    groups: dict[str, list[Needed]] = defaultdict(list)
+    for definition in needed:
+        groups["all definitions"].append(definition)
+    for what in ("kind", "distance", "tier"):
+        for value in sorted({getattr(definition, what) for definition in needed}):
+            groups[f"{what} {value}"] = [definition for definition in needed if getattr(definition, what) == value]
+    return {name: (sum(definition.rank is None for definition in group), len(group)) for name, group in groups.items()}

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside, find_bm25
-from repoeval_bench.plugins.logs.diagnosis.checks import Check, check_all
+from repoeval_bench.plugins.logs.diagnosis.checks import Check, Thresholds, check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import TOP, Evidence
-from repoeval_bench.plugins.logs.diagnosis.thresholds import Thresholds
 from repoeval_bench.runs.facts import with_facts
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from repoeval_bench.analysis.statistics import LEVEL, Sample
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import Measure
-from repoeval_bench.plugins.logs.figures import Figure, mean_of
-from repoeval_bench.plugins.logs.intervals import effective_size
+from repoeval_bench.plugins.logs.figures import Figure, effective_size, mean_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, chosen_depth
 from repoeval_bench.plugins.logs.judgements.pooling import read_judgements
 from repoeval_bench.plugins.logs.records import Calibrated, read_rows

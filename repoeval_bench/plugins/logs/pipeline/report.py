@@ -10,8 +10,14 @@ import numpy as np
 
 from repoeval_bench.plugins.logs.figures import Figure, Section, quantile_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, chosen_depth
-from repoeval_bench.plugins.logs.pipeline.answers import entity_linking, false_evidence, freshness
-from repoeval_bench.plugins.logs.pipeline.stages import reranker, rewriting, router
+from repoeval_bench.plugins.logs.pipeline.stages import (
+    entity_linking,
+    false_evidence,
+    freshness,
+    reranker,
+    rewriting,
+    router,
+)
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.records import EMBED_STEP, MANIFEST, IndexCost
 from repoeval_bench.runs.view import RunView

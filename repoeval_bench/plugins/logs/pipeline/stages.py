@@ -1,13 +1,19 @@
-"""The gain of a stage of the system: the reranker, the rewriting of queries, the router."""
+"""The gain of a stage (reranker, rewriting, router), and the fit of results and query (dates, entities, no answer)."""
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from repoeval_bench.plugins.logs.figures import Figure, Section, changes_of, mean_of, share_of
+from repoeval_bench.runs.log import LogRow, Moment, Retrieved, moment
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.logs.judged_log import JudgedLog
+
 
 RAW_DEPTH = 50
 
@@ -29,7 +35,7 @@ def reranker(log: JudgedLog, k: int) -> Section:
     figures: list[Figure] = [mean_of(f"{name} raw", before[name], part.clusters) for name in deep]
     figures += changes_of({name: before[name] for name in shallow}, after, part.clusters)
     longest = max(map(len, raw.values()))
-    notes = left_out(log, part, "raw_topk")
+    notes = skipped_note(log, part, "raw_topk")
     if longest < RAW_DEPTH:
         notes += (f"the raw rankings hold at most {longest} chunks: recall@{RAW_DEPTH} is recall@{longest}",)
     return Section("reranker", title, figures=tuple(figures), stages=("raw", "reranked"), notes=notes)
@@ -47,7 +53,7 @@ def rewriting(log: JudgedLog, k: int) -> Section:
     original = {row.query_id: [entry.chunk_id for entry in row.original_topk or ()] for row in part.scored_rows()}
     names = (f"recall@{k}", f"mrr@{k}")
     figures = changes_of(part.scores(original.__getitem__, names), part.scores(part.ranked, names), part.clusters)
-    notes = left_out(log, part, "original_topk")
+    notes = skipped_note(log, part, "original_topk")
     return Section("rewriting", title, figures=tuple(figures), stages=("original", "rewritten"), notes=notes)
 
 
@@ -80,7 +86,144 @@ def router(log: JudgedLog, k: int) -> Section:
     return Section("router", "router", figures=tuple(figures), notes=(note,) if note else ())
 
 
-def left_out(log: JudgedLog, part: JudgedLog, field: str) -> tuple[str, ...]:
+def skipped_note(log: JudgedLog, part: JudgedLog, field: str) -> tuple[str, ...]:
     """The note that counts the queries whose row lacks a field; none where all have it."""
     n = len(log) - len(part)
     return (f"queries without {field}, left out: {n} of {len(log)}",) if n else ()
+
+
+def is_newer(chunk: Retrieved, as_of: Moment) -> bool | None:
+    """Tell whether a chunk's doc_version is later than the query's as_of; None where it is not a date."""
+    written = moment(chunk.doc_version) if chunk.doc_version is not None else None
+    return None if written is None else written.is_after(as_of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dated:
+    """One query's results by date: `newer` are the chunks later than its as_of, `fresh` whether each dated one is not.
+
+    `fresh` are pairs of (rank, not newer); `qrels` the query's gold without what is newer.
+    """
+
+    newer: frozenset[str]
+    fresh: tuple[tuple[int, bool], ...]
+    undated: int
+    qrels: dict[str, float]
+
+
+def freshness(log: JudgedLog, k: int) -> Section:
+    """Share of retrieved chunks not newer than their query's `as_of`, and every measure without the newer ones.
+
+    What a query could not know of counts neither as retrieved nor as relevant, as far as the log dates it. Measures
+    are those of the run that need ranks alone.
+    """
+    title = "freshness"
+    part = log.where(lambda row: row.as_of is not None)
+    if not len(part):
+        return Section("freshness", title, missing="no row has as_of, the time a query may know of")
+    dates = _dates(log)
+    results = {row.query_id: _dated(row, part.qrels[row.query_id], dates) for row in part.scored_rows()}
+    if not any(result.fresh for result in results.values()):
+        return Section("freshness", title, missing="no retrieved chunk has a doc_version that is an ISO 8601 date")
+    figures = []
+    depths = ((f"chunks of the first {k} not newer than as_of", k), ("retrieved chunks not newer than as_of", None))
+    for name, depth in depths:
+        answers, clusters = [], []
+        for cluster, result in zip(part.clusters, results.values(), strict=True):
+            dated = [float(fresh) for rank, fresh in result.fresh if depth is None or rank <= depth]
+            answers += dated
+            clusters += [cluster] * len(dated)
+        if answers:
+            figures.append(share_of(name, answers, clusters, "chunks"))
+    with_newer = [bool(result.newer) for result in results.values()]
+    figures.append(share_of("queries that were given a newer chunk", with_newer, part.clusters))
+    qrels = {query_id: result.qrels for query_id, result in results.items()}
+    if part.measures:
+        before = part.scores(part.ranked, part.measures)
+        after = part.scores(lambda q: [c for c in part.ranked(q) if c not in results[q].newer], part.measures, qrels)
+        figures += changes_of(before, after, part.clusters)
+    notes = skipped_note(log, part, "as_of")
+    if undated := sum(result.undated for result in results.values()):
+        notes += (f"retrieved chunks without a dated doc_version, taken for not newer in the measures: {undated}",)
+    if dropped := sum(len(part.qrels[q]) - len(qrels[q]) for q in part.query_ids):
+        notes += (f"relevant chunks newer than their query, left out of its gold too: {dropped}",)
+    return Section("freshness", title, figures=tuple(figures), stages=("as retrieved", "without newer"), notes=notes)
+
+
+def _dates(log: JudgedLog) -> dict[str, Moment]:
+    """chunk_id -> when it was written: the results of one query date the gold of another."""
+    return {
+        entry.chunk_id: written
+        for row in log.rows.values()
+        for entry in row.topk
+        if entry.doc_version is not None and (written := moment(entry.doc_version)) is not None
+    }
+
+
+def _dated(row: LogRow, gold: dict[str, float], dates: dict[str, Moment]) -> _Dated:
+    as_of = moment(row.as_of or "")
+    assert as_of is not None, "the contract lets no other as_of pass"
+    entries = [(entry, is_newer(entry, as_of)) for entry in row.topk]
+    newer = frozenset(entry.chunk_id for entry, is_late in entries if is_late)
+    return _Dated(
+        newer,
+        tuple((entry.rank, not is_late) for entry, is_late in entries if is_late is not None),
+        sum(is_late is None for _, is_late in entries),
+        {c: gain for c, gain in gold.items() if c not in newer and not (c in dates and dates[c].is_after(as_of))},
+    )
+
+
+def false_evidence(log: JudgedLog) -> Section:
+    """False-evidence rate: share of the `no_answer` queries for which a chunk was retrieved.
+
+    The share of the answerable queries
+    with evidence is given too: a system that is always silent has no false evidence either.
+    """
+    title = "queries without an answer"
+    rows = log.unanswerable
+    if not rows:
+        return Section("no-answer", title, missing="no row is no_answer, known to have no answer in the corpus")
+    # A query without gold has no file: such queries are resampled by conversation, else each by itself.
+    clusters = [row.conversation or row.query_id for row in rows]
+    answerable = log.where(lambda _: True)
+    false = share_of(
+        "false-evidence rate: given a chunk", [bool(row.topk) for row in rows], clusters, "no_answer queries"
+    )
+    true = share_of(
+        "answerable queries given a chunk", [bool(row.topk) for row in answerable.scored_rows()], answerable.clusters
+    )
+    return Section("no-answer", title, figures=(false, true))
+
+
+def linking_scores(entities: AbstractSet[str], linked: AbstractSet[str]) -> tuple[float, float, float]:
+    """(precision, recall, F1) of linked entities; precision is 0 where nothing is linked, `wanted` is not empty."""
+    shared = len(entities & linked)
+    precision = shared / len(linked) if linked else 0.0
+    return precision, shared / len(entities), 2 * shared / (len(entities) + len(linked))
+
+
+def entity_linking(log: JudgedLog, k: int) -> Section:
+    """Precision, recall and F1 of the entities of the first k chunks against the query's, beside chunk recall@k.
+
+    Entities are compared as they are written, each counted once. Queries without an entity are left out.
+    """
+    title = "entity linking"
+    part = log.where(lambda row: bool(row.entities))
+    rows = part.scored_rows()
+    linked = [[entry.entities for entry in row.topk[:k]] for row in rows]
+    if not any(entities is not None for of_chunks in linked for entities in of_chunks):
+        lacking = "no retrieved chunk has entities" if len(part) else "no query has entities"
+        return Section("entities", title, missing=lacking)
+    scores = np.array(
+        [
+            linking_scores(set(row.entities or ()), {name for entities in of_chunks for name in entities or ()})
+            for row, of_chunks in zip(rows, linked, strict=True)
+        ]
+    )
+    figures = [
+        mean_of(f"entity {name}@{k}", scores[:, column], part.clusters)
+        for column, name in enumerate(("precision", "recall", "F1"))
+    ]
+    recall = part.scores(part.ranked, (f"recall@{k}",))[f"recall@{k}"]
+    figures.append(mean_of(f"chunk recall@{k}", recall, part.clusters))
+    return Section("entities", title, figures=tuple(figures), notes=skipped_note(log, part, "entities"))
