@@ -21,10 +21,10 @@ _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 _PR_SET_CHILD_SUBREAPER = 36
 
 _SECONDS_AT_MOST = 10.0
-"""What cannot be ended, such as a process of another user, is waited for no longer."""
+"""Longest wait for what cannot be ended, such as a process of another user."""
 
 _SECONDS_BETWEEN = 0.05
-"""How often it is looked whether the program has ended, where the system does not tell."""
+"""Pause between two looks at whether the program has ended, where the system does not tell."""
 
 
 def main(channel: int, parent: int, command: list[str]) -> None:

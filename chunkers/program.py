@@ -217,7 +217,7 @@ _LAST_WORDS = 100
 """Characters of standard error that are shown."""
 
 _ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b[^:]*: ")
-"""How the line begins that says what is wrong, in Node and Python."""
+"""The beginning of the line that says what is wrong, in Node and Python."""
 
 
 class _Conversation:

@@ -103,7 +103,7 @@ REPOEVAL = frozenset(
 """RepoEval's repositories by the names that an index may have them under."""
 
 TAKEN_BEFORE = frozenset({"packaging"})
-"""What an edition had before this project depended on it: the next one may have it too."""
+"""Packages that an edition had before this project depended on them: the next one may have them too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

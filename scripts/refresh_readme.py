@@ -17,7 +17,7 @@ BLOCKS = {
     "pypi:requests==2.32.3 --retriever bm25": (RECOMMEND, "\n\npack-"),
     'make compare CHUNKER="fixed ast chonkie"': (COMPARE, "\n\nstored in "),
 }
-"""What the README says to type: the arguments that make passes on, and how the part begins that is left out."""
+"""Commands of the README: the arguments that make passes on, and how the part begins that is left out."""
 
 
 def main() -> None:

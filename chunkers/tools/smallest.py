@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 _PLAIN = "a\n "
-"""What other characters are replaced with, where the fault stays: names, line ends and blanks say the least."""
+"""Replacements for other characters, where the fault stays: names, line ends and blanks say the least."""
 
 
 def smallest(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 PARTS = ("chunker", "embedder", "retriever", "expand", "completion")
-"""What two compared runs may differ in."""
+"""The parts that two compared runs may differ in."""
 
 
 def run_names(runs: Sequence[RunView]) -> list[str]:

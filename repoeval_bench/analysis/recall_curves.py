@@ -49,7 +49,7 @@ def knee(values: FloatArray | Sequence[float], cutoffs: Sequence[int] | None = N
 
 CUTOFFS = (1, 3, 5, 10, 20, 50)
 K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
-"""What a sweep of k measures."""
+"""The measures of a sweep of k."""
 
 
 def sweep_row(run: RunView) -> dict[str, Any]:

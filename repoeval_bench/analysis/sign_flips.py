@@ -28,7 +28,7 @@ from repoeval_bench.core.cores import usable_cores
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Packed = NDArray[np.uint8]
-"""Which clusters are flipped, one bit each, (n_flips, n_bytes)."""
+"""Flipped clusters, one bit each, (n_flips, n_bytes)."""
 
 ALPHA = 0.05
 
@@ -48,7 +48,7 @@ FEW_CLUSTERS = 20
 """With fewer clusters than this, an interval is marked: single ones decide it, and it holds the truth too seldom."""
 
 _FEW_OTHERS = 10
-"""Where fewer clusters than this differ from the value that most have, `beyond_seen` moves the ends."""
+"""Clusters that differ from the value of most, below which `beyond_seen` moves the ends."""
 
 CERTAIN = 4.0
 """Monte-Carlo standard errors between p and a limit from which the verdict at that limit is decided."""
@@ -192,7 +192,7 @@ def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Iterator[Packe
 
 
 _SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
-"""What a byte of flips does to its eight clusters, float64 (256, 8)."""
+"""The signs that a byte of flips gives its eight clusters, float64 (256, 8)."""
 
 
 def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, Packed]]) -> None:

@@ -24,7 +24,7 @@ INTERVALS = "intervals"
 """Said where differences have a file: a run stores no interval, they are computed from per_query.jsonl."""
 
 ALWAYS_AS_STORED = ("timings.jsonl", "versions, commit and time", "where the data was fetched", "seconds of the index")
-"""What no run can show of another one."""
+"""Values that no run can show of another one."""
 
 _TEXTS_OF_A_MODEL = (
     "what a model was asked and wrote, which tasks have tests that can judge, and whether they passed "

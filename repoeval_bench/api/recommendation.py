@@ -46,7 +46,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "completion": ("uses",),
     "search": ("docstring",),
 }
-"""What chunks are for -> the protocols that ask it; all of them count the same."""
+"""Use of the chunks -> the protocols that ask for it; all of them count the same."""
 
 
 def recommend(

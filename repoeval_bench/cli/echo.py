@@ -10,7 +10,7 @@ import click
 from repoeval_bench.core.visible import visible
 
 spelling: ContextVar[Callable[[str], str]] = ContextVar("spelling", default=str)
-"""How a person names options: as they are, or under make as variables. What goes to standard error is said so."""
+"""Spelling of options in what goes to standard error: as they are, or under make as variables."""
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True, colour: str | None = None) -> None:

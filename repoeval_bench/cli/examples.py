@@ -50,4 +50,4 @@ explain "lines found"
 explain linemap
 explain ast
 """
-"""What is typed after `repoeval-bench`, the lines of a command together."""
+"""Words after `repoeval-bench`, the lines of a command together."""

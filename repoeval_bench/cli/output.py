@@ -144,7 +144,7 @@ def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None] | None:
 
 
 _GRID_KEYS = {"a", "b", "sizes", "protocol", "retriever", "measure", "difference", "interval", "verdict"}
-"""What each cell of a sensitivity grid holds at least."""
+"""Keys that every cell of a sensitivity grid has."""
 
 
 def read_grid(path: Path) -> list[dict[str, Any]]:

@@ -323,7 +323,7 @@ def _is_name(candidate: Found, *, scripted: bool) -> bool:
 
 
 _OF_WHAT_IS_BEFORE = ("///<", "//!<", "/**<", "/*!<")
-"""How comments of Doxygen begin that document what is before them."""
+"""Beginnings of Doxygen comments that document what is before them."""
 _MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|///?!?|//!|\*(?!/))?[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^//(?:line |extern |export |[a-z0-9]+:[a-z0-9]).*\n?", re.MULTILINE)
 """A comment of Go that is for programs and not documentation, such as `//go:generate`, by the rule of go/ast."""

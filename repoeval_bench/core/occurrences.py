@@ -128,7 +128,7 @@ Where no field of the name is named, what is called is itself the name.
 """
 _CALLS = {**_CALLS, **dict.fromkeys(("typescript", "tsx"), _CALLS["javascript"])}
 _ALONE = frozenset({"template_function", "method_invocation"})
-"""What is called by a bare name where it has no receiver."""
+"""Calls by a bare name, where they have no receiver."""
 _OWN = frozenset({"self", "this", "cls", "super()", "super", "base", "Self"})
 _LONGEST = max(map(len, _OWN))
 

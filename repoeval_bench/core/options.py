@@ -17,7 +17,7 @@ from repoeval_bench.core.numbers import parse_number
 from repoeval_bench.core.spec import nearest
 
 Value = str | float | None
-"""What an option of a measure can be."""
+"""Types of a measure's option."""
 
 
 class Reader(Protocol):

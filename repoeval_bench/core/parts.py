@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 Role = Literal["query", "document"]
-"""What a text is to a model that was trained with a prompt for each."""
+"""Role of a text, for models that were trained with a prompt for each."""
 
 
 class Chunker(Protocol):

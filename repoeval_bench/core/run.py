@@ -9,7 +9,7 @@ Qrels = dict[str, dict[str, float]]
 """query_id -> chunk_id -> gain (> 0). A query without a relevant chunk has an empty dict, never no entry."""
 
 Fact = str | float | bool | None
-"""What a query is said to be: a word, a number, yes or no; None where it is not known."""
+"""A fact about a query: a word, a number, yes or no; None where it is not known."""
 
 Ranking = tuple[tuple[str, float], ...]
 """(chunk_id, score), best first; position is rank."""

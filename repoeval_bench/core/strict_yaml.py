@@ -82,7 +82,7 @@ VALUES = 100_000
 _TAGS = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq", "merge")
 )
-"""What a value may be. A date is a text, as it is everywhere else here."""
+"""Types that a value may have. A date is a text, as everywhere else here."""
 
 
 def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> Document:

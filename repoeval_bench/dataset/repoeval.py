@@ -31,7 +31,7 @@ NAME = "repoeval"
 """Name of the published benchmark; a user's own set has another."""
 
 EXTENSIONS = (".py",)
-"""How the names of the files end that are answered from."""
+"""Endings of the files that are searched."""
 
 TASK_ARCHIVE = "datasets.zip"
 """The archive of all task files; each tree is in an archive of its own."""
@@ -90,7 +90,7 @@ class Combination:
 
 
 DEFAULT = Combination("function", "2k", "codex")
-"""What is loaded where nothing else is asked for."""
+"""The task file that is loaded by default."""
 
 
 def combination(level: str, context: str, tokenizer: str) -> Combination:

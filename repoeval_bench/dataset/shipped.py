@@ -25,7 +25,7 @@ from repoeval_bench.dataset.repoeval import FUNCTION
 FILES, TASKS, USES = "files.tsv.gz", "tasks.tsv.gz", "uses.tsv.gz"
 
 PROTOCOLS = ("uses", "docstring", "body", "context")
-"""What is asked of a shipped pack, the one that decides first."""
+"""Protocols of a shipped pack, the deciding one first."""
 
 _HEADER = "task_id\tpath\tcontext_start\tbody_start\tbody_end\tfunction_name"
 

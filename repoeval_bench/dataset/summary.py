@@ -21,7 +21,7 @@ _LICENCES = {
     "BSD 3-Clause License": "BSD-3-Clause",
     "Attribution-NonCommercial 4.0 International": "CC-BY-NC-4.0",
 }
-"""How a licence's text begins, blanks squeezed -> its SPDX identifier."""
+"""Beginning of a licence's text, blanks squeezed -> its SPDX identifier."""
 
 UNKNOWN = "not recognised"
 

@@ -39,7 +39,7 @@ class CachedEmbedder:
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
         self._noted = False
         self.texts_embedded = 0
-        """How many were encoded so far, not found in the cache."""
+        """Number of texts that were encoded so far, because the cache lacked them."""
         named = {OPTIONS[role]: policy for role, policy in policies.items() if policy != "head"}
         spec = Spec.parse(encoder.spec)
         self.spec = format_spec(spec.name, {**spec.params, **named}, spec.target)

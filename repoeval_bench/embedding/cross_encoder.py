@@ -81,7 +81,7 @@ class CrossEncoderScorer:
     def __init__(self, files: ModelFiles) -> None:
         self._files = files
         self.max_tokens = files.max_tokens
-        """How many tokens of a pair are read, special ones included; None for all."""
+        """Tokens of a pair that are read, special ones included; None for all."""
 
     @property
     def identity(self) -> Mapping[str, Any]:

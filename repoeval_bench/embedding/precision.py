@@ -27,7 +27,7 @@ MEANINGS: Mapping[str, str] = {
 }
 
 CHOICES = (AUTO, "fp32")
-"""What is asked of any embedder; half precision by name is an option of a model's spec."""
+"""Precisions that any embedder takes; half precision by name is an option of a model's spec."""
 
 _CPUINFO = Path("/proc/cpuinfo")
 _X86 = frozenset({"x86_64", "AMD64"})

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 USAGE = ("prompt_tokens", "total_tokens")
-"""What an answer's `usage` counts."""
+"""Counts in an answer's `usage`."""
 
 ANSWER_BYTES = 2**20
-"""What an answer may hold for each text, and once more: 40,000 numbers as servers write them."""
+"""Bytes that an answer may hold for each text, and once more: 40,000 numbers as servers write them."""
 
 
 class _Row(BaseModel, strict=True):

@@ -17,7 +17,7 @@ from repoeval_bench.core.errors import CacheError, in_one_line
 from repoeval_bench.embedding.database import LIFETIME, MEND, Database
 
 Kind = Literal["vector", "tokens", "read", "score", "completion", "identity"]
-"""What an entry holds: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight
+"""Kinds of entries: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight
 bytes; a pair's score and its tokens, four bytes each; a completion and a model's identity as JSON."""
 
 SEAL_BYTES = 8

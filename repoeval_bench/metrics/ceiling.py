@@ -21,10 +21,10 @@ from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.metrics.scoring import RunScores, score_run
 
 Greed = Literal["lines", "definitions"]
-"""What a greedy choice of chunks collects."""
+"""The units that a greedy choice of chunks collects."""
 
 CEILING, SHARE = "_ceiling", "_share"
-"""What ends the name of a column made by `with_ceiling`."""
+"""Endings of the names of columns that `with_ceiling` makes."""
 
 
 def score_ceilings(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z]\w*(?:[ -]\w+)*)\s*(?:\((?P<options>.*)\))?\s*\Z")
 _UNITS = {"rank": ("k", 10), "nws": ("B", 1500)}
-"""What a cutoff counts -> how it is written, and one for an example."""
+"""Unit of a cutoff -> the letter for it, and a value for examples."""
 _SUFFIX = re.compile(r"(?P<body>.+?)_(?:at_|cut_)?(?P<k>\d+)\Z", re.IGNORECASE)
 
 

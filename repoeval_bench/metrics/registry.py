@@ -40,7 +40,7 @@ LINE_MEASURES = ("line_rprec", "line_recall_auc", *(f"line_recall@{budget}" for 
 """The headline of every comparison of chunkers: the same documents, lines, for all of them."""
 
 DEFINITION_MEASURES = ("definition_recall_auc", *(f"definition_recall@{budget}" for budget in BUDGETS))
-"""What comes first where the gold is definitions."""
+"""Measures that come first where the gold is definitions."""
 
 EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
 """The default measures of an evaluation, which also has the files' lines."""

@@ -119,4 +119,4 @@ DEFINITIONS = (
 )
 
 TEXT_MEASURES = ("exact_match", "edit_similarity", "identifier_f1")
-"""What every completion is scored by."""
+"""Measures of every completion."""

@@ -38,7 +38,7 @@ CHOICES: Mapping[str, tuple[str, ...] | None] = {
     "exclusion": get_args(Exclusion),
     "scope": get_args(Scope),
 }
-"""What can be overridden, and its values where they are a fixed few."""
+"""Choices that can be overridden, with their values where these are a fixed few."""
 
 
 def check_choice(choice: str, value: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 from repoeval_bench.core.uses import KINDS, Definition, Kind
 
 Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
-"""Why a name leads to no definition: the language's own, another package's, known at run time alone, or not found."""
+"""Reasons for no definition: a name is the language's own, another package's, known at run time alone, or not found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

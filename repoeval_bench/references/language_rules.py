@@ -115,13 +115,13 @@ class LanguageRules:
     nodes: ClassVar[NodeKinds] = NodeKinds()
     """The nodes of its grammars; of none where types are not read off as they are declared."""
     own: ClassVar[frozenset[str]] = frozenset()
-    """What an object and its class are called from inside."""
+    """Names of an object and of its class from inside."""
     above: ClassVar[frozenset[str]] = frozenset()
     """Those of `own` that mean the bases alone."""
     open_objects: ClassVar[frozenset[str]] = frozenset()
-    """What may be given members that no class declares."""
+    """Kinds of objects that may be given members that no class declares."""
     standard: ClassVar[tuple[str, ...]] = ()
-    """What the standard library is called where a name is looked up in it."""
+    """Name of the standard library where a name is looked up in it."""
     pointers: ClassVar[frozenset[str]] = frozenset()
     """Types that have the members of what is inside."""
     makers: ClassVar[frozenset[str]] = frozenset()
@@ -150,7 +150,7 @@ class LanguageRules:
     sees_all: ClassVar[bool] = False
     """True where a file sees what all files define."""
     include_depth: ClassVar[int] = 1
-    """How far what is imported whole is followed."""
+    """Depth to which whole imports are followed."""
     gives_on: ClassVar[bool] = True
     """True where a file can give on what it imports as its own."""
     pointer_items: ClassVar[bool] = False

@@ -51,7 +51,7 @@ BUILTINS = frozenset(dir(builtins))
 _FARTHEST = 64
 """Imports one behind another that are followed; nobody gives a name on so often."""
 _Tried = dict[tuple[Package, str], Target | None]
-"""What a module has under a name, as far as it is known; None where it is being asked for, or has nothing."""
+"""A module's members by name, as far as they are known; None while one is looked up, or where there is none."""
 
 
 def is_python(path: str) -> bool:

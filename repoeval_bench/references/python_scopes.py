@@ -18,7 +18,7 @@ from repoeval_bench.core.uses import LIMIT, Definition, Kind
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _INSIDE = frozenset({"body", "elt", "key", "value"})
-"""What is read in the scope that a node opens: bodies, and what a comprehension gives."""
+"""Fields that are read in the scope that a node opens: bodies, and the results of comprehensions."""
 Role = Literal["value", "item", "context", "type", "narrowed", "unknown"]
 
 

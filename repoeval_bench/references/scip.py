@@ -26,7 +26,7 @@ _FIELDS = {
 _DEFINES = 1
 """The bit of `symbol_roles` that says that the symbol is defined here."""
 _UTF8, _UTF16 = 1, 2
-"""What the columns of a document count; else code points."""
+"""Units in which the columns of a document count; else code points."""
 
 
 class ScipNames:

@@ -32,7 +32,7 @@ FUNCTIONS = frozenset(
         "function_type",
     }
 )
-"""What is called: it may have parameters, a declared result and a body."""
+"""Nodes that can be called: they may have parameters, a declared result and a body."""
 
 _KEPT = 4_000_000
 """Characters of files whose trees are kept."""

@@ -24,7 +24,7 @@ _DEPTH, _STEPS = 40, 1500
 CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class", "interface_declaration"})
 _TYPES = CLASSES | {"object_type", "object", "array", "array_type", "tuple_type", "constructor_type"}
 DOTTED = frozenset({"member_expression", "nested_type_identifier"})
-"""What looks a name up in something."""
+"""Nodes that look a name up in something."""
 
 _MODULES = frozenset({"program", "internal_module", "module"})
 _LOGICAL = frozenset({"??", "||", "&&"})
@@ -81,13 +81,13 @@ _ASKED = {
     "subscript_expression": "_of_subscript",
 }
 HOLDERS = ("generic_type", "new_expression", "array_type", "array")
-"""What may be a type of collections."""
+"""Nodes that may be types of collections."""
 _SAME = frozenset({"Readonly", "Partial", "Required", "NonNullable", "Omit", "Pick", "NoInfer"})
 _COLLECTIONS = frozenset({"Array", "ReadonlyArray", "Set", "ReadonlySet", "Promise", "PromiseLike", "Iterable"})
 _COLLECTIONS |= {"Map", "ReadonlyMap", "WeakMap", "Record", "ArrayLike", "AsyncIterable"}
 _ITERATORS = frozenset({"Iterator", "IterableIterator", "Generator"})
 _ITERATORS |= {f"Async{kind}" for kind in _ITERATORS}
-"""What they give comes first of their type arguments."""
+"""Iterators, whose items have the first of their type arguments."""
 # Methods of collections: what gives one of the elements, and what gives some.
 _ONE = frozenset({"find", "pop", "shift", "at", "get"})
 _SOME = frozenset({"filter", "slice", "concat", "sort", "reverse", "values"})

@@ -20,11 +20,11 @@ Step = int | Literal["item", "inside"]
 """From a value to what is bound of it: one of several, one that it holds, or what an optional one has inside."""
 
 _OPENED = nodes_of(lambda nodes: nodes.opened)
-"""What holds bindings for what is around it."""
+"""Nodes that hold bindings for what is around them."""
 _HIGHEST = 100
 """Syntax nodes above a name that are looked through: each step up a tree begins at its root."""
 _AROUND = nodes_of(lambda nodes: nodes.around)
-"""What binds a name for what is in itself."""
+"""Nodes that bind a name for what is inside them."""
 _NO_TYPE = nodes_of(lambda nodes: nodes.untyped)
 _SHAPES = nodes_of(lambda nodes: nodes.declarators)
 _PLAIN = nodes_of(lambda nodes: nodes.patterns)

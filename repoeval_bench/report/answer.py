@@ -27,7 +27,7 @@ WIDTH = 80
 """Columns of a terminal as it is opened, which the table fits."""
 
 BESIDE = "ndcg@10"
-"""What is shown beside the measure that decides: it is the field's, and may say otherwise."""
+"""The measure beside the one that decides: it is the field's, and may say otherwise."""
 
 _FEW = 4
 """Measures that are all shown where there are no more, as after `--measure`."""

@@ -42,7 +42,7 @@ Cell = str | tuple[str, ...] | int | float | None | Estimate | Score | PairVerdi
 """A tuple is a cell of several lines."""
 
 Form = Literal["table", "page", "record"]
-"""Where a column is: terminal, Markdown and LaTeX; HTML; CSV and JSON."""
+"""Outputs that show a column: terminal, Markdown and LaTeX; HTML; CSV and JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Column:
 
 
 Emphasis = Literal["", "strong", "faint", "better", "worse"]
-"""How a terminal shows a row; files show none but `strong`."""
+"""Emphasis of a row on a terminal; files show none but `strong`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ CHARACTERS_NOTE = "characters are counted without whitespace"
 """The one footnote of every output that counts characters."""
 
 EQUAL = '"equal within" knows only the files that were seen: a rare one that differs by much may not be among them'
-"""What is said where two means are called equal."""
+"""The note where two means are called equal."""
 
 _NAMES = {
     "ndcg": "nDCG",

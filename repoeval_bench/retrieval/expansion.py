@@ -35,7 +35,7 @@ CHARGED = (
     "brings it; lines that the query may not see are not brought; the ranking and measures of chunks stay as they are; "
     "ceilings are those of a greedy choice among all hits with what they bring, so wide hits bring ceilings near 1"
 )
-"""What holds under each rule but the first."""
+"""The note on every rule but the first."""
 
 
 @dataclass(frozen=True, slots=True)

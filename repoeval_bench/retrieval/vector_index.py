@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MARGIN = 2e-5
-"""What is that near to the last one wanted is kept too: rounding may make it a tie, and ids decide ties."""
+"""Distance to the last score within which more are kept: rounding may make a tie of it, and ids decide ties."""
 
 SMALL = 4096
 """Up to so many rows numpy multiplies them all, a vector at a time; faiss takes longer to be imported."""
@@ -43,7 +43,7 @@ def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
 _CORES = {core: core for core in ("Haswell", "Zen", "SkylakeX")} | dict.fromkeys(
     ("Cooperlake", "SapphireRapids"), "SkylakeX"
 )
-"""What numpy's OpenBLAS calls a processor, and the best of it that faiss's knows."""
+"""Name of a processor in numpy's OpenBLAS -> the best of it that faiss's knows."""
 
 
 class VectorIndex:

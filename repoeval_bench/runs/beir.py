@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ELSEWHERE = "another folder with -o"
 
 Title = Literal["none", "path"]
-"""What a document's title is: nothing, or repository/path. Readers embed it before the text."""
+"""The title of a document: nothing, or repository/path. Readers embed it before the text."""
 
 _FILES = {
     "corpus": ("corpus", "corpus.jsonl"),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.planning import Plan
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
-"""How a line is written; `json.dumps` would make a new one for each."""
+"""The encoder of every line; `json.dumps` would make a new one for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

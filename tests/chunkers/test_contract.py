@@ -47,7 +47,7 @@ EXCEPTIONS = {
     "ck": {"line ends"},  # a size in characters, of which CR LF are two
     "grepai": {"line ends"},  # the same
 }
-"""What the rules of editors' indexers do not promise."""
+"""Promises that the rules of editors' indexers do not make."""
 AT_SMALL_SIZES = {"continue": {"size"}}  # a collapsed definition is the lines of all of it
 
 

@@ -183,7 +183,7 @@ MISSING = {
     "runs": "runs --out {none}",
     "home": "cache info --home {none}",
 }
-"""What is named on the command line and is not there, or is a folder with nothing in it."""
+"""Arguments that name what is not there, or a folder with nothing in it."""
 
 OUTPUTS = {
     "pool": "logs pool {run} -o {way}/p.jsonl",
@@ -205,7 +205,7 @@ OUTPUTS = {
     "merge": "cluster merge {runs} --out {way}/runs",
     "eval": "eval -c fixed --retriever bm25 --out {way}/runs " + DATA,
 }
-"""What a command is to write where it cannot: a file is in the way."""
+"""Outputs that cannot be written: a file is in the way."""
 
 
 @pytest.mark.parametrize("call", MISSING.values(), ids=MISSING)

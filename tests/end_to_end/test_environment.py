@@ -18,7 +18,7 @@ OF_THE_COMMAND_LINE = (
     "tests/end_to_end/test_interrupted.py",
     "tests/report/test_tables_printed.py",
 )
-"""Where text is printed plainly, as a table, on a terminal, and to a reader that goes away."""
+"""Files that print: plainly, as a table, on a terminal, and to a reader that goes away."""
 
 
 @pytest.mark.slow

@@ -118,7 +118,7 @@ KINDS = {
     "CannotCloseAtAll": "PanicException: it is stuck",
     "twice": "its answers may belong to other files",
 }
-"""What chunkers that fail in further ways are told with."""
+"""Messages of chunkers that fail in further ways."""
 
 
 @pytest.fixture(scope="module")

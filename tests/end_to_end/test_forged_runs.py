@@ -234,7 +234,7 @@ STORED = {
     "an answer in the log": ("retrieved.jsonl.gz", lambda row: row.update(no_answer=True), "no_answer"),
     "an extra in the log": ("retrieved.jsonl.gz", lambda row: row.update(extra={"a": 1}), "extra.a"),
 }
-"""What is changed -> its file, the change, and the value that is named."""
+"""Name of a change -> its file, the change, and the value that is named."""
 
 
 def test_every_stored_value_that_follows_from_the_data_is_found(run, verified):

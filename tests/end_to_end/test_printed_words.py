@@ -27,7 +27,7 @@ TERMS = (
     *("ceiling", "interval", "cluster", "gold", "leak", "truncated", "chunks", "knee of recall", "quantiles", "points"),
     *("heterogeneity", "mean chunk", "best", "measured", "candidate", "query", "task"),
 )
-"""What notes and sentences say that is no everyday English."""
+"""Words of notes and sentences that are no everyday English."""
 
 JARGON = (
     *(

@@ -15,7 +15,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 PRECISION = {"bf16": (), "fp32": ("--set", "precision=fp32")}
-"""What makes the README's commands compute in the precision that it states: `auto` is bf16 where the CPU has it."""
+"""Variables that give the README's commands the precision that it states: `auto` is bf16 where the CPU has it."""
 
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 

@@ -26,7 +26,7 @@ SPECS = (
     "grep",
 )
 MATCHES_ALONE = ("grep",)
-"""What lists only the chunks that match, which may be none."""
+"""Retrievers that list only the chunks that match, which may be none."""
 WORDS = ["def", "return", "class", "self", "port", "line", "count", "total"]
 
 

@@ -31,7 +31,7 @@ for (const child of document.body.children) walk(child);
 if (document.documentElement.scrollWidth > wide) found.push(`the page is ${document.documentElement.scrollWidth} wide`);
 return found;
 """
-"""What sticks out of a window of this width, or is cut off in its box, outside of what scrolls by itself."""
+"""Finds what sticks out of a window of this width or is cut off in its box, outside of what scrolls by itself."""
 
 
 @contextmanager

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 JSON_INDEX = "application/vnd.pypi.simple.v1+json"
-"""What a package index calls a page in JSON, which says when files were uploaded."""
+"""Media type of a package index's page in JSON, which says when files were uploaded."""
 
 
 @dataclass

@@ -44,7 +44,7 @@ RULES_VERSION = 1
 """Of the rules by which files and tasks are taken; another one gives other packs."""
 
 Resolve = Literal["names", "no"]
-"""How the definitions that tasks use are found; see `BuildRequest`."""
+"""Ways to find the definitions that tasks use; see `BuildRequest`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ MOST_CODE = 20_000_000
 """Bytes of a repository's files above which its names are not resolved: all of them are held in memory for it."""
 
 REASONS = ("builtin", "third party", "dynamic", "unresolved")
-"""Why a name leads to no definition, as a pack counts them."""
+"""Reasons why a name leads to no definition, as a pack counts them."""
 
 
 def resolve_levels(

@@ -23,7 +23,7 @@ FOLDER = "vectors"
 """Folder of the blocks in a store."""
 
 SHARED: tuple[Kind, ...] = ("vector", "tokens", "read", "score")
-"""What is shared. Completions are not: they are somebody's answers, and are paid for."""
+"""Kinds that are shared. Completions are not: they are somebody's answers, and are paid for."""
 
 ENTRIES = 4096
 """Entries of a block: 6 MB of vectors of 384 numbers."""

@@ -24,7 +24,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
 USAGE = ("prompt_tokens", "completion_tokens")
-"""What an answer's `usage` counts."""
+"""Counts in an answer's `usage`."""
 
 MAX_TOKENS: Mapping[str, int] = {"function": 500, "line": 100, "api": 100}
 """Level -> tokens that an answer may have, unless asked otherwise."""
@@ -33,10 +33,10 @@ INSTRUCTION = (
     "You continue source code. Answer with the lines that come next and nothing else: no explanation, no code fence, "
     "and nothing that is already there. Keep the indentation. Stop where the function, statement or line is complete."
 )
-"""What a chat model is told first."""
+"""The system message of a chat."""
 
 ANSWER_BYTES = 4 * 2**20
-"""What an answer may hold."""
+"""Bytes that an answer may hold."""
 
 OPTIONS: Mapping[str, Option] = {
     "base_url": Option(None, "the server; OPENAI_BASE_URL or OpenAI's unless given", Text("http://HOST:PORT/v1")),

@@ -42,7 +42,7 @@ CLAIMED = ("recall@5",)
 """Measures by which papers compare chunkers. Larger chunks raise them by themselves, so sizes have to be equal."""
 
 _NEAR = log(1.1)
-"""How far two mean sizes may be apart, as the logarithm of their ratio."""
+"""Largest distance of two mean sizes that are taken as one, as the logarithm of their ratio."""
 
 _FEWEST = 20
 """Queries of a language below which it is not ranked by itself."""

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 _OF_LINES = ("line_", "definition_")
-"""How the names of measures begin that no relevance rule changes."""
+"""Beginnings of the names of measures that no relevance rule changes."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

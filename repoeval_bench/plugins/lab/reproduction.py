@@ -117,7 +117,7 @@ CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
     ("gold is the function alone", {"protocol": "code-chunk+gold=body"}),
     ("a chunk is relevant from IoU 0.2 on", {"protocol": "code-chunk+relevance=iou:0.2"}),
 )
-"""What differs from the base run, one thing at a time: fields of its request (`options` are the chunker's).
+"""Differences from the base run, one at a time: fields of its request (`options` are the chunker's).
 
 The base is protocol code-chunk with MiniLM."""
 

@@ -113,7 +113,7 @@ def _share(part: int, whole: int) -> float:
 
 
 _NEAR = log(1.05)
-"""How far sizes of one chunker may be apart, as the logarithm of their ratio: they match a mean on other files."""
+"""Largest distance of two sizes of a chunker, as the logarithm of their ratio: they match a mean on other files."""
 
 _PRINTED = "lab stability OLD NEW --json"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.log import Retrieved
 
 INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
-"""What line measures need."""
+"""Inputs of line measures."""
 
 
 def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | Place) -> None:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.log import LogRow
 
 LINE_HEADLINE = "line_recall_auc"
-"""What imported runs are compared by first, where they have lines."""
+"""The measure that imported runs are compared by first, where they have lines."""
 
 
 def import_run(

@@ -16,7 +16,7 @@ from repoeval_bench.core.options import OrNone, Whole, option
 from repoeval_bench.core.source import Chunk, SourceFile
 
 _WORDS = ("//", "#", "/*", "func", "var", "const", "fn", "public", "private", "type")
-"""What a comment or a declaration starts with, at the start of a line."""
+"""Beginnings of a comment or a declaration, at the start of a line."""
 
 
 @dataclass(frozen=True, slots=True)

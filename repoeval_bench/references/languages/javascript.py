@@ -20,7 +20,7 @@ _JS_REQUIRE = re.compile(
 _JS_GIVEN = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
 """A module that gives one thing, and no object of names."""
 _JS_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
-"""What a declaration file beside a script says is defined in the script."""
+"""Endings of scripts that define what a declaration file beside them says."""
 
 _COMMON = """
 addEventListener appendChild charAt charCodeAt codePointAt createElement defineProperty dispatchEvent endsWith

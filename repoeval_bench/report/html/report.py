@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 FOREST = "forest-"
-"""How the names of figures by repository begin: they are beside the verdict, not among the curves."""
+"""Beginning of the names of figures by repository, which are beside the verdict, not among the curves."""
 
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
 MOST_ROWS = 10

@@ -30,7 +30,7 @@ _PLACE = re.compile(r"(.+)@\d+-\d+\Z", re.DOTALL)
 
 TOP = 10
 DEEP = 50
-"""How deep a reranker usually looks."""
+"""Results that a reranker usually reads."""
 LEAST_DEEP = 20
 """A ranking that is stored less deep than this says nothing about lower ranks."""
 
