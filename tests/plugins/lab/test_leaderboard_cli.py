@@ -57,7 +57,7 @@ def test_every_format(results, tmp_path):
     for path in (text, table, data):
         done = bench("lab", "leaderboard", "--out", results, "-o", path)
         assert (done.code, done.out) == (0, ""), done.err
-        assert "5 runs on 2 boards; 1 folder not ranked" in done.err
+        assert "5 runs on 2 leaderboards; 1 folder not ranked" in done.err
     leaderboards = json.loads(data.read_text())["boards"]
     assert [leaderboard["protocol"] for leaderboard in leaderboards] == ["body", "context"]
     assert [[entry["run_id"] for entry in leaderboard["entries"]] for leaderboard in leaderboards] == [
@@ -84,7 +84,7 @@ def test_a_table_where_nothing_is_asked_for(results):
     done = bench("lab", "leaderboard", "--out", results)
     assert done.code == 0, done.err
     assert done.out.count("95 % CI") >= 4
-    assert done.out.splitlines()[-1] == "5 runs on 2 boards; 1 folder not ranked"
+    assert done.out.splitlines()[-1] == "5 runs on 2 leaderboards; 1 folder not ranked"
 
 
 def test_mistakes_end_in_one_sentence(results, tmp_path):
