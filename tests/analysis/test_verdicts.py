@@ -18,7 +18,7 @@ from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alph
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.api.recommendation import read_boards
 from repoeval_bench.cli.answer import answer_to
-from repoeval_bench.plugins.lab.leaderboard import leaderboard, run_folders
+from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
 from repoeval_bench.runs.request import RunRequest
 from support.runs import write_run
 
@@ -85,7 +85,7 @@ def test_four_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, 
         of_recommend = evidence_of(
             RunRequest(protocol="context", retriever="bm25"), made, 0.3, "python", read_boards()
         ).verdict
-        (board,) = leaderboard(run_folders(Path(folder))).boards
+        (board,) = leaderboards(run_folders(Path(folder))).ranked
     for theirs in (of_report, of_recommend, board.choice.verdict, verdict_on(runs[::-1])):
         same(of_compare, theirs)
     assert of_compare.family == of_compare.pairs == k * (k - 1) // 2
@@ -118,7 +118,7 @@ def test_a_lead_that_one_repository_carries_is_no_win_anywhere(tmp_path):
         "r1",
     )
     assert rival.p_adjusted < 0.05 <= rival.verdict.carrier.p
-    (board,) = leaderboard(run_folders(tmp_path)).boards
+    (board,) = leaderboards(run_folders(tmp_path)).ranked
     assert board.choice.verdict == found
     assert board.entries[1].against_first.outcome is Outcome.CARRIED
 

@@ -68,7 +68,7 @@ def test_numbers_are_those_of_the_run_and_of_compare(results):
     assert leaderboard.entries[0].to_first is None
     difference, ci = leaderboard.entries[1].to_first
     assert (difference, *ci) == pytest.approx((said.difference, *said.ci))
-    assert summary(result) == "2 runs on 1 board"
+    assert summary(result) == "2 runs on 1 leaderboard"
     choice = choose([low, high])
     assert leaderboard.choice == choice
     assert [entry.against_first for entry in leaderboard.entries] == [None, choice.verdict.others[0].verdict.reversed()]
@@ -142,7 +142,7 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     assert result.not_ranked.keys() == why.keys()
     for name, part in why.items():
         assert part in result.not_ranked[name], result.not_ranked[name]
-    assert summary(result) == "1 run on 1 board; 8 folders not ranked"
+    assert summary(result) == "1 run on 1 leaderboard; 8 folders not ranked"
     page = site_files(result)["index.html"]
     assert all(f"Not ranked: {name}" in page for name in why)
     assert leaderboard_records(result)["not_ranked"] == result.not_ranked
