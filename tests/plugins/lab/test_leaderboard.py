@@ -216,7 +216,7 @@ def test_a_column_is_one_entry(results, monkeypatch):
         return [*columns(leaderboard), own]
 
     for module in (report, site):
-        monkeypatch.setattr(module, "board_columns", with_own)
+        monkeypatch.setattr(module, "leaderboard_columns", with_own)
     result = leaderboards(run_folders(results))
     tables = leaderboard_tables(result)
     assert "queries twice" in "\n".join(table_lines(tables[0], Console(width=400), None))
