@@ -3,7 +3,7 @@
 The public names are loaded on first use, so that importing the package costs no torch, faiss or numpy:
 
 - `load_benchmark` finds the data, and `build_pack` makes a benchmark of any code (`BuildRequest` says of what);
-  `evaluate` and `evaluate_all` make runs, `plan_run` only chunks and asks;
+  `evaluate` makes a run, `plan_run` only chunks and asks;
 - `RunRequest` has every option of a run, with its default and its meaning;
 - `compare` says which differences between runs are real, `choose` which run to take;
 - `find_run` reads a stored run; `diff`, `segment`, `compare_segments`, `gate` (of limits that `read_gates`
@@ -12,8 +12,8 @@ The public names are loaded on first use, so that importing the package costs no
 - `benchmark_of` loads a stored run's tasks;
 - `plot` gives one figure of a report as a matplotlib figure;
 - `export_beir` writes runs as data sets for BEIR and MTEB;
-- `make_chunker` gives the chunker that a spec names, `make_embedder` an embedder with the vector cache; `InProcess` and
-  `ProcessPool` are where runs are made;
+- `make_chunker` gives the chunker that a spec names, `make_embedder` an embedder with the vector cache; `ProcessPool`
+  makes the runs of `recommend` side by side;
 - what the leaves have (`import_run`, `sensitivity`, …) is in `repoeval_bench.plugins` (docs/plug-ins.md);
 - `Benchmark`, `Task`, `SourceFile`, `Chunk`, `CharSpan` and `LineSpan` are what chunkers and scripts meet.
 """
@@ -36,19 +36,18 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
     from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.runs.beir import export_beir
-    from repoeval_bench.runs.executors import InProcess, ProcessPool
+    from repoeval_bench.runs.executors import ProcessPool
     from repoeval_bench.runs.naming import find_run
     from repoeval_bench.runs.parts import make_embedder
     from repoeval_bench.runs.replay import benchmark_of
     from repoeval_bench.runs.request import RunRequest
-    from repoeval_bench.runs.runner import evaluate, evaluate_all, plan_run
+    from repoeval_bench.runs.runner import evaluate, plan_run
 
 _PUBLIC = {
     "Benchmark": "core.benchmark:Benchmark",
     "BuildRequest": "dataset.build.pack:BuildRequest",
     "CharSpan": "core.spans:CharSpan",
     "Chunk": "core.source:Chunk",
-    "InProcess": "runs.executors:InProcess",
     "LineSpan": "core.spans:LineSpan",
     "ProcessPool": "runs.executors:ProcessPool",
     "RunRequest": "runs.request:RunRequest",
@@ -61,7 +60,6 @@ _PUBLIC = {
     "compare_segments": "api.stored_runs:compare_segments",
     "diff": "analysis.diff:diff",
     "evaluate": "runs.runner:evaluate",
-    "evaluate_all": "runs.runner:evaluate_all",
     "export_beir": "runs.beir:export_beir",
     "find_run": "runs.naming:find_run",
     "gate": "analysis.gates:gate",
@@ -82,7 +80,6 @@ __all__ = [
     "BuildRequest",
     "CharSpan",
     "Chunk",
-    "InProcess",
     "LineSpan",
     "ProcessPool",
     "RunRequest",
@@ -95,7 +92,6 @@ __all__ = [
     "compare_segments",
     "diff",
     "evaluate",
-    "evaluate_all",
     "export_beir",
     "find_run",
     "gate",

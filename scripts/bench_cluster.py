@@ -148,19 +148,19 @@ def real_rows(source: str) -> list[Row]:
         for way in ("first", "together", "jobs"):
             out = Path(name) / way
             started = time.perf_counter()
-            made: Any = Runner(asked, log=JobLog(IN_PROCESS), out=out, home=home)
-            if way != "jobs":
-                made = Runner(asked, out=out, home=home)
+            executor = JobLog(IN_PROCESS) if way == "jobs" else IN_PROCESS
+            made = Runner(asked, executor=executor, out=out, home=home)
             for setting in made.settings:
                 made.run(setting)
             seconds[way] = time.perf_counter() - started
             shutil.rmtree(out)
         with ProcessPool(2) as pool:
-            jobs = Runner(asked, log=JobLog(pool), out=Path(name) / "pool", home=home)
+            log = JobLog(pool)
+            jobs = Runner(asked, executor=log, out=Path(name) / "pool", home=home)
             for setting in jobs.settings:
                 jobs.run(setting)
         jobs.check()
-    peak = max(each.finished.peak_bytes for each in jobs.log.done) / 2**20
+    peak = max(each.finished.peak_bytes for each in log.done) / 2**20
     ratio = seconds["jobs"] / seconds["together"]
     return [
         Row(

@@ -19,7 +19,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.runs.parts import make_embedder
-from repoeval_bench.runs.runner import evaluate_all, plan_run
+from repoeval_bench.runs.runner import evaluate, plan_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def score_distance(source: str, home: Path) -> Row:
     means = []
     for spec in ("minilm", "minilm:precision=fp32"):
         model = make_embedder(spec, home=home)
-        runs = evaluate_all(benchmark, ("ast", "fixed"), embedder=model, out=home / "results")
+        runs = [evaluate(benchmark, chunker, embedder=model, out=home / "results") for chunker in ("ast", "fixed")]
         means.append([run.metrics.micro["ndcg@10"] for run in runs])
     distance = float(np.abs(np.subtract(*means)).max())
     what = f"nDCG@10 of ast and fixed on {len(benchmark.tasks)} tasks, distance to fp32"

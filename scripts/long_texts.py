@@ -14,7 +14,7 @@ from pathlib import Path
 
 from repoeval_bench import load_benchmark
 from repoeval_bench.embedding.long_text import OPTIONS, POLICIES
-from repoeval_bench.runs.runner import evaluate_all
+from repoeval_bench.runs.runner import evaluate
 
 CHUNKERS = ("ast", "fixed")
 MEASURES = {"context": ("line_recall_auc", "ndcg@10"), "body": ("line_rprec", "ndcg@10")}
@@ -42,8 +42,8 @@ def main() -> None:
         embedder = f"minilm:{OPTIONS['query']}={queries},{OPTIONS['document']}={chunks}"
         results = {}
         for protocol in MEASURES:
-            runs = evaluate_all(benchmark, CHUNKERS, protocol=protocol, embedder=embedder, out=arguments.out)
-            for chunker, run in zip(CHUNKERS, runs, strict=True):
+            for chunker in CHUNKERS:
+                run = evaluate(benchmark, chunker, protocol=protocol, embedder=embedder, out=arguments.out)
                 results |= {(protocol, chunker, name): mean for name, mean in run.metrics.micro.items()}
         print(f"| {queries} | {chunks} | " + " | ".join(f"{results[key]:.4f}" for key in columns) + " |", flush=True)
 

@@ -105,7 +105,11 @@ def compare(
         # Every part begins with a generator of its own: leaving one out does not move another's flips.
         rng=lambda: np.random.default_rng(seed),
     )
-    return Comparisons(_comparisons(scores, differences, columns, question))
+    flipped = None
+    if len(pairs) > len(distinct):  # sums are added up for each run and not for each pair
+        of_run = np.arange(len(distinct) * len(shared)).reshape(len(distinct), -1)
+        flipped = _Flipped(np.column_stack(tables), np.concatenate([of_run[list(pair)].T for pair in pairs]))
+    return Comparisons(_comparisons(scores, differences, columns, question, flipped=flipped))
 
 
 def leads(
@@ -132,7 +136,7 @@ def leads(
     # As in `compare`: of one repository both means are one, which is tested as the mean over queries.
     known = over in samples
     p, n_flips = flip_pairs(
-        *samples[over if known else "micro"].files.parts(),
+        *samples[over if known else "micro"].flips,
         pairs,
         np.random.default_rng(seed),
         undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, [family] if known else []),
@@ -176,6 +180,14 @@ class _Tests:
         return more
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Flipped:
+    """Columns whose signs are flipped in the place of the differences: all runs' scores, and the pairs of columns."""
+
+    table: FloatArray
+    pairs: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class _Column:
     """The subject of one column of differences: its measure, and of baseline and treatment the name and the means."""
@@ -201,12 +213,13 @@ def _comparisons(  # longer than 60 lines: each field has its line
     columns: Sequence[_Column],
     question: _Question,
     tests: _Tests | None = None,
+    flipped: _Flipped | None = None,
 ) -> list[Comparison]:
     """Test each column of differences, (n_queries, n_columns), by sign flips; of one family that is `tests`."""
     headline, margin = question.headline, question.margin
     families = _families([column.measure for column in columns], question.primary)
     sizes = {i: tests.size if tests else len(family) for family in families for i in family}
-    samples = _samples(scores, differences)
+    samples = _samples(scores, differences, flipped)
     means = _both_means(samples, columns, question, families, sizes, tests)
     adjusted = _adjusted(families, means[headline], tests)
     by_cluster, effective = samples["micro"].files, effective_clusters(samples.get(headline, samples["micro"]).files)
@@ -279,20 +292,28 @@ def _adjusted(
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """The same differences per file, and per repository."""
+    """The same differences per file, and per repository; `flips` and `pairs` are what `flip_signs` gets."""
 
     files: Sample
     repositories: Sample
+    flips: tuple[FloatArray, FloatArray]
+    pairs: NDArray[np.int64] | None
 
 
-def _samples(scores: QueryScores, differences: FloatArray) -> dict[Headline, _Samples]:
+def _samples(scores: QueryScores, differences: FloatArray, flipped: _Flipped | None = None) -> dict[Headline, _Samples]:
     """The samples behind each mean; without `macro` where there is one repository."""
     by_repo = Sample.micro(differences, scores.repos)
-    samples: dict[Headline, _Samples] = {"micro": _Samples(Sample.micro(differences, scores.clusters), by_repo)}
+
+    def samples_of(over: Headline, repositories: Sample) -> _Samples:
+        files = Sample.of(differences, scores.clusters, scores.repos, over)
+        flips = Sample.of(flipped.table, scores.clusters, scores.repos, over) if flipped else files
+        return _Samples(files, repositories, flips.parts(), flipped.pairs if flipped else None)
+
+    samples: dict[Headline, _Samples] = {"micro": samples_of("micro", by_repo)}
     if by_repo.n_clusters > 1:
         # A repository counts once in the macro mean, so it is one observation: its own mean.
         own_means = Sample(by_repo.sums / by_repo.counts[:, None], np.ones(by_repo.n_clusters), by_repo.groups)
-        samples["macro"] = _Samples(Sample.macro(differences, scores.clusters, scores.repos), own_means)
+        samples["macro"] = samples_of("macro", own_means)
     return samples
 
 
@@ -342,7 +363,7 @@ def _mean_differences(
 ) -> list[MeanDifference]:
     """Return what flips say of each column's mean."""
     sample = samples.files
-    flipped = flip_signs(*sample.parts(), rng(), undecided=undecided)
+    flipped = flip_signs(*samples.flips, rng(), pairs=samples.pairs, undecided=undecided)
     mean, files = sample.mean(), bounded(flipped, sample.n_clusters)
     repositories = intervals(samples.repositories, rng())
     detectable = {tests: minimum_detectable(sample, tests=tests) for tests in {1, *sizes.values()}}

@@ -87,6 +87,7 @@ def flip_signs(
     weights: FloatArray,
     rng: np.random.Generator,
     *,
+    pairs: NDArray[np.int64] | None = None,
     undecided: Callable[[FloatArray, FloatArray], BoolArray] | None = None,
     first: int = FIRST_FLIPS,
     most: int = MOST_FLIPS,
@@ -97,9 +98,10 @@ def flip_signs(
     clusters' weights, which sum to 1. `undecided(p, error)` says which columns need more flips, (n_columns,) bools; by
     default those whose p is within `CERTAIN` errors of 0.05. Every column gets the `first` flips, and an undecided one
     up to `most`. Columns share their flips, so a column's numbers do not depend on which others are asked for, except
-    through how many flips it gets.
+    through how many flips it gets. With `pairs`, positions of columns, int64 (n_pairs, 2), the second column minus the
+    first of each pair is flipped in their place; a column's sums are added up once for all its pairs.
     """
-    sample = _Sample(parts, weights)
+    sample = _Sample(parts, weights, pairs)
     if len(parts) <= EXACT_CLUSTERS:
         return sample.summary(*sample.ends(_all_flips(len(parts))), exact=True)
     undecided = undecided or near_alpha
@@ -234,16 +236,22 @@ def _most_of(n_seen: int, n: int) -> float:
 class _Sample:
     """The part that each cluster adds to the means, (n_clusters, n_columns), and its weight, (n_clusters,)."""
 
-    def __init__(self, parts: FloatArray, weights: FloatArray) -> None:
-        self._both = np.column_stack([parts, weights])
-        self._mean = parts.sum(axis=0)
-        sizes = np.abs(parts)
-        self._slack = _SLACK * sizes.sum(axis=0)
-        self._moved = np.asarray((sizes.max(axis=0) > 0) | (len(parts) < 2))
+    def __init__(self, parts: FloatArray, weights: FloatArray, pairs: NDArray[np.int64] | None = None) -> None:
+        self._both, self._pairs = np.column_stack([parts, weights]), pairs
+        sums, sizes = parts.sum(axis=0), np.abs(parts).sum(axis=0)
+        self._mean = sums if pairs is None else np.array([self._parts(i).sum() for i in range(len(pairs))])
+        self._slack = _SLACK * (sizes if pairs is None else sizes[pairs].sum(axis=1))
+        self._moved = np.array([len(parts) < 2 or bool(self._parts(i).any()) for i in range(len(self._mean))])
+
+    def _parts(self, column: int) -> FloatArray:
+        if self._pairs is None:
+            return np.asarray(self._both[:, column])
+        first, second = self._pairs[column]
+        return np.asarray(self._both[:, second] - self._both[:, first])
 
     def columns(self, positions: NDArray[np.int64]) -> Self:
         """The same clusters with these columns only."""
-        return type(self)(self._both[:, positions], self._both[:, -1])
+        return type(self)(np.column_stack([self._parts(column) for column in positions]), self._both[:, -1])
 
     def ends(self, flips: Iterator[Packed]) -> tuple[list[FloatArray], list[FloatArray]]:
         """Ends of the interval of means for which each flip is as extreme as the observation: (n_flips,) a column."""
@@ -276,6 +284,8 @@ class _Sample:
 
     def _ends(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         total, weight = sums[:, :-1], sums[:, -1:]
+        if self._pairs is not None:
+            total = total[:, self._pairs[:, 1]] - total[:, self._pairs[:, 0]]
         with np.errstate(divide="ignore", invalid="ignore"):
             # Means of the flipped clusters and of the others; there is none where nothing, or everything, is flipped.
             ends = [(self._mean - total) / (1 - weight), (self._mean + total) / (1 + weight)]
@@ -300,7 +310,7 @@ class _Sample:
             # The last bits depend on the processor, and would bring the end of a share above 1.
             low[column] = np.round(np.partition(all_low, position)[position], 12)
             high[column] = np.round(np.partition(all_high, n - 1 - position)[n - 1 - position], 12)
-            least, most = beyond_seen(self._both[:, column] / self._both[:, -1])
+            least, most = beyond_seen(self._parts(column) / self._both[:, -1])
             # What the test tells from 0 is not brought back to it.
             if least < low[column] and not least <= 0 < low[column]:
                 low[column] = round(least, 12)

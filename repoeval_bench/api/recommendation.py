@@ -55,8 +55,7 @@ def recommend(
     out: Path | str = RESULTS,
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
-    executor: Executor = IN_PROCESS,
-    log: JobLog | None = None,
+    executor: Executor | JobLog = IN_PROCESS,
     data: DataRequest | None = None,
     clock: Callable[[], float] = monotonic,
     **asked: Any,
@@ -65,7 +64,7 @@ def recommend(
 
     `asked` are further fields of `RecommendRequest`. Every chunker is set to the mean size that `fixed` has at each of
     `sizes`. Runs are stored in `out`, and stored ones that this very code made are taken as they are, so that an
-    interrupted recommendation goes on. With a `log` each run is a job of its executor, whose worker reads the `data`.
+    interrupted recommendation goes on. Where `executor` logs jobs, each run is one, whose worker reads the `data`.
     `clock` gives seconds, for `time_limit`. Raises a BenchError in one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
@@ -84,7 +83,7 @@ def recommend(
     named = data.model_dump() if data else {}
     specs = [candidate.spec for of_size in by_size for candidate in of_size]
     requests = [each.model_copy(update=named | {"chunker": spec}) for each in settings for spec in specs]
-    where: dict[str, Any] = {"out": results_at(out, home).out, "home": home, "executor": executor, "log": log}
+    where: dict[str, Any] = {"out": results_at(out, home).out, "home": home, "executor": executor}
     drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
     runner = Runner(requests, **where, **drawn, notify=notify, ahead=deadline is None)
     skipped += _undrawn(runner)

@@ -36,8 +36,7 @@ from repoeval_bench.report.recommendation import (
     recommendation_table,
     setup_lines,
 )
-from repoeval_bench.runs.execution import check_execution, job_log
-from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.execution import check_execution, executor_of
 from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
@@ -97,18 +96,14 @@ def recommend_command(
         note(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     places: dict[str, Any] = {"out": out, "home": home, "notify": note}
-    with job_log(execution, **places, write_page=page_of(execution)) as log:
-        with ProcessPool() as pool:
-            recommendation = recommend(benchmark, **fields, **places, executor=pool, log=log, data=DataRequest(**data))
-        if recommendation.runs:
-            shown = request.model_copy(update={"source": source})
-            _show(recommendation, shown, report, out, details=details, as_json=as_json)
-    if log is not None:
-        log.check()
+    with executor_of(execution, **places, write_page=page_of(execution)) as executor:
+        recommendation = recommend(benchmark, **fields, **places, executor=executor, data=DataRequest(**data))
+    if recommendation.runs:
+        shown = request.model_copy(update={"source": source})
+        _show(recommendation, shown, report, out, details=details, as_json=as_json)
     note(
         f"{out} now has {show_size(bytes_in(out))}; {shell_line(['runs', '--prune', 'all'], out=out)} removes its runs"
     )
-    # Where jobs failed, that has been told by now.
     if recommendation.n_failed:
         raise ResultError(
             "\n  ".join([f"{count(recommendation.n_failed, 'run')} failed; skipped:", *recommendation.skipped])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from repoeval_bench.runs.executors import Executor
+    from repoeval_bench.runs.problems import Problems
     from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 
 LOCAL = "local"
@@ -29,7 +30,7 @@ EXECUTORS = "repoeval_bench.executors"
 
 
 @contextmanager
-def job_log(
+def executor_of(
     execution: ExecutionRequest,
     *,
     out: Path,
@@ -37,14 +38,15 @@ def job_log(
     notify: Callable[[str], None],
     unit: str = "runs",
     write_page: Callable[[JobLog], None] | None = None,
-) -> Iterator[JobLog | None]:
-    """Yield what hands jobs to the executor that `execution` names; None where it names none.
+) -> Iterator[Executor | JobLog]:
+    """Yield what logs the jobs of the executor that `execution` names; the pool of this machine where it names none.
 
-    At the end, also after an error, `write_page` is called with it.
+    At the end, also after an error, `write_page` is called with the log.
     """
     check_execution(execution)
     if execution.executor is None:
-        yield None
+        with ProcessPool() as pool:
+            yield pool
         return
     with choose_executor(execution, home, store_url(out)) as executor:
         log = JobLog(executor, notify, unit=unit)
@@ -59,8 +61,7 @@ def check_execution(execution: ExecutionRequest) -> None:
     """Raise a UsageError for what is not possible, and for options that no executor reads; nothing is started."""
     if execution.executor is not None:
         choose_executor(execution)
-        return
-    if execution.job_page is not None:
+    elif execution.job_page is not None:
         raise UsageError(f"--set job_page={execution.job_page} is about jobs; add --executor local:2 or ray")
 
 
@@ -69,19 +70,16 @@ def runner_on(
     execution: ExecutionRequest,
     requests: Sequence[RunRequest],
     *,
-    out: Path,
-    home: Path | None,
-    notify: Callable[[str], None],
     write_page: Callable[[JobLog], None] | None = None,
-    **options: Any,
+    problems: Problems | None = None,
+    **places: Any,
 ) -> Iterator[Runner]:
-    """Yield the runner of these requests on the executor that `execution` names; `options` are those of `Runner`.
+    """Yield the runner of these requests on the executor that `execution` names; `places` are those of `Runner`.
 
     At the end of the context, the runs that could not be made are one ResultError.
     """
-    places: dict[str, Any] = {"out": out, "home": home, "notify": notify}
-    with job_log(execution, **places, write_page=write_page) as log, ProcessPool() as pool:
-        runner = Runner(requests, **places, **options, executor=pool, log=log)
+    with executor_of(execution, **places, write_page=write_page) as executor:
+        runner = Runner(requests, **places, problems=problems, executor=executor)
         yield runner
     runner.check()
 

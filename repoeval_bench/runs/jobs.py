@@ -20,9 +20,7 @@ from repoeval_bench.core.errors import (
     BenchError,
     GrammarError,
     LanguageError,
-    ResultError,
     UsageError,
-    all_mistakes,
     ending_with,
 )
 from repoeval_bench.core.progress import progress
@@ -203,13 +201,26 @@ class Shared:
         )
 
 
+AGAIN = "run the same command again"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataJob(Generic[Made_co]):
-    """Work over data that a worker loads once and keeps; `work` can be pickled, and is given materials and notices."""
+    """Work over data that a worker loads once and keeps; `work` can be pickled, and is given materials and notices.
 
+    `parts` are those of its name, and `line` is the shell line that does it alone.
+    """
+
+    parts: tuple[str, ...]
+    line: str = AGAIN
     shared: Shared
     needs_model: bool
     work: Callable[[Materials, Callable[[str], None]], Made_co]
+
+    @property
+    def name(self) -> str:
+        """The parts in one line."""
+        return " · ".join(self.parts)
 
     def __call__(self, placed: Placed | None = None) -> Finished[Made_co]:
         """Do it, in a worker; `placed` is hashable."""
@@ -222,27 +233,11 @@ def kept_materials(shared: Shared, placed: Placed | None) -> Materials:
     return Materials(shared.data, without=shared.without, results=shared.results, home=shared.home, placed=placed)
 
 
-AGAIN = "run the same command again"
-
-
-@dataclass(frozen=True, slots=True)
-class NamedJob:
-    """A job as people know it: the parts of its name, and the shell line that does it alone."""
-
-    parts: tuple[str, ...]
-    line: str = AGAIN
-
-    @property
-    def name(self) -> str:
-        """The parts in one line."""
-        return " · ".join(self.parts)
-
-
 @dataclass(frozen=True, slots=True)
 class Done:
     """A job that came back; one that failed has an error."""
 
-    job: NamedJob
+    job: DataJob[Any]
     finished: Finished[Any]
 
 
@@ -254,8 +249,8 @@ class JobLog:
     """
 
     def __init__(self, executor: Executor, notify: Callable[[str], None] = silent, *, unit: str = "runs") -> None:
-        self._executor, self.notify, self.unit = executor, notify, unit
-        self._said: set[str] = set()
+        self._executor, self._notify, self.unit = executor, notify, unit
+        self._notices: set[str] = set()
         self.done: list[Done] = []
         self.total = 0
         self.begun = 0.0
@@ -266,43 +261,26 @@ class JobLog:
         """The jobs in which something went wrong."""
         return [done for done in self.done if done.finished.failed]
 
-    def map(self, named: Sequence[NamedJob], jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
+    def map(self, jobs: Sequence[DataJob[Made]]) -> Iterator[Finished[Made]]:
         """Yield the result of each job, in their order; on a terminal a bar counts jobs, texts and errors."""
         if not self.total:
             self.begun = time.time()
         self.total += len(jobs)
         texts = failed = 0
         with progress(desc=self.unit, unit=self.unit, total=len(jobs)) as bar:
-            for job, finished in zip(named, self._executor.map(jobs), strict=True):
+            for job, finished in zip(jobs, self._executor.map(jobs), strict=True):
                 self.done.append(Done(job, finished))
                 self.seconds = max(self.seconds, finished.begun + finished.seconds - self.begun)
                 texts, failed = texts + finished.texts, failed + finished.failed
                 bar.set_postfix_str(f"{texts:,} texts embedded, {failed} failed", refresh=False)
                 bar.update()
                 bar.clear()  # lines are printed now
-                for note in finished.notes:
-                    if note not in self._said:
-                        self._said.add(note)
-                        self.notify(note)
+                for notice in finished.notes:
+                    if notice not in self._notices:
+                        self._notices.add(notice)
+                        self._notify(notice)
                 yield finished
                 bar.refresh()
-
-    def check(self) -> None:
-        """Raise a ResultError that lists the jobs that failed, each with its reason and what tries it again.
-
-        A LanguageError where every job was skipped.
-        """
-        if self.done and all(done.finished.skipped for done in self.done):
-            raise LanguageError(all_mistakes(str(done.finished.error) for done in self.done))
-        if not (failures := self.failures):
-            return
-        lines = [f"{len(failures)} of {self.total} {self.unit} failed:"]
-        lines += [
-            f"{done.job.name}: {done.finished.error}\n    "
-            + (done.job.line if done.job.line == AGAIN else f"try it again: {done.job.line}")
-            for done in failures
-        ]
-        raise ResultError("\n  ".join(lines))
 
 
 def check_countable(embedder: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +11,45 @@ from typing import TYPE_CHECKING
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import passed_over
 from repoeval_bench.runs.parts import make_embedder, make_parts, match_sizes, silent, with_headers
+from repoeval_bench.runs.planning import Inputs, draw, make_inputs, select
 from repoeval_bench.runs.request import DataRequest, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Chunker
+    from repoeval_bench.core.parts import Chunker, Embedder
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.text_encoder import TextEncoder
+    from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.runs.results import Results
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A request without its chunker, the tasks that it scores, and its embedder; None where nothing needs vectors."""
+
+    request: RunRequest
+    selected: Benchmark
+    embedder: Embedder | None
+
+    @property
+    def protocol(self) -> Protocol:
+        """Return the protocol with the choices that override it."""
+        return self.request.resolved_protocol()
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """Return what is the same for all chunkers."""
+        return make_inputs(self.selected, self.protocol)
+
+    def is_cut_like(self, other: Setting) -> bool:
+        """Tell whether a chunker gives both the same, so that their runs can be made together."""
+        mine, its = self.request, other.request
+        return (
+            (mine.match_size, mine.header, mine.skip_errors) == (its.match_size, its.header, its.skip_errors)
+            and (self.protocol.documents == "windows") == (other.protocol.documents == "windows")
+            and self.embedder is other.embedder
+            and [*self.selected.files.values()] == [*other.selected.files.values()]
+        )
 
 
 class Materials:
@@ -43,6 +75,7 @@ class Materials:
         self._shared = results.vectors(home, notify)
         self._benchmark = benchmark
         self._embedders: dict[str, CachedEmbedder] = {}
+        self._settings: dict[tuple[RunRequest, int | None], Setting] = {}
 
     @cached_property
     def benchmark(self) -> Benchmark:
@@ -66,6 +99,20 @@ class Materials:
                 cache=self._shared,
             )
         return self._embedders[spec]
+
+    def setting(self, request: RunRequest, sample: int | None = None) -> Setting:
+        """Return a request without its chunker with what its runs share; of its tasks at most `sample` are drawn."""
+        if (request, sample) not in self._settings:
+            protocol = request.resolved_protocol()
+            same = (
+                setting.selected
+                for (_, size), setting in self._settings.items()
+                if (setting.protocol, size) == (protocol, sample)
+            )
+            selected = next(same, None) or draw(select(self.benchmark, protocol), protocol, sample)
+            setting = Setting(request=request, selected=selected, embedder=self.embedder(request))
+            self._settings[request, sample] = setting
+        return self._settings[request, sample]
 
     @property
     def texts_embedded(self) -> int:

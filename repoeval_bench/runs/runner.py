@@ -10,12 +10,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain, tee
-from operator import itemgetter
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, all_mistakes, without_traceback
+from repoeval_bench.core.errors import (
+    ChunkError,
+    LanguageError,
+    ResultError,
+    UsageError,
+    all_mistakes,
+    without_traceback,
+)
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.words import count
@@ -26,13 +32,12 @@ from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.jobs import DataJob, Finished, JobLog, NamedJob, Shared, check_countable
-from repoeval_bench.runs.materials import Materials, make_chunkers, tell_unread, unscored_repositories, unsized
+from repoeval_bench.runs.jobs import AGAIN, DataJob, Finished, JobLog, Shared, check_countable
+from repoeval_bench.runs.materials import Materials, Setting, make_chunkers, tell_unread, unscored_repositories, unsized
 from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
     choose_measures,
-    make_embedder,
     make_parts,
     make_retriever,
     shown_place,
@@ -45,9 +50,7 @@ from repoeval_bench.runs.planning import (
     Inputs,
     Plan,
     cut_files,
-    draw,
     is_large,
-    make_inputs,
     plan_of,
     select,
 )
@@ -61,39 +64,9 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Chunker, Embedder, Role
-    from repoeval_bench.core.source import SourceFile
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.records import RunConfig
     from repoeval_bench.runs.view import RunView
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """A request without its chunker, the tasks that it scores, and its embedder; None where nothing needs vectors."""
-
-    request: RunRequest
-    selected: Benchmark
-    embedder: Embedder | None
-
-    @property
-    def protocol(self) -> Protocol:
-        """Return the protocol with the choices that override it."""
-        return self.request.resolved_protocol()
-
-    @property
-    def files(self) -> tuple[tuple[SourceFile, ...], ...]:
-        """Return what is chunked."""
-        return tuple(self.selected.files.values())
-
-    def is_cut_like(self, other: Setting) -> bool:
-        """Tell whether a chunker gives both the same, so that their runs can be made together."""
-        mine, its = self.request, other.request
-        return (
-            (mine.match_size, mine.header, mine.skip_errors) == (its.match_size, its.header, its.skip_errors)
-            and (self.protocol.documents == "windows") == (other.protocol.documents == "windows")
-            and self.embedder is other.embedder
-            and self.files == other.files
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +74,6 @@ class PlannedRun:
     """A run to be made. `cutters` are its chunker, and a second one where its documents are not the chunks."""
 
     cutters: tuple[Chunker, Chunker | None]
-    protocol: Protocol
     config: RunConfig
     parts: Parts
     few_gold: bool
@@ -144,12 +116,11 @@ def make_runs(
     if not all(map(all, stored)):
         store.check_writable(results.out)
         executor = suited(executor, settings[0].selected, chunkers, [run.parts for run in rows[0]])
-        inputs = list(executor.map([partial(make_inputs, setting.selected, setting.protocol) for setting in settings]))
-        missing = [
-            [(run, known) for run, known, there in zip(row, inputs, of_chunker, strict=True) if there is None]
+        jobs = [
+            [(run, setting.inputs) for run, setting, there in zip(row, settings, of_chunker, strict=True) if not there]
             for row, of_chunker in zip(rows, stored, strict=True)
+            if not all(of_chunker)
         ]
-        jobs = [work for work in missing if work]
         if embedder := settings[0].embedder:
             new_runs = _make_in_one_pass(jobs, embedder, results, executor, notify)
         else:
@@ -185,9 +156,7 @@ def _planned_runs(
             expand=request.expand,
         )
         parts = Parts(embedder, (retriever,), home)
-        planned.append(
-            PlannedRun(cutters=cutters, protocol=protocol, config=config, parts=parts, few_gold=request.few_gold)
-        )
+        planned.append(PlannedRun(cutters=cutters, config=config, parts=parts, few_gold=request.few_gold))
     return planned
 
 
@@ -206,9 +175,14 @@ def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunke
     return executor if pays else IN_PROCESS
 
 
-def _make(work: Work, results: Results) -> list[str | ChunkError]:
-    """Cut, rank, score and store the runs of one chunker; return each one's id, or its chunker's error in its place."""
-    return [_store(*planned_run, cut, results) for planned_run, cut in zip(work, _cut(work), strict=True)]
+def _make(
+    work: Work, results: Results, cuts: Iterable[Cut | Plan | ChunkError] | None = None
+) -> list[str | ChunkError]:
+    """Cut, rank, score and store the runs of one chunker; return each one's id, or its chunker's error in its place.
+
+    `cuts` are what was cut before, in the order of the runs.
+    """
+    return [_store(*planned_run, cut, results) for planned_run, cut in zip(work, cuts or _cut(work), strict=True)]
 
 
 def _cut(work: Work) -> Iterator[Cut | ChunkError]:
@@ -217,7 +191,7 @@ def _cut(work: Work) -> Iterator[Cut | ChunkError]:
     for run, inputs in work:
         try:
             cut = cut_files(
-                inputs.benchmark, run.protocol, run.cutters, skip_errors=run.config.skip_errors, corpus=plain
+                inputs.benchmark, inputs.protocol, run.cutters, skip_errors=run.config.skip_errors, corpus=plain
             )
         except ChunkError as error:
             yield without_traceback(error)
@@ -231,7 +205,7 @@ def _cut_all(work: Work) -> list[Cut | ChunkError]:
 
 
 def _plan(run: PlannedRun, inputs: Inputs, cut: Cut) -> Plan:
-    return plan_of(inputs.benchmark, run.protocol, inputs.queries, run.cutters[0].spec, cut)
+    return plan_of(inputs.benchmark, inputs.protocol, inputs.queries, run.cutters[0].spec, cut)
 
 
 def _store(run: PlannedRun, inputs: Inputs, cut: Cut | Plan | ChunkError, results: Results) -> str | ChunkError:
@@ -244,10 +218,6 @@ def _store(run: PlannedRun, inputs: Inputs, cut: Cut | Plan | ChunkError, result
     with staging(results.out, run.run_id) as beside:
         folder = store.save(outcome, beside, created=datetime.now(UTC).isoformat(timespec="seconds"))
         return results.keep(folder).run_id
-
-
-def _store_all(work: Work, plans: Sequence[Plan | ChunkError], results: Results) -> list[str | ChunkError]:
-    return [_store(*planned_run, planned, results) for planned_run, planned in zip(work, plans, strict=True)]
 
 
 def _make_in_one_pass(
@@ -274,18 +244,18 @@ def _make_in_one_pass(
         notify(f"{count(ready[0].encoded, 'text')} embedded: {counts}, as the server counts them")
     # A model that has something to do is loaded once and has the cores to itself.
     executor = IN_PROCESS if any(run_plan.encoded for run_plan in ready) else executor
-    return executor.map([partial(_store_all, *work, results) for work in zip(jobs, plans, strict=True)])
+    return executor.map([partial(_make, work, results, of_work) for work, of_work in zip(jobs, plans, strict=True)])
 
 
 class Runner:
     """Make the runs of requests: the data is fetched, each model located, and each file cut once.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
-    is fetched. With a `log`, each run is a job of its executor, whose worker reads the data itself; else runs are made
-    together, by the processes of `executor`. `benchmark` is data that is loaded already; a worker reads what the
-    requests name. At most `sample` tasks are drawn from those that a protocol scores. With `ahead` False,
-    one setting is made after the other, and each run when it is asked for. `notify` receives a line on each source of
-    data that was chosen, each part that is missing, and each option without effect.
+    is fetched. An `executor` that logs jobs makes each run as a job of its own, whose worker reads the data that the
+    request names; any other makes the runs of the loaded data together. `benchmark` is data that is loaded already. At
+    most `sample` tasks are drawn from those that a protocol scores. With `ahead` False, one setting is made after the
+    other, and each run when it is asked for. `notify` receives a line on each source of data that was chosen, each part
+    that is missing, and each option without effect.
 
     `skipped` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
     LanguageError. `failed` is setting -> chunker -> the error, where something went wrong: that ends its run alone.
@@ -299,51 +269,44 @@ class Runner:
         home: Path | None = None,
         notify: Callable[[str], None] = silent,
         problems: Problems | None = None,
-        executor: Executor = IN_PROCESS,
-        log: JobLog | None = None,
+        executor: Executor | JobLog = IN_PROCESS,
         benchmark: Benchmark | None = None,
         sample: int | None = None,
         ahead: bool = True,
     ) -> None:
+        self._log = executor if isinstance(executor, JobLog) else None
+        self._executor: Executor = IN_PROCESS if isinstance(executor, JobLog) else executor
         problems = problems or Problems()
         check_requests(requests, home, problems, loaded=benchmark is not None)
-        for request in requests if log is not None else ():
+        for request in requests if self._log else ():
             with problems.about("embedder", request.embedder):
                 check_countable(request.embedder)
         problems.check()
         store.check_writable(out)
         tell_unread(requests, notify)
-        # Each machine would take `auto` for another device.
-        self._members = by_setting(
-            requests if log is None else [unplaced.on_this_device(notify) for unplaced in requests]
-        )
+        if self._log:  # each machine would take `auto` for another device
+            requests = [request.on_this_device(notify) for request in requests]
+        self._members = by_setting(requests)
+        self._requests = list(chain.from_iterable(self._members.values()))
         self._without = unscored_repositories(requests)
         self._results, self._home, self._notify = results_at(out), home, notify
-        self._executor, self._log, self._sample, self._ahead = executor, log, sample, ahead
+        self._sample, self._ahead = sample, ahead
         self._materials = Materials(
-            requests[0],
-            without=self._without,
-            results=self._results,
-            home=home,
-            notify=notify,
-            benchmark=benchmark,
+            requests[0], without=self._without, results=self._results, home=home, notify=notify, benchmark=benchmark
         )
         self.skipped: dict[str, str] = {}
         self.failed: dict[RunRequest, dict[str, ChunkError]] = {}
-        self._settings: dict[RunRequest, Setting] = {}
         self._chunkers: list[tuple[Setting, list[str | None], list[Chunker]]] = []
-        self._made: dict[RunRequest, Iterator[RunView | ChunkError]] = {}
-        self._coming: Iterator[tuple[RunRequest, Finished[str]]] | None = None
+        self._ready: dict[RunRequest, list[RunView | ChunkError]] = {}
+        self._finished: Iterator[Finished[str]] | None = None
         self._bar: tqdm[Any] | None = None
-        if log is not None:
+        if self._log:
             return
         # What can fail before the data is fetched is made before.
         for setting in self.settings:
-            if setting.needs_vectors:
-                self.embedder(setting)
-        self.skipped |= skipped_for_language(self.benchmark, unsized(requests))
-        for name, reason in self.skipped.items():
-            notify(skipped_line(name, reason))
+            self.embedder(setting)
+        for name, reason in skipped_for_language(self.benchmark, unsized(requests)).items():
+            self._skip(name, reason)
 
     @property
     def benchmark(self) -> Benchmark:
@@ -374,7 +337,8 @@ class Runner:
 
     def chunkers(self, setting: RunRequest) -> list[Chunker]:
         """Return the chunkers of a setting, of their final size; sizes are matched, and that is said, once a file."""
-        asking, specs = self._setting(setting), [request.chunker for request in self._known(setting)]
+        specs = [request.chunker for request in self._members[setting] if request.chunker not in self.skipped]
+        asking = self._setting(setting)
         for other, named, cutters in self._chunkers:
             if named == specs and replace(other, embedder=asking.embedder).is_cut_like(asking):
                 return cutters
@@ -393,7 +357,7 @@ class Runner:
             if run is not None:
                 self._notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
         errors = list(self.failed.get(setting, {}).values())
-        if errors and not any(runs) and self._log is None:
+        if errors and not any(runs) and not self._log:
             # A new error: one that a local names would keep this frame, and with it the vector cache, in a cycle.
             raise (type(errors[0]) if len(errors) == 1 else ChunkError)(all_mistakes(map(str, errors)))
         for name, reason in self.failed_of(setting).items():
@@ -402,47 +366,52 @@ class Runner:
 
     def runs_of(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
         """Yield the runs of a setting, each when it and those before it are there."""
-        here = self._log is None
-        runs = self._here(setting, reuse=reuse) if here else self._as_jobs(setting, reuse=reuse)
+        runs = self._job_runs(reuse=reuse) if self._log else self._runs_here(setting, reuse=reuse)
         for request in self._members[setting]:
-            run = None if here and request.chunker in self.skipped else next(runs)
-            if isinstance(run, ChunkError):
+            if request.chunker in self.skipped and not self._log:
+                yield None
+                continue
+            run = next(runs)
+            if self._log and isinstance(run, LanguageError):
+                self._skip(str(request.chunker), str(run))
+            elif isinstance(run, ChunkError):
                 self.failed.setdefault(setting, {})[str(request.chunker)] = run
-                run = None
-            yield run
+            yield None if isinstance(run, ChunkError) else run
         self._materials.share()
 
     def check(self) -> None:
-        """Raise a ResultError that lists the runs that were not made, each with the reason; see `JobLog.check`."""
-        if self._log is not None:
-            self._log.check()
-            return
+        """Raise a ResultError that lists the runs that were not made, each with the reason and what tries it again.
+
+        A LanguageError where no chunker knows the languages of the data.
+        """
+        known = [request for request in self._requests if request.chunker not in self.skipped]
+        if not known:
+            raise LanguageError(all_mistakes(self.skipped.values()))
         lines = [
-            f"{' · '.join([name, *setting.combination().values()])}: {reason}"
-            for setting, of_setting in self.failed.items()
-            for name, reason in of_setting.items()
+            f"{' · '.join(_parts(request))}: {error}\n    {self._retry(request)}"
+            for request in known
+            if (error := self.failed.get(request.setting, {}).get(str(request.chunker)))
         ]
         if lines:
-            total = sum(len(self._known(setting)) for setting in self._members)
-            raise ResultError("\n  ".join([f"{len(lines)} of {total} runs failed:", *lines]))
+            raise ResultError("\n  ".join([f"{len(lines)} of {len(known)} runs failed:", *lines]))
 
-    def _known(self, setting: RunRequest) -> list[RunRequest]:
-        """Return the requests of a setting whose chunkers know the languages of the data."""
-        return [request for request in self._members[setting] if request.chunker not in self.skipped]
+    def _skip(self, chunker: str, reason: str) -> None:
+        if chunker not in self.skipped:
+            self.skipped[chunker] = reason
+            self._notify(skipped_line(chunker, reason))
+
+    def _line(self, request: RunRequest) -> str:
+        """Return the shell line that makes a run alone, or the advice to repeat the command where none does."""
+        if self._sample is None and stands_alone(request, self._without):
+            return eval_line(request, out=self._results.out, home=self._home)
+        return AGAIN
+
+    def _retry(self, request: RunRequest) -> str:
+        line = self._line(request)
+        return line if line == AGAIN else f"try it again: {line}"
 
     def _setting(self, request: RunRequest) -> Setting:
-        if request not in self._settings:
-            protocol = request.resolved_protocol()
-            same = (
-                known_setting.selected
-                for known_setting in self._settings.values()
-                if known_setting.protocol == protocol
-            )
-            selected = next(same, None) or draw(select(self.benchmark, protocol), protocol, self._sample)
-            self._settings[request] = Setting(
-                request=request, selected=selected, embedder=self._materials.embedder(request)
-            )
-        return self._settings[request]
+        return self._materials.setting(request, self._sample)
 
     def _together(self, setting: RunRequest) -> list[RunRequest]:
         """Return the setting, and those of the later ones whose runs are made with its own."""
@@ -451,34 +420,17 @@ class Runner:
         return [setting] + [
             other
             for other in later
-            if other not in self._made
+            if other not in self._ready
             and [request.chunker for request in self._members[other]] == specs
             and self._setting(other).is_cut_like(first)
         ]
 
-    def _here(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
-        """Yield the runs of a setting, made in this process or in those of its pool."""
-        if setting not in self._made:
-            together, chunkers = self._together(setting), self.chunkers(setting)
-            # Where none is to be made before it is asked for, each is made by itself.
-            parts = [chunkers] if self._ahead else [[chunker] for chunker in chunkers]
-            # What makes them does not know the runner, which holds it: a cycle would keep the vector cache open.
-            make = partial(
-                make_runs,
-                [self._setting(member) for member in together],
-                results=self._results,
-                reuse=reuse,
-                home=self._home,
-                notify=self._notify,
-                executor=self._executor,
-            )
-            rows = chain.from_iterable(make(part) for part in parts)
-            for index, (member, copy) in enumerate(zip(together, tee(rows, len(together)), strict=True)):
-                self._made[member] = map(itemgetter(index), copy)
+    def _runs_here(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
+        """Yield the runs of a setting, and keep those of later settings that were made with them."""
         bar = self._bar = self._bar or progress(
-            desc="runs", unit="runs", total=sum(len(self._known(setting)) for setting in self._members)
+            desc="runs", unit="runs", total=sum(request.chunker not in self.skipped for request in self._requests)
         )
-        for run in self._made[setting]:
+        for run in self._ready.pop(setting, None) or self._new_runs(setting, reuse=reuse):
             bar.update()
             bar.clear()  # a line is printed now
             if bar.n == bar.total:
@@ -486,58 +438,60 @@ class Runner:
             yield run
             bar.refresh()
 
-    def _as_jobs(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError | None]:
-        """Yield the runs of a setting, each made by a worker; the jobs of all settings are handed over at once."""
-        assert self._log is not None
-        if self._coming is None:
-            self._coming = zip(self._requests_in_order(), self._log.map(*self._jobs(reuse=reuse)), strict=True)
-        for request in self._members[setting]:
-            of_request, finished = next(self._coming)
-            assert of_request is request, "settings are asked for in their order"
-            if finished.skipped and request.chunker not in self.skipped:
-                self.skipped[str(request.chunker)] = str(finished.error)
-                self._notify(skipped_line(str(request.chunker), str(finished.error)))
-            if finished.failed:
-                yield ChunkError(str(finished.error))
-            else:
+    def _new_runs(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
+        together, chunkers = self._together(setting), self.chunkers(setting)
+        later = [self._ready.setdefault(member, []) for member in together[1:]]
+        # Where none is to be made before it is asked for, each is made by itself.
+        for part in [chunkers] if self._ahead else [[chunker] for chunker in chunkers]:
+            for run, *others in make_runs(
+                [self._setting(member) for member in together],
+                part,
+                self._results,
+                reuse=reuse,
+                home=self._home,
+                notify=self._notify,
+                executor=self._executor,
+            ):
+                for of_setting, other in zip(later, others, strict=True):
+                    of_setting.append(other)
+                yield run
+
+    def _job_runs(self, *, reuse: bool) -> Iterator[RunView | ChunkError | None]:
+        """Yield the runs of the next setting, each made by a worker; all settings' jobs are handed over at once."""
+        if self._finished is None:
+            assert self._log is not None
+            self._finished = self._log.map(self._jobs(reuse=reuse))
+        for finished in self._finished:
+            if finished.error is None:
                 yield None if finished.result is None else self._results.open(finished.result)
-
-    def _requests_in_order(self) -> list[RunRequest]:
-        return [request for members in self._members.values() for request in members]
-
-    def _jobs(self, *, reuse: bool) -> tuple[list[NamedJob], list[DataJob[str]]]:
-        requests, out = self._requests_in_order(), self._results.out
-        shared = Shared.here(requests[0].data(), without=self._without, results=self._results, home=self._home)
-        names, jobs = [], []
-        for request in requests:
-            parts = (request.chunker or "no chunker", *request.combination().values())
-            if self._sample is None and stands_alone(request, self._without):
-                names.append(NamedJob(parts, eval_line(request, out=out, home=self._home)))
             else:
-                names.append(NamedJob(parts))
-            jobs.append(
-                DataJob(
-                    shared=shared,
-                    needs_model=request.needs_vectors and has_model(request.embedder),
-                    work=partial(_make_one, request, reuse=reuse, sample=self._sample),
-                )
+                yield (LanguageError if finished.skipped else ChunkError)(finished.error)
+
+    def _jobs(self, *, reuse: bool) -> list[DataJob[str]]:
+        shared = Shared.here(self._requests[0].data(), without=self._without, results=self._results, home=self._home)
+        return [
+            DataJob(
+                parts=_parts(request),
+                line=self._line(request),
+                shared=shared,
+                needs_model=request.needs_vectors and has_model(request.embedder),
+                work=partial(_make_one, request, reuse=reuse, sample=self._sample),
             )
-        return names, jobs
+            for request in self._requests
+        ]
+
+
+def _parts(request: RunRequest) -> tuple[str, ...]:
+    """Return the parts of a run's name, for people."""
+    return (request.chunker or "no chunker", *request.combination().values())
 
 
 def _make_one(
-    request: RunRequest,
-    materials: Materials,
-    notify: Callable[[str], None],
-    *,
-    reuse: bool,
-    sample: int | None,
+    request: RunRequest, materials: Materials, notify: Callable[[str], None], *, reuse: bool, sample: int | None
 ) -> str:
     """Make the one run of a checked request, in a worker; its id."""
     chunkers = make_chunkers(materials.benchmark, [request.chunker], request, notify)
-    protocol = request.resolved_protocol()
-    selected = draw(select(materials.benchmark, protocol), protocol, sample)
-    setting = Setting(request=request.setting, selected=selected, embedder=materials.embedder(request))
+    setting = materials.setting(request.setting, sample)
     ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=materials.home, notify=notify)
     if isinstance(run, ChunkError):
         raise without_traceback(run)
@@ -563,32 +517,24 @@ def plan_run(
     return plan_of(selected, resolved, make_queries(selected.tasks, resolved.query), cutters[0].spec, cut)
 
 
-def evaluate(benchmark: Benchmark, chunker: str | Chunker | None, **options: Any) -> RunView:
-    """Chunk, embed, retrieve, score and store one run; returns what was stored. Options are those of `evaluate_all`."""
-    (run,) = evaluate_all(benchmark, [chunker], **options)
-    return run
-
-
-def evaluate_all(
+def evaluate(
     benchmark: Benchmark,
-    chunkers: Sequence[str | Chunker | None],
+    chunker: str | Chunker | None,
     *,
     embedder: str | Embedder = EMBEDDER,
     out: Path | str = RESULTS,
     reuse: bool = False,
     home: Path | None = None,
     notify: Callable[[str], None] = silent,
-    executor: Executor = IN_PROCESS,
     **fields: Any,
-) -> Iterator[RunView]:
-    """Yield the runs of several chunkers, in their order, each stored when it is done.
+) -> RunView:
+    """Chunk, embed, retrieve, score and store one run; returns what was stored.
 
     A chunker is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own.
     `embedder` is a spec or an object. `fields` are further fields of `RunRequest`: protocol, retriever, k, measures,
-    match_size, header … What is missing of all runs is embedded in one pass, each distinct text once ever; with
-    `reuse` a stored run made by exactly this code is returned unchanged. `out` is a folder or, as a text, the URL of a
-    store (docs/cluster.md). `executor` runs chunkers side by side. `notify` receives a line where the cache cannot keep
-    anything, and one on the tokens that a server says it embedded. Raises a BenchError in one sentence.
+    match_size, header … With `reuse` a stored run made by exactly this code is returned unchanged. `out` is a folder
+    or, as a text, the URL of a store (docs/cluster.md). `notify` receives a line where the cache cannot keep anything,
+    and one on the tokens that a server says it embedded. Raises a BenchError in one sentence.
     """
     given = fields if not isinstance(embedder, str) else fields | {"embedder": embedder}
     if wrong := sorted(DataRequest.model_fields.keys() & given.keys()):
@@ -597,15 +543,14 @@ def evaluate_all(
     problems = Problems()
     check_setting(request, problems)
     problems.check()
-    results = results_at(out, home)
-    cutters = make_chunkers(benchmark, chunkers, request, notify)
-    model = None if isinstance(embedder, str) or not request.needs_vectors else embedder
-    if request.needs_vectors and model is None:
-        cache = results.vectors(home, notify)
-        model = make_embedder(request.resolved_embedder(), home=home, notify=notify, cache=cache)
-    setting = Setting(request=request, selected=select(benchmark, request.resolved_protocol()), embedder=model)
-    options: dict[str, Any] = {"reuse": reuse, "home": home, "notify": notify, "executor": executor}
-    for (run,) in make_runs([setting], cutters, results, **options):
-        if isinstance(run, ChunkError):
-            raise without_traceback(run)
-        yield run
+    materials = Materials(
+        request, without=frozenset(), results=results_at(out, home), home=home, notify=notify, benchmark=benchmark
+    )
+    chunkers = make_chunkers(benchmark, [chunker], request, notify)
+    setting = materials.setting(request)
+    if not isinstance(embedder, str) and request.needs_vectors:
+        setting = replace(setting, embedder=embedder)
+    ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=home, notify=notify)
+    if isinstance(run, ChunkError):
+        raise without_traceback(run)
+    return run

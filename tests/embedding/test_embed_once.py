@@ -9,7 +9,8 @@ from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
-from repoeval_bench.runs.runner import evaluate, evaluate_all, plan_run
+from repoeval_bench.runs.runner import evaluate, plan_run
+from support.runs import make_together
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
 
@@ -52,12 +53,12 @@ def embedder(folder, policies=HEADS, **prompts):
 def test_several_chunkers_share_one_pass(benchmark, tmp_path):
     """All chunkers' chunks and all queries are encoded in one pass, each distinct text once; a second run has none."""
     encoder, model = embedder(tmp_path)
-    list(evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "out"))
+    list(make_together(benchmark, CHUNKERS, tmp_path / "out", embedder=model))
     (texts,) = encoder.passes
     assert len(texts) == len(set(texts))
     expected = [plan_run(benchmark, spec).texts() for spec in CHUNKERS]
     assert set(texts) == {text for item in expected for role in item.values() for text in role}
-    list(evaluate_all(benchmark, CHUNKERS, embedder=model, out=tmp_path / "again"))
+    list(make_together(benchmark, CHUNKERS, tmp_path / "again", embedder=model))
     assert len(encoder.passes) == 1
 
 
@@ -66,7 +67,7 @@ def test_runs_made_together_are_those_made_alone(benchmark, tmp_path):
     _, model = embedder(tmp_path)
     alone = [evaluate(benchmark, spec, embedder=model, out=tmp_path / "alone") for spec in CHUNKERS]
     _, fresh = embedder(tmp_path / "fresh")
-    together = list(evaluate_all(benchmark, CHUNKERS, embedder=fresh, out=tmp_path / "together"))
+    together = list(make_together(benchmark, CHUNKERS, tmp_path / "together", embedder=fresh))
     for one, other in zip(alone, together, strict=True):
         assert one.run_id == other.run_id
         for name in ("run.trec.gz", "metrics.json", "per_query.jsonl", "retrieved.jsonl.gz"):

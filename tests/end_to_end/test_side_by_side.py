@@ -5,9 +5,10 @@ import pytest
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.runner import evaluate_all
+from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.parts import make_embedder
 from support.folders import content
+from support.runs import make_together
 
 CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
 
@@ -37,11 +38,12 @@ def large(monkeypatch):
 
 def test_two_processes_write_what_one_writes(benchmark, large, warm_home, tmp_path):
     """The same bytes in every file but the times, in the order that was asked for; vectors and BM25."""
-    options = {"home": warm_home, "protocol": "linemap", "retriever": "hybrid"}
+    options = {"embedder": make_embedder("minilm", home=warm_home), "home": warm_home}
+    options |= {"protocol": "linemap", "retriever": "hybrid"}
     with Counted() as pool:
-        shared = list(evaluate_all(benchmark, CHUNKERS, out=tmp_path / "shared", executor=pool, **options))
-    assert pool.jobs == [1, 3, 3]
-    alone = list(evaluate_all(benchmark, CHUNKERS, out=tmp_path / "alone", executor=IN_PROCESS, **options))
+        shared = list(make_together(benchmark, CHUNKERS, tmp_path / "shared", executor=pool, **options))
+    assert pool.jobs == [3, 3]
+    alone = list(make_together(benchmark, CHUNKERS, tmp_path / "alone", **options))
     assert [run.run_id for run in shared] == [run.run_id for run in alone]
     assert content(tmp_path / "shared") == content(tmp_path / "alone")
     assert len(content(tmp_path / "shared")) > 24
@@ -54,7 +56,7 @@ def whole_file(file):
 def test_small_data_and_other_peoples_chunkers_stay_in_this_process(benchmark, monkeypatch, tmp_path):
     """A pool is not started for a mini benchmark, and a program is not run by several processes at once."""
     with Counted() as pool:
-        list(evaluate_all(benchmark, CHUNKERS, retriever="bm25", out=tmp_path, executor=pool))
+        list(make_together(benchmark, CHUNKERS, tmp_path, retriever="bm25", executor=pool))
         monkeypatch.setattr("repoeval_bench.runs.planning.LARGE", 0)
-        list(evaluate_all(benchmark, ["fixed", whole_file], retriever="bm25", out=tmp_path, executor=pool))
+        list(make_together(benchmark, ["fixed", whole_file], tmp_path, retriever="bm25", executor=pool))
     assert pool.jobs == []

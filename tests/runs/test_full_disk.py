@@ -44,7 +44,7 @@ def jobs_of(places, out, executor=IN_PROCESS, home=None, **asked):
     requests = [
         RunRequest(chunker=chunker, source=places["source"], **{"retriever": "bm25", **asked}) for chunker in CHUNKERS
     ]
-    return Runner(requests, log=JobLog(executor), out=out, home=home or places["home"])
+    return Runner(requests, executor=JobLog(executor), out=out, home=home or places["home"])
 
 
 def runs_of(jobs):

@@ -8,9 +8,9 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.report.scores import footnotes
-from repoeval_bench.runs.runner import evaluate, evaluate_all
+from repoeval_bench.runs.runner import evaluate
 from support.encoders import CountingEncoder
-from support.runs import edit
+from support.runs import edit, make_together
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,8 @@ def test_it_is_refused_before_anything_is_embedded(benchmark, tmp_path):
     """With two chunkers, one of them without a relevant chunk, neither's texts are embedded."""
     encoder, cache = CountingEncoder(), VectorCache(tmp_path / "vectors")
     chunkers = ["ast:max_nws=400", "fixed:max_nws=100000"]
-    made = evaluate_all(
-        benchmark, chunkers, protocol="body+exclusion=prompt", embedder=CachedEmbedder(encoder, cache), out=tmp_path
-    )
+    embedder = CachedEmbedder(encoder, cache)
+    made = make_together(benchmark, chunkers, tmp_path, protocol="body+exclusion=prompt", embedder=embedder)
     with pytest.raises(ResultError, match="has a relevant chunk"):
         next(made)
     assert encoder.asked == []

@@ -7,7 +7,7 @@ import pytest
 from repoeval_bench.runs import planning, store
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.request import RunRequest
-from repoeval_bench.runs.runner import Runner, evaluate_all
+from repoeval_bench.runs.runner import Runner, evaluate
 from repoeval_bench.runs.view import RunView
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=300")
@@ -39,9 +39,8 @@ def test_runs_are_those_of_each_setting_alone(settings, tmp_path, monkeypatch, w
     with ProcessPool(workers) as pool:
         together = made(benchmark, asked, CHUNKERS, tmp_path / "together", executor=pool)
     for name, runs in zip(NAMES, together, strict=True):
-        alone = evaluate_all(
-            benchmark, CHUNKERS, protocol=name, retriever="bm25", few_gold=True, out=tmp_path / "alone"
-        )
+        asked = {"protocol": name, "retriever": "bm25", "few_gold": True, "out": tmp_path / "alone"}
+        alone = [evaluate(benchmark, chunker, **asked) for chunker in CHUNKERS]
         assert content(runs) == content(alone)
 
 

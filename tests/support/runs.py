@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import opened
+from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.materials import Setting, make_chunkers
+from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import MANIFEST, SCHEMA, Manifest, Means, Metrics, QueryRow, TimeRow
+from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.results import results_at
+from repoeval_bench.runs.runner import make_runs
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
 from repoeval_bench.runs.trec import as_field, run_lines
 from repoeval_bench.runs.view import RunView
@@ -194,3 +200,12 @@ def edit(run: RunView, name: str, **changed: Any) -> RunView:
 def set_config(run: RunView, **changed: Any) -> RunView:
     """Change what a run's manifest states of its configuration; the run, to be read anew."""
     return edit(run, MANIFEST, config=config(**changed))
+
+
+def make_together(benchmark, chunkers, out, *, embedder=None, executor=IN_PROCESS, home=None, **fields):
+    """Yield the run of each chunker, or its error; `embedder` is an object."""
+    request = RunRequest(**fields)
+    setting = Setting(request=request, selected=select(benchmark, request.resolved_protocol()), embedder=embedder)
+    cutters = make_chunkers(benchmark, chunkers, request, print)
+    rows = make_runs([setting], cutters, results_at(out), reuse=False, home=home, executor=executor)
+    return (run for (run,) in rows)

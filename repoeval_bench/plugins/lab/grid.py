@@ -35,7 +35,7 @@ from repoeval_bench.protocols.queries import make_queries, query_policy
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.executors import IN_PROCESS
-from repoeval_bench.runs.jobs import DataJob, JobLog, NamedJob, Shared, check_countable
+from repoeval_bench.runs.jobs import DataJob, JobLog, Shared, check_countable
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.options import option
 from repoeval_bench.runs.parts import CELLS, Parts, choose_measures, choose_retriever, make_retriever, silent
@@ -334,13 +334,14 @@ class GridJobs:
         shared = Shared.here(self.data, without=self.without, results=results, home=self.home)
         jobs = [
             DataJob(
+                parts=(chunker,),
                 shared=shared,
                 needs_model=embedder is not None and has_model(embedder),
                 work=partial(_score_one, request, chunker),
             )
             for chunker in chunkers
         ]
-        for job in self.log.map([NamedJob((chunker,)) for chunker in chunkers], jobs):
+        for job in self.log.map(jobs):
             yield ChunkError(str(job.error)) if job.result is None else job.result
 
 

@@ -52,7 +52,7 @@ def make(places, out, store=None, executor=IN_PROCESS):
         for chunker in CHUNKERS
     ]
     out = results_of_store(store, out).out if store else out
-    jobs = Runner(asked, log=JobLog(executor), out=out, home=places["home"])
+    jobs = Runner(asked, executor=JobLog(executor), out=out, home=places["home"])
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs

@@ -125,7 +125,7 @@ def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
     for name, store in (("a", url), ("b", url), ("alone", None)):
         kept_materials.cache_clear()
         out = results_of_store(store, tmp_path / name).out if store else tmp_path / name
-        jobs = Runner(asked, log=JobLog(IN_PROCESS), out=out, home=tmp_path / f"home-{name}")
+        jobs = Runner(asked, executor=JobLog(IN_PROCESS), out=out, home=tmp_path / f"home-{name}")
         runs = [run for setting in jobs.settings for run in jobs.run(setting, reuse=False)]
         jobs.check()
         encoded[name] = sum(run.timings.step("embed").encoded for run in runs)

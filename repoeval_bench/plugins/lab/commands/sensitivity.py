@@ -21,8 +21,8 @@ from repoeval_bench.plugins.lab.grid import GridJobs, GridRequest, answerable_pr
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.runs.execution import job_log
-from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.execution import executor_of
+from repoeval_bench.runs.jobs import JobLog
 from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.parts import skipped_line
 from repoeval_bench.runs.problems import Problems
@@ -74,15 +74,13 @@ def sensitivity_command(
         failed.append(f"{spec}: {error}")
         note(skipped_line(spec, str(error)))
 
-    with (
-        job_log(execution, out=out, home=home, notify=note, unit="chunkers", write_page=page_of(execution)) as log,
-        ProcessPool() as pool,
-    ):
-        options: dict[str, Any] = {"out": out, "home": home, "notify": note, "executor": pool}
-        if log is not None:
+    places: dict[str, Any] = {"out": out, "home": home, "notify": note}
+    with executor_of(execution, **places, unit="chunkers", write_page=page_of(execution)) as executor:
+        options: dict[str, Any] = {"executor": executor}
+        if isinstance(executor, JobLog):
             # What a worker loads is what was loaded here.
-            options["jobs"] = GridJobs(data=request.data(), log=log, without=without, home=home)
-        result = sensitivity(benchmark, request.chunkers, **grid, **options, fail=fail)
+            options = {"jobs": GridJobs(data=request.data(), log=executor, without=without, home=home)}
+        result = sensitivity(benchmark, request.chunkers, **grid, **places, **options, fail=fail)
     text = json.dumps([contest.as_dict() for contest in result], indent=2, ensure_ascii=False)
     if output:
         write_named(output, text + "\n", "another file with --output")
@@ -91,7 +89,5 @@ def sensitivity_command(
     else:
         echo(benchmark.label)
         print_tables(sensitivity_tables(result))
-    if log is not None:
-        log.check()
     if failed:
         raise ResultError("\n  ".join([f"{count(len(failed), 'chunker')} failed:", *failed]))
