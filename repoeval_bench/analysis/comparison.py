@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,11 +105,7 @@ def compare(
         # Every part begins with a generator of its own: leaving one out does not move another's flips.
         rng=lambda: np.random.default_rng(seed),
     )
-    flipped = None
-    if len(pairs) > len(distinct):  # sums are added up for each run and not for each pair
-        of_run = np.arange(len(distinct) * len(shared)).reshape(len(distinct), -1)
-        flipped = _Flipped(np.column_stack(tables), np.concatenate([of_run[list(pair)].T for pair in pairs]))
-    return Comparisons(_comparisons(scores, differences, columns, question, flipped=flipped))
+    return Comparisons(_comparisons(scores, differences, columns, question, flipped=_Flipped.of(tables, pairs)))
 
 
 def leads(
@@ -186,6 +182,14 @@ class _Flipped:
 
     table: FloatArray
     pairs: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, tables: Sequence[FloatArray], pairs: Sequence[tuple[int, int]]) -> Self | None:
+        """Return the columns of all pairs of runs, by the runs' tables; None where runs are no fewer than pairs."""
+        if len(pairs) <= len(tables):
+            return None
+        of_run = np.arange(len(tables) * tables[0].shape[1]).reshape(len(tables), -1)
+        return cls(np.column_stack(tables), np.concatenate([of_run[list(pair)].T for pair in pairs]))
 
 
 @dataclass(frozen=True, slots=True)
