@@ -70,6 +70,7 @@ ELSEWHERE = {
     "cluster pull": "the same file",
     "lab add": "`plugins/lab/test_leaderboard_add.py`",
     "lab stability": "`plugins/lab/test_stability.py`",
+    "logs questions": "`plugins/logs/test_foreign_questions.py`",
     "lab reproduce": "all published settings take a minute, and a model: `test_reproduce_cli.py`",
 }
 """Commands that are tried in a file of their own, and why."""

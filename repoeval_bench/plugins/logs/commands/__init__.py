@@ -11,6 +11,10 @@ group = CommandGroup(
     help="Judge logs of other systems, and find what is wrong with a run.",
     table={
         "import": (f"{_HERE}.import_log:import_command", "Score a run log of another system, or a TREC or ranx run."),
+        "questions": (
+            f"{_HERE}.questions:questions_command",
+            "Write another benchmark's questions as gold and queries.",
+        ),
         "diagnose": (
             f"{_HERE}.diagnose:diagnose_command",
             "Find what is wrong with a run, and its worst queries.",
@@ -29,6 +33,8 @@ import log.jsonl --gold gold.jsonl --files src/
 import log.jsonl --gold gold.jsonl --cluster-by conversation
 import run.trec --gold qrels.trec --system mine -k 100
 import run.json --gold gold.jsonl --corpus chunks.jsonl --files src/
+questions semble annotations/ -o questions/
+questions swe-explore bench.jsonl --ranking results.jsonl -o questions/
 diagnose latest --worst 5
 diagnose RUN --measure lines@1500 --json
 pipeline RUN --section latency

@@ -25,6 +25,8 @@ from repoeval_bench.runs.records import TIMINGS
 from repoeval_bench.runs.store import check_writable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from repoeval_bench.runs.view import RunView
 
 
@@ -120,11 +122,17 @@ def import_command(
     if as_json:
         print_json(run.metrics.as_json())
         return
-    counts = run.counts
     echo(f"{run.metrics.dataset.label} · {run.metrics.protocol}")
     for name, value in run.metrics.micro.items():
         echo(f"{heading(name):<14} {value:.4f}")
-    notes = {
+    for sentence in _notes(run):
+        echo(f"note: {sentence}")
+
+
+def _notes(run: RunView) -> Iterator[str]:
+    """Yield what limits the numbers of an imported run."""
+    counts, imported = run.counts, run.manifest.imported
+    queries = {
         "of the gold without a row in the log, with the score 0": counts.queries_not_in_log,
         "without a relevant chunk, with the score 0": counts.queries_without_relevant,
         "of the log without gold, not scored": counts.queries_without_gold,
@@ -133,15 +141,15 @@ def import_command(
         "bounds": counts.queries_not_read,
         "without an answer, not scored; retrieval says what was found": counts.queries_no_answer,
     }
-    for what, number in notes.items():
-        if number:
-            echo(f"note: {count(number, 'query')} {what}")
+    yield from (f"{count(number, 'query')} {what}" for what, number in queries.items() if number)
     if copied := copy_note(run.metrics.gold_in_query):
-        echo(f"note: {copied}")
+        yield copied
     if counts.queries_not_read is None:
-        echo(f"note: no line measures for {count(counts.queries, 'query')}: {_why_no_lines(run)}")
-    if run.manifest.imported and run.manifest.imported.pooled:
-        echo("note: relevant chunks the log does not show are not counted: recall is too high without --corpus")
+        yield f"no line measures for {count(counts.queries, 'query')}: {_why_no_lines(run)}"
+    if imported and imported.gold_kind == "files":
+        yield "gold of whole files is blind to chunking: each chunk of them is relevant, wherever it is cut"
+    if imported and imported.pooled:
+        yield "relevant chunks the log does not show are not counted: recall is too high without --corpus"
 
 
 def _why_no_lines(run: RunView) -> str:

@@ -1,0 +1,60 @@
+"""`logs questions`: read another benchmark's questions and answers, and write them as this tool reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from repoeval_bench.cli.echo import echo
+from repoeval_bench.cli.output import INPUT
+from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.files import check_writable
+from repoeval_bench.core.words import count
+from repoeval_bench.plugins.logs.questions.contextbench import read_contextbench
+from repoeval_bench.plugins.logs.questions.semble import read_semble
+from repoeval_bench.plugins.logs.questions.swe_explore import read_ranking, read_swe_explore
+from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, LOG, QUESTIONS, write_log, write_questions
+
+FORMATS = {"contextbench": read_contextbench, "semble": read_semble, "swe-explore": read_swe_explore}
+"""Name of a benchmark -> what reads its questions."""
+
+
+@click.command("questions")
+@click.argument("benchmark", type=click.Choice(sorted(FORMATS)))
+@click.argument("file", type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Write in FOLDER.",
+    metavar="FOLDER",
+)
+@click.option(
+    "--ranking", type=INPUT, metavar="FILE", help="An explorer's results of swe-explore, to be written as a log."
+)
+@click.option("--system", metavar="NAME", help="The system of --ranking; its file's name if not given.")
+def questions_command(*, benchmark: str, file: Path, out: Path, ranking: Path | None, system: str | None) -> None:
+    """Write the questions and answers of FILE as gold for `logs import`, and as questions for `--queries`.
+
+    Answers that are whole files become a file of their own: they are blind to chunking, so chunkers are not compared
+    by them.
+    """
+    if ranking and benchmark != "swe-explore":
+        raise UsageError(f"--ranking reads results of swe-explore; leave it out for {benchmark}")
+    check_writable(out, "another folder with -o", folder=True)
+    written = write_questions(FORMATS[benchmark](file), out)
+    if written.lines:
+        echo(f"{count(written.lines, 'question')} with lines as answers: {out / GOLD}")
+    if written.lines > written.untold:
+        echo(f"{count(written.lines - written.untold, 'question')} for --queries: {out / QUESTIONS}")
+    if written.files:
+        echo(f"{count(written.files, 'question')} with whole files as answers, blind to chunking: {out / FILE_GOLD}")
+    if written.untold:
+        echo(f"note: {count(written.untold, 'question')} without a text, not written for --queries")
+    if written.unanswered:
+        echo(f"note: {count(written.unanswered, 'question')} without an answer, left out")
+    if ranking:
+        n_queries = write_log(read_ranking(file, ranking, system or ranking.stem), out)
+        echo(f"{count(n_queries, 'query')} ranked: {out / LOG}")

@@ -1,0 +1,69 @@
+"""Semble's annotations: a JSON list for each repository, named after it, or a folder of such files.
+
+A row has `query`, `relevant` and `secondary` answers, and a `category`. An answer is a path, or a mapping with `path`
+and, of some, `start_line` and `end_line`, which count from 1 and include the last line. Read from `benchmarks/data.py`
+of MinishLab/semble, version 0.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import RootModel
+
+from repoeval_bench.core import json_reader
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.plugins.logs.questions.writing import ForeignQuestion, ForeignRecord, Target, line_span, relative
+
+RELEVANT, SECONDARY = 2.0, 1.0
+"""Gains of the two kinds of answers; upstream counts both as relevant."""
+
+
+class _Answer(ForeignRecord):
+    path: str
+    start_line: int | None = None
+    end_line: int | None = None
+
+
+class _Annotation(ForeignRecord):
+    query: str
+    relevant: tuple[str | _Answer, ...] = ()
+    secondary: tuple[str | _Answer, ...] = ()
+    category: str | None = None
+    repo: str | None = None
+
+
+class _Annotations(RootModel[list[_Annotation]]):
+    """The whole of a file."""
+
+
+def read_semble(path: Path) -> Iterator[ForeignQuestion]:
+    """The questions of a file, or of the files of a folder; `REPOSITORY/NUMBER` is a question's id, from 1.
+
+    A ResultError names a file that is something else.
+    """
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    if not files:
+        raise ResultError(f"{path} has no .json file; name a file of annotations, or their folder")
+    for file in files:
+        with json_reader.faults_as(ResultError, file, "give annotations as Semble has them"):
+            rows = json_reader.parse(json_reader.read_document(file), _Annotations).root
+        for number, row in enumerate(rows, start=1):
+            answers = [(answer, RELEVANT) for answer in row.relevant] + [(each, SECONDARY) for each in row.secondary]
+            repository = row.repo or file.stem
+            yield ForeignQuestion(
+                query_id=f"{repository}/{number}",
+                query=row.query,
+                repository=repository,
+                targets=tuple(_target(f"{file}: question {number}", answer, gain) for answer, gain in answers),
+                category=row.category,
+            )
+
+
+def _target(where: str, answer: str | _Answer, gain: float) -> Target:
+    if isinstance(answer, str):
+        return Target(relative(answer), None, gain)
+    if answer.start_line is None or answer.end_line is None:
+        return Target(relative(answer.path), None, gain)
+    return Target(relative(answer.path), line_span(where, answer.start_line, answer.end_line), gain)

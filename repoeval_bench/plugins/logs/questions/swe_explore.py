@@ -1,0 +1,101 @@
+"""SWE-Explore: regions that every agent read which resolved an issue, and the ranked regions that an explorer gave.
+
+A row of the benchmark (JSONL) has `instance_id`, `repo_dir`, `problem_statement` and, under `ground_truth`,
+`read_core_regions`: `path`, `start` and `end`, from 1 and with the last line, -1 for the end of the file. Regions that
+only some agents read (`read_optional_regions_map`) are no gold. A row of an explorer's results has `instance_id` and
+`regions`, best first. Read from the README of SWE-Explore-Bench. Its budget is lines; here it is characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from repoeval_bench.core.errors import ResultError
+from repoeval_bench.plugins.logs.questions.writing import (
+    ForeignQuestion,
+    ForeignRecord,
+    Target,
+    line_span,
+    read_foreign,
+    relative,
+)
+from repoeval_bench.runs.log import ChunkerOfLog, LogRow, Retrieved
+
+
+class _Region(ForeignRecord):
+    path: str
+    start: int = 1
+    end: int = -1
+
+
+class _Truth(ForeignRecord):
+    read_core_regions: tuple[_Region, ...] = ()
+
+
+class _Instance(ForeignRecord):
+    instance_id: str
+    ground_truth: _Truth
+    problem_statement: str = ""
+    repo_dir: str = ""
+
+
+class _Result(ForeignRecord):
+    instance_id: str
+    regions: tuple[_Region, ...]
+
+
+def read_swe_explore(path: Path) -> Iterator[ForeignQuestion]:
+    """The issues of a benchmark file, each with its core regions; a ResultError names a row that is something else."""
+    for where, row in read_foreign(path, _Instance):
+        yield ForeignQuestion(
+            query_id=row.instance_id,
+            query=row.problem_statement,
+            repository=_repository(row),
+            targets=tuple(_target(where, region) for region in row.ground_truth.read_core_regions),
+        )
+
+
+def read_ranking(benchmark: Path, results: Path, system: str) -> Iterator[LogRow]:
+    """The rows of a log, of an explorer's results; a region that is repeated keeps its first rank.
+
+    A ResultError: an issue that the benchmark lacks, or a region without an end, whose size is not known.
+    """
+    repositories = {row.instance_id: _repository(row) for _, row in read_foreign(benchmark, _Instance)}
+    ranked = [(where, row) for where, row in read_foreign(results, _Result)]
+    deepest = max((len(row.regions) for _, row in ranked), default=0)
+    for where, row in ranked:
+        if row.instance_id not in repositories:
+            raise ResultError(f"{where}: {benchmark} has no instance {row.instance_id!r}; give results of that file")
+        regions = dict.fromkeys((relative(region.path), region.start, region.end) for region in row.regions)
+        topk = []
+        for rank, (path, start, end) in enumerate(regions, start=1):
+            lines = line_span(where, start, end)
+            file = f"{repositories[row.instance_id]}/{path}"
+            topk.append(
+                Retrieved(
+                    rank=rank,
+                    chunk_id=f"{file}:{start}-{end}",
+                    score=1 / rank,
+                    file=file,
+                    start_line=lines.start,
+                    end_line=lines.end,
+                )
+            )
+        yield LogRow(
+            query_id=row.instance_id,
+            system=system,
+            k_raw=max(1, deepest),
+            topk=topk,
+            index_version="not stated",
+            chunker=ChunkerOfLog(algo="not stated", parameters={}),
+        )
+
+
+def _repository(row: _Instance) -> str:
+    return PurePosixPath(row.repo_dir).name or row.instance_id
+
+
+def _target(where: str, region: _Region) -> Target:
+    whole = region.end == -1
+    return Target(relative(region.path), None if whole else line_span(where, region.start, region.end))

@@ -1,0 +1,197 @@
+"""`logs questions`: other benchmarks' questions become gold, questions and logs that the tool itself reads."""
+
+import json
+
+import pytest
+
+from repoeval_bench import load_benchmark
+from repoeval_bench.core.places import Place
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.plugins.logs.import_log import import_run
+from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, LOG, QUESTIONS
+from support.command import bench, one_sentence
+
+SEMBLE = [
+    {
+        "query": "how spans are joined",
+        "relevant": [{"path": "src/spans.py", "start_line": 3, "end_line": 4, "note": "not read"}],
+        "secondary": [{"path": "./src/use.py", "start_line": 1, "end_line": 1}],
+        "category": "architecture",
+    },
+    {"query": "Span", "relevant": ["src/spans.py"], "secondary": [], "category": "symbol"},
+    {"query": "nothing", "relevant": []},
+]
+CONTEXTBENCH = [
+    {
+        "instance_id": "tool__one-7",
+        "problem_statement": "Joined spans lose a line.",
+        "gold_context": json.dumps([{"file": "/testbed/src/spans.py", "start_line": 3, "end_line": 4, "content": ""}]),
+    },
+    {
+        "inst_id": "tool__one-8",
+        "init_ctx": [{"file": "src/spans.py", "start_line": 1, "end_line": 2}],
+        "add_ctx": [{"file": "src/use.py", "start_line": 1, "end_line": 1}],
+    },
+]
+SWE_EXPLORE = [
+    {
+        "instance_id": "tool__one-7",
+        "repo_dir": "repos/tool",
+        "problem_statement": "Joined spans lose a line.",
+        "ground_truth": {
+            "read_core_regions": [{"path": "src/spans.py", "start": 3, "end": 4}],
+            "read_optional_regions_map": {"model": [{"path": "src/use.py", "start": 1, "end": 1}]},
+        },
+    },
+    {
+        "instance_id": "tool__one-8",
+        "repo_dir": "repos/tool",
+        "ground_truth": {"read_core_regions": [{"path": "src/use.py", "start": 1, "end": -1}]},
+    },
+]
+RANKED = [
+    {
+        "instance_id": "tool__one-7",
+        "regions": [
+            {"path": "src/use.py", "start": 1, "end": 1},
+            {"path": "/testbed/src/spans.py", "start": 4, "end": 4},
+            {"path": "src/use.py", "start": 1, "end": 1},
+        ],
+    }
+]
+SOURCES = {
+    "src/spans.py": "class Span:\n    pass\ndef join(spans):\n    return spans\n",
+    "src/use.py": "import spans\n",
+}
+
+
+def write(path, rows):
+    path.write_text(
+        json.dumps(rows) if path.suffix == ".json" else "".join(json.dumps(r) + "\n" for r in rows), "utf-8"
+    )
+    return path
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def converted(tmp_path, name, file, *options):
+    done = bench("logs", "questions", name, file, "-o", tmp_path / "out", *options)
+    assert done.code == 0, done.err
+    return done.out, tmp_path / "out"
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_annotations_of_semble_become_gold_of_lines_and_of_files(tmp_path, folder):
+    """Secondary answers have half the gain and are not asked for; whole files are apart; no answer is counted."""
+    (tmp_path / "in").mkdir()
+    file = write(tmp_path / "in" / "tool.json", SEMBLE)
+    printed, out = converted(tmp_path, "semble", file.parent if folder else file)
+    common = {"query_id": "tool/1", "repository": "tool", "extra": {"category": "architecture"}}
+    assert rows(out / GOLD) == [
+        {**common, "file": "tool/src/spans.py", "start_line": 2, "end_line": 4, "gain": 2.0},
+        {**common, "file": "tool/src/use.py", "start_line": 0, "end_line": 1, "gain": 1.0},
+    ]
+    (whole,) = rows(out / FILE_GOLD)
+    assert (whole["query_id"], whole["file"], "start_line" in whole) == ("tool/2", "tool/src/spans.py", False)
+    place = {"file": "tool/src/spans.py", "start_line": 3, "end_line": 4}
+    assert rows(out / QUESTIONS) == [{"id": "tool/1", "query": "how spans are joined", "places": [place]}]
+    assert "blind to chunking" in printed
+    assert "1 question without an answer" in printed
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_contextbench_has_its_lines_under_any_of_its_names(tmp_path, form):
+    """Text in Parquet, lists in JSONL; an issue's repository is named after it, as it has a commit of its own."""
+    if form == "parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        file, n = tmp_path / "gold.parquet", 1
+        table = {name: [value] for name, value in CONTEXTBENCH[0].items()}
+        parquet.write_table(pytest.importorskip("pyarrow").table(table), file)
+    else:
+        file, n = write(tmp_path / "gold.jsonl", CONTEXTBENCH), 2
+    printed, out = converted(tmp_path, "contextbench", file)
+    gold = [(row["query_id"], row["file"], row["start_line"], row["end_line"]) for row in rows(out / GOLD)]
+    assert gold[0] == ("tool__one-7", "tool__one-7/src/spans.py", 2, 4)
+    assert (
+        gold[1:]
+        == [
+            ("tool__one-8", "tool__one-8/src/spans.py", 0, 2),
+            ("tool__one-8", "tool__one-8/src/use.py", 0, 1),
+        ][: 2 * (n - 1)]
+    )
+    assert [row["id"] for row in rows(out / QUESTIONS)] == ["tool__one-7"]
+    assert ("1 question without a text" in printed) == (n == 2)
+
+
+def test_a_ranking_of_swe_explore_is_scored_on_its_lines(tmp_path):
+    """Core regions are gold, an end of -1 is the whole file, and a region that is repeated is ranked once."""
+    file, ranked = write(tmp_path / "bench.jsonl", SWE_EXPLORE), write(tmp_path / "mine.jsonl", RANKED)
+    _, out = converted(tmp_path, "swe-explore", file, "--ranking", ranked)
+    assert [row["query_id"] for row in rows(out / FILE_GOLD)] == ["tool__one-8"]
+    (row,) = rows(out / LOG)
+    assert [chunk["chunk_id"] for chunk in row["topk"]] == ["tool/src/use.py:1-1", "tool/src/spans.py:4-4"]
+    for name, text in SOURCES.items():
+        (tmp_path / "tool" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tool" / name).write_text(text, "utf-8")
+    run = import_run(out / LOG, out / GOLD, tmp_path / "runs", created="2026-01-01T00:00:00+00:00", files=tmp_path)
+    assert run.metrics.retriever == "mine"
+    # One of two gold lines is read, after a line that is not gold: 11 of the 28 characters of the gold.
+    assert run.metrics.micro["line_recall@250"] == 0.5
+    assert run.metrics.micro["mrr"] == 0.5
+
+
+def test_questions_are_asked_of_the_code_that_they_are_about(tmp_path):
+    """What is written for --queries is read by it, line for line."""
+    _, out = converted(tmp_path, "semble", write(tmp_path / "tool.json", SEMBLE))
+    for name, text in SOURCES.items():
+        (tmp_path / "tool" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tool" / name).write_text(text, "utf-8")
+    (task,) = load_benchmark(tmp_path / "tool", questions=out / QUESTIONS).tasks
+    assert (task.prompt, task.places) == ("how spans are joined", (Place("tool/src/spans.py", LineSpan(2, 4)),))
+
+
+def test_gold_of_whole_files_is_marked(tmp_path):
+    """The result of an import says that it cannot tell chunkers apart."""
+    file = write(tmp_path / "tool.json", SEMBLE)
+    _, out = converted(tmp_path, "semble", file)
+    chunk = {"rank": 1, "chunk_id": "c", "score": 1.0, "file": "tool/src/spans.py"}
+    log = {"query_id": "tool/2", "system": "s", "k_raw": 1, "topk": [chunk], "index_version": "1"}
+    write(tmp_path / "log.jsonl", [{**log, "chunker": {"algo": "fixed", "parameters": {}}}])
+    done = bench("logs", "import", tmp_path / "log.jsonl", "--gold", out / FILE_GOLD, "--out", tmp_path / "runs")
+    assert done.code == 0, done.err
+    assert "blind to chunking" in done.out
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content", "said"),
+    [
+        ("semble", "tool.json", {"query": "x"}, "tool.json"),
+        (
+            "semble",
+            "tool.json",
+            [{"query": "x", "relevant": [{"path": "a", "start_line": 3, "end_line": 2}]}],
+            "3 to 2",
+        ),
+        ("semble", "tool.json", [{"query": "x"}], "no question has an answer"),
+        ("contextbench", "gold.jsonl", [{"gold_ctx": []}], "gold.jsonl:1"),
+        ("contextbench", "gold.jsonl", [{"instance_id": "a", "gold_context": "{"}], "gold_context"),
+        ("contextbench", "gold.jsonl", [CONTEXTBENCH[0], CONTEXTBENCH[0]], "twice"),
+        ("swe-explore", "bench.jsonl", [{"instance_id": "a"}], "ground_truth"),
+    ],
+)
+def test_what_is_no_such_format_is_refused(tmp_path, name, file, content, said):
+    """One sentence names the file, the row or the question."""
+    done = bench("logs", "questions", name, write(tmp_path / file, content), "-o", tmp_path / "out")
+    assert said in one_sentence(done, 1)
+
+
+def test_a_ranking_of_other_issues_is_refused(tmp_path):
+    """The issue that the benchmark lacks is named; only SWE-Explore has rankings."""
+    file = write(tmp_path / "bench.jsonl", SWE_EXPLORE)
+    ranked = write(tmp_path / "mine.jsonl", [{"instance_id": "other", "regions": []}])
+    call = ("logs", "questions", "swe-explore", file, "-o", tmp_path / "out", "--ranking", ranked)
+    assert "'other'" in one_sentence(bench(*call), 1)
+    call = ("logs", "questions", "semble", write(tmp_path / "t.json", SEMBLE), "-o", tmp_path, "--ranking", ranked)
+    assert "--ranking" in one_sentence(bench(*call), 2)
