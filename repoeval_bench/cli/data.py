@@ -134,6 +134,7 @@ def build(*, as_json: bool, out: Path, **fields: Any) -> None:
     SOURCE is  a folder, or a git checkout (what git ignores is left out)
                an archive: zip or tar
                pypi:NAME==VERSION, the pure-Python wheel or else the sdist, from pip's index
+               sdist:NAME==VERSION, the sdist, which often has the tests that a wheel lacks
                npm:NAME@VERSION, the tarball from npm's registry
 
     Nothing of a source is run. Vendored, generated and minified files are left out and counted; docs/packs.md has the

@@ -61,7 +61,8 @@ def documented(benchmark: Benchmark) -> Benchmark:
         unscored += sum(
             function.has_code and not function.question for functions in by_file.values() for function in functions
         )
-        tasks += _tasks(repo, filter(None, chain.from_iterable(zip_longest(*askable))))
+        in_turn = filter(None, chain.from_iterable(zip_longest(*askable)))
+        tasks += question_tasks(repo, LEVEL, ((function.question, function.gold, None) for function in in_turn))
     if not tasks:
         raise DatasetError(
             f"no function in {', '.join(files) or benchmark.name} has a docstring of {LEAST} words or more, so "
@@ -79,23 +80,26 @@ def documented(benchmark: Benchmark) -> Benchmark:
     )
 
 
-def _tasks(repo: str, functions: Iterable[_Documented]) -> Iterator[Task]:
-    """A task for each distinct question, in their order."""
+def question_tasks(repo: str, level: str, questions: Iterable[tuple[str, Gold, str | None]]) -> Iterator[Task]:
+    """Yield a task for each distinct question, in their order: its text, what answers it, and who asks it first."""
     golds: dict[str, list[Place]] = defaultdict(list)
-    for function in functions:
-        golds[function.question] += function.gold
-    for number, (question, gold) in enumerate(golds.items()):
-        first = gold[0]
+    askers: dict[str, str | None] = {}
+    for question, gold, asker in questions:
+        golds[question] += gold
+        askers.setdefault(question, asker)
+    for number, (question, places) in enumerate(golds.items()):
+        first = places[0]
         yield Task(
-            task_id=f"{repo}/{LEVEL}-{number}",
+            task_id=f"{repo}/{level}-{number}",
             repo=repo,
             path=first.file.removeprefix(f"{repo}/"),
             prompt=question,
             ground_truth="",
             body=first.lines,
             context_start=first.lines.start,
-            level=LEVEL,
-            places=join(gold),
+            level=level,
+            function_name=askers[question],
+            places=join(places),
         )
 
 
@@ -123,12 +127,17 @@ def _documented(file: SourceFile) -> tuple[_Documented, ...]:
 
 
 def _question(text: str) -> str:
-    """The first paragraph on one line, without the tags behind it (`@param`, `:param x:`); "" with too few words.
+    """The first paragraph of a docstring; "" with too few words."""
+    question = first_paragraph(text)
+    return question if len(re.findall(r"[^\W_]+", question)) >= LEAST else ""
+
+
+def first_paragraph(text: str) -> str:
+    """Return the first paragraph on one line, without the tags behind it (`@param`, `:param x:`).
 
     A tag that says that a description follows is left out alone. A role of Sphinx at the start of a line (:attr:`x`) is
     part of the sentence and no tag.
     """
     plain = re.sub(r"\A[@\\](?:brief|short|description|summary)\b:?", "", text.strip()).strip()
     paragraph = re.split(r"\n\s*(?:\n|[@\\]\w|:\w[^:\n]*:(?!`))", "\n" + plain, maxsplit=1)[0]
-    question = " ".join(paragraph.split())
-    return question if len(re.findall(r"[^\W_]+", question)) >= LEAST else ""
+    return " ".join(paragraph.split())

@@ -9,6 +9,7 @@ from typing import Literal, cast, get_args
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import find, known
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.protocols.queries import NAMED
 from repoeval_bench.protocols.uses import is_uses
 
 Gold = Literal[
@@ -21,7 +22,7 @@ Gold = Literal[
     "uses:distinctive",
     "places",
 ]
-Tasks = Literal["completion", "docstring", "questions"]
+Tasks = Literal["completion", "docstring", "tests", "questions"]
 Repositories = Literal["all", "six"]
 Documents = Literal["chunks", "windows", "baseline"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
@@ -52,13 +53,13 @@ def check_choice(choice: str, value: str | None) -> None:
 class Protocol:
     """A bundle of choices: what is asked, what is gold, what counts as relevant, and where.
 
-    `query` is `full` or `tail:LINES`; `relevance` is a rule of `qrels.RULES`. `documents` says what is ranked in the
-    end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the `baseline`'s chunks,
-    scored through the lines they share with the chunker's. `exclusion` is what a query may not see, `scope` whether a
-    query searches its repository or all of them as one. Overriding a choice renames the protocol:
-    `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what is asked: the
-    benchmark's completion tasks, or a question about every documented function, or the user's own questions; a
-    question's gold are its `places`.
+    `query` is `full`, `tail:LINES`, or of tests `named`; `relevance` is a rule of `qrels.RULES`. `documents` says
+    what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the
+    `baseline`'s chunks, scored through the lines they share with the chunker's. `exclusion` is what a query may not
+    see, `scope` whether a query searches its repository or all of them as one. Overriding a choice renames the
+    protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what
+    is asked: the benchmark's completion tasks, or a question about every documented function or by every test, or
+    the user's own questions; a question's gold are its `places`.
     """
 
     name: str
@@ -93,6 +94,8 @@ class Protocol:
             "the order of chunkers also depends on what a query may see (--set exclusion=NAME)": self.of_definitions,
             "a docstring is written with its code in view, so it shares more words with it than a stranger's question "
             "does": self.tasks == "docstring",
+            "a test's name is written with the code in view, and a test calls more than what it is about": self.tasks
+            == "tests",
             "the places are those that the questions' author knew; others may answer as well": self.tasks
             == "questions",
             "at function level trlx and betty are left out": self.repositories == "six",
@@ -115,7 +118,7 @@ class Protocol:
     @property
     def counts_unscored(self) -> bool:
         """Tell whether a run counts the tasks that have no gold under it: under others every task has some."""
-        return self.of_definitions or self.tasks == "docstring"
+        return self.of_definitions or self.tasks in ("docstring", "tests")
 
     @property
     def blanks(self) -> bool:
@@ -150,7 +153,12 @@ class Protocol:
                 f"gold={self.gold} is not what protocol {self.name.partition('+')[0]} asks for: questions have gold "
                 "places, and completion tasks another"
             )
-        if self.tasks != "completion" and (self.exclusion != "none" or self.query != "full"):
+        if (self.query == NAMED) > (self.tasks == "tests"):
+            raise UsageError(
+                f"query={NAMED} leaves the names in what tests ask; protocol {self.name.partition('+')[0]} asks no "
+                "tests, so choose query=full, or protocol tests"
+            )
+        if self.tasks != "completion" and (self.exclusion != "none" or self.query not in ("full", NAMED)):
             raise UsageError(
                 f"protocol {self.name.partition('+')[0]} asks questions, which have no prompt to be cut and no lines "
                 "to be written; leave out query= and exclusion="

@@ -8,15 +8,18 @@ from repoeval_bench.core.benchmark import Query, Task
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.numbers import is_whole
 
+NAMED = "named"
+"""The policy of tests that leaves the names of what is asked for in the question."""
+
 
 def query_policy(policy: str) -> Callable[[str], str]:
-    """`full` keeps the whole prompt, `tail:LINES` its last lines; anything else is a UsageError."""
-    if policy == "full":
+    """`full` and `named` keep the whole prompt, `tail:LINES` its last lines; anything else is a UsageError."""
+    if policy in ("full", NAMED):
         return lambda prompt: prompt
     kind, _, count = policy.partition(":")
     if kind == "tail" and is_whole(count) and int(count) > 0:
         return lambda prompt: "".join(prompt.splitlines(keepends=True)[-int(count) :])
-    raise UsageError(f"unknown query policy {policy!r}; choose full or tail:LINES, such as tail:20")
+    raise UsageError(f"unknown query policy {policy!r}; choose full, tail:LINES, such as tail:20, or of tests {NAMED}")
 
 
 def make_queries(tasks: Iterable[Task], policy: str) -> tuple[Query, ...]:

@@ -67,6 +67,17 @@ _PROTOCOLS = (
         tasks="docstring",
     ),
     Protocol(
+        name="tests",
+        query="full",
+        gold="places",
+        relevance="overlap",
+        repositories="all",
+        headline="micro",
+        users="code search: the name of a test, in words, and its docstring ask for the definitions that it calls; "
+        "tests are not searched",
+        tasks="tests",
+    ),
+    Protocol(
         name="questions",
         query="full",
         gold="places",

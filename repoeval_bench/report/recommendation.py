@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _FINDS = {
     "uses": "{} of the definitions that code needs",
     "docstring": "{} of the lines that a description asks for",
+    "tests": "{} of the lines that a test's name asks for",
     "body": "{} of the lines to be written",
     "questions": "{} of the lines that your questions ask for",
 }

@@ -10,6 +10,7 @@ from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.documented import LEAST
+from repoeval_bench.dataset.tested import LEAST as WORDS_OF_TESTS
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.runs.config import NO_EMBEDDER
 
@@ -163,6 +164,8 @@ def unscored_words(tasks: str) -> str:
     """Return what a run's unscored tasks are, by what the protocol asks (`ProtocolChoices.tasks`)."""
     if tasks == "docstring":
         return f"documented functions whose docstring begins with under {LEAST} words or shares a line with code"
+    if tasks == "tests":
+        return f"tests that call no definition of the code, or of whose name under {WORDS_OF_TESTS} words are left"
     return "tasks that use no definition that their prompt does not show"
 
 

@@ -14,11 +14,12 @@ from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.facts import task_facts
 from repoeval_bench.dataset.questions import QUESTION
+from repoeval_bench.dataset.tested import questions_of_tests
 from repoeval_bench.metrics import Lines
 from repoeval_bench.protocols.leak import gold_in_query
 from repoeval_bench.protocols.protocol import Protocol, check_asked, scores_none
 from repoeval_bench.protocols.qrels import gold_of
-from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.protocols.queries import NAMED, make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked, merge_identical
 from repoeval_bench.runs.executors import LARGE
@@ -161,6 +162,8 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     check_asked(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.tasks == "docstring":
         return documented(selected)
+    if protocol.tasks == "tests":
+        return questions_of_tests(selected, named=protocol.query == NAMED)
     if not benchmark.tasks:
         raise without_tasks(", ".join(benchmark.files))
     if protocol.of_definitions and selected.tasks:

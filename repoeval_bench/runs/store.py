@@ -227,11 +227,18 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
         gold = () if planned.protocol.of_definitions else judgements.gold[task.task_id]
         other_files = {place.file for place in gold} - {task.file}
         files: dict[str, Any] = {"gold_files": (task.file, *sorted(other_files))} if other_files else {}
+        # Tests of one file resemble each other, and call what is all over a repository.
+        cluster: dict[str, Any] = (
+            {"cluster": f"{task.repo}/{(task.function_name or '').partition('::')[0]}", "cluster_by": "test file"}
+            if planned.protocol.tasks == "tests"
+            else {}
+        )
         yield QueryRow(
             query_id=task.task_id,
             repo=task.repo,
             path=task.path,
             **files,
+            **cluster,
             query_sha256=hashes[task.task_id],
             n_relevant=len(judgements.qrels[task.task_id]),
             facts=dict(outcome.facts[task.task_id]),

@@ -1,4 +1,4 @@
-"""A source that is a package of a Python package index: the pure-Python wheel of one version, else its sdist."""
+"""A source that is a package of a Python package index: the pure wheel of a version, else its sdist, or that."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class PyPI:
     """The package index of pip's settings as a registry; see `registries`."""
 
     form, example = "pypi:NAME==VERSION", "pypi:click==8.1.7"
+    sdist = False
     spec = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*==\s*(?P<version>[\w.!+]+)")
 
     def __init__(self, index: Index) -> None:
@@ -44,7 +45,7 @@ class PyPI:
 
     def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
         """The pure-Python wheel of a version, else its sdist, or the file that was pinned."""
-        path, stated = self._index.fetch(name, version, work, file=(pinned or {}).get("file", ""))
+        path, stated = self._index.fetch(name, version, work, file=(pinned or {}).get("file", ""), sdist=self.sdist)
         facts = {
             "kind": "wheel" if path.suffix == ".whl" else "sdist",
             "package": name,
@@ -70,6 +71,17 @@ class PyPI:
     def source(self, name: str, version: str) -> str:
         """`pypi:NAME==VERSION`."""
         return f"pypi:{name}=={version}"
+
+
+class Sdist(PyPI):
+    """The same index, of which the sdist is taken: it often has the tests that a wheel lacks."""
+
+    form, example = "sdist:NAME==VERSION", "sdist:click==8.1.7"
+    sdist = True
+
+    def source(self, name: str, version: str) -> str:
+        """`sdist:NAME==VERSION`."""
+        return f"sdist:{name}=={version}"
 
 
 def _metadata(path: Path) -> str:

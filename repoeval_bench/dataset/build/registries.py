@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.build.npm import Npm
-from repoeval_bench.dataset.build.pypi import PyPI
+from repoeval_bench.dataset.build.pypi import PyPI, Sdist
 from repoeval_bench.dataset.sources.index_client import Release, open_index
 
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ class Registry(Protocol):
         """Return how the version is written as a source of a pack."""
 
 
-KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI}
+KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI, "sdist": Sdist}
 """Kind of registry -> its class: how a source is written, and the registry itself."""
 
 
 @contextmanager
 def open_registry(kind: str) -> Iterator[Registry]:
-    """The registry of a kind, `pypi` or `npm`, as the user's own settings name it."""
+    """The registry of a kind, `pypi`, `sdist` or `npm`, as the user's own settings name it."""
     if kind == "npm":
         yield Npm()
         return
     with open_index() as index:
-        yield PyPI(index)
+        yield Sdist(index) if kind == "sdist" else PyPI(index)
 
 
 def open_package(kind: str, text: str, work: Path) -> Origin:

@@ -64,15 +64,17 @@ class Index:
             releases_.append(Release(str(link.version), link.link.upload_time, final))
         return releases_
 
-    def fetch(self, name: str, version: str, folder: Path, *, file: str = "") -> tuple[Path, dict[str, str]]:
+    def fetch(
+        self, name: str, version: str, folder: Path, *, file: str = "", sdist: bool = False
+    ) -> tuple[Path, dict[str, str]]:
         """(the pure-Python wheel of a version in this folder, else its sdist; the hashes that it was checked against).
 
-        `file` names another file of it. A SourceError where the index has no such version, neither wheel nor sdist of
-        it, cannot be reached, takes too long, or states another hash.
+        With `sdist` it is the sdist alone. `file` names another file of it. A SourceError where the index has no such
+        version, neither wheel nor sdist of it, cannot be reached, takes too long, or states another hash.
         """
 
         def fetch() -> tuple[Path, dict[str, str]]:
-            package = _choose(self._finder, name, version, self._warnings, file)
+            package = _choose(self._finder, name, version, self._warnings, file, sdist=sdist)
             return _fetch(self._finder, package, folder), _stated_hashes(package)
 
         try:
@@ -157,7 +159,9 @@ def _all_files(finder: PackageFinder, name: str, warnings: Sequence[str]) -> lis
     return packages
 
 
-def _choose(finder: PackageFinder, name: str, version: str, warnings: Sequence[str], file: str) -> Package:
+def _choose(
+    finder: PackageFinder, name: str, version: str, warnings: Sequence[str], file: str, *, sdist: bool
+) -> Package:
     """The pure-Python wheel of a version, else its sdist, or the `file`; a SourceError says what is missing."""
     packages = _all_files(finder, name, warnings)
     matching = list(finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
@@ -167,8 +171,12 @@ def _choose(finder: PackageFinder, name: str, version: str, warnings: Sequence[s
     named = [candidate for candidate in matching if candidate.link.filename == file]
     if file and not named:
         raise SourceError(f"the package index has no file {file}")
-    wheels = [candidate for candidate in matching if candidate.link.filename.endswith("-none-any.whl")]
+    wheels = [candidate for candidate in matching if candidate.link.filename.endswith("-none-any.whl") and not sdist]
     sdists = [candidate for candidate in matching if not candidate.link.is_wheel]
+    if sdist and not sdists:
+        raise SourceError(
+            f"{name} {version} has no sdist on the package index; name pypi:{name}=={version}, or a folder"
+        )
     if not wheels and not sdists:
         raise SourceError(
             f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index, so its sources are "

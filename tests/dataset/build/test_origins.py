@@ -133,7 +133,7 @@ def test_the_pure_wheel_is_taken_and_keeps_its_packages(index):
     assert "both/a.py" in contents(origin)
 
 
-@pytest.mark.parametrize("source", ["pypi:only-sdist==1.0", "pypi:both==2.0"])
+@pytest.mark.parametrize("source", ["pypi:only-sdist==1.0", "pypi:both==2.0", "sdist:both==1.0"])
 def test_the_sdist_is_taken_otherwise_and_not_run(index, source):
     origin = open_origin(source, index)
     assert origin.facts["kind"] == "sdist"
@@ -145,6 +145,7 @@ def test_the_sdist_is_taken_otherwise_and_not_run(index, source):
     [
         ("pypi:absent==1.0", "has no package absent"),
         ("pypi:both==9.9", "no both in version 9.9; the newest are 2.0, 1.0"),
+        ("sdist:binary==1.0", "has no sdist"),
         ("pypi:binary==1.0", "neither a pure-Python wheel nor an sdist"),
         ("pypi:wrong==1.0", "could not be fetched"),
     ],

@@ -1,0 +1,164 @@
+"""Protocol tests: what each test asks, which definitions answer it, and what is masked and left out."""
+
+import pytest
+
+from repoeval_bench.core.benchmark import Benchmark
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.dataset import tested as rules
+from repoeval_bench.dataset.tested import questions_of_tests
+from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs.naming import find_runs
+from support.command import bench
+
+CODE = '''class Ledger:
+    """Who owes whom."""
+
+    limit = 3
+
+    def settle_debts(self, names):
+        """Return what is owed."""
+        return [name for name in names if name]
+
+    def close(self):
+        return self.limit
+
+
+def parse_entry(text):
+    fields = text.split(",")
+    return fields
+
+
+def open_ledger():
+    return Ledger()
+'''
+TESTS = '''import pytest
+from shop.ledger import Ledger, open_ledger, parse_entry
+
+
+def helper():
+    return parse_entry("")
+
+
+@pytest.mark.parametrize("entry", [parse_entry("decorator, no call of the test")])
+def test_settle_debts_skips_names_without_text(entry):
+    """Ledger.settle_debts gives nobody twice.
+
+    Not asked.
+    """
+    ledger = Ledger()
+    assert ledger.settle_debts(["a", ""]) == ["a"]
+
+
+def test_parse_entry_of_text_with_two_commas():
+    assert parse_entry("a,b,c") == ["a", "b", "c"]
+
+
+def test_parse_entry():
+    assert parse_entry("a") == ["a"]
+
+
+def test_nothing_of_the_code_is_called():
+    assert helper() is not None
+
+
+class TestLimits:
+    def test_the_limit_of_a_ledger_is_small(self):
+        assert Ledger.limit == 3
+'''
+FILES = {"shop/ledger.py": CODE, "shop/other.py": "def unused():\n    return 1\n", "tests/test_ledger.py": TESTS}
+
+
+def benchmark(files=FILES, limit=None):
+    sources = {"r": tuple(SourceFile("r", path, text) for path, text in files.items())}
+    return Benchmark(
+        name="b", fingerprint="0" * 12, level="function", tasks=(), files=sources, source="s", whole_tasks=0,
+        whole_repos=1, limit=limit,
+    )  # fmt: skip
+
+
+def gold_text(asked, task):
+    files = {file.name: file for file in asked.files["r"]}
+    return "".join(files[place.file].line_text(place.lines) for place in task.places)
+
+
+def test_a_name_and_a_docstring_ask_for_what_the_test_calls_without_its_names():
+    """The function is gold as a whole, the class by its head; a decorator's calls and a helper's are not the test's."""
+    asked = questions_of_tests(benchmark())
+    settle, parse = asked.tasks
+    assert settle.prompt == "skips names without text. . gives nobody twice."
+    assert gold_text(asked, settle) == "".join(CODE.splitlines(keepends=True)[i] for i in (0, 1, 5, 6, 7))
+    assert settle.function_name == "tests/test_ledger.py::test_settle_debts_skips_names_without_text"
+    assert parse.prompt == "of text with two commas"
+    assert gold_text(asked, parse).startswith("def parse_entry(text):")
+    # A name that is all masked, a helper of the tests, and an attribute that is not called.
+    assert asked.unscored == 3
+
+
+def test_names_can_be_left_in_and_the_same_tests_ask():
+    """The variant shows what names in a question help."""
+    masked, named = questions_of_tests(benchmark()), questions_of_tests(benchmark(), named=True)
+    assert [task.places for task in masked.tasks] == [task.places for task in named.tasks]
+    assert named.tasks[0].prompt == ("settle debts skips names without text. Ledger.settle_debts gives nobody twice.")
+    assert named.tasks[1].prompt == "parse entry of text with two commas"
+    assert masked.fingerprint != named.fingerprint
+
+
+def test_tests_are_not_searched():
+    """The corpus is the code alone, with its docstrings."""
+    (files,) = questions_of_tests(benchmark()).files.values()
+    assert [file.path for file in files] == ["shop/ledger.py", "shop/other.py"]
+    assert files[0].text == CODE
+
+
+def test_a_helper_of_most_tests_is_no_gold(monkeypatch):
+    """It is called by more than a tenth of the tests, and by more than ten of them."""
+    calls = "".join(
+        f"def test_that_case_{name}_holds():\n    open_ledger()\n    parse_entry('')\n\n\n"
+        for name in ("one", "two", "three")
+    )
+    others = "".join(f"def test_that_other_{i}():\n    parse_entry('')\n\n\n" for i in range(9))
+    files = {"shop/ledger.py": CODE, "tests/test_x.py": f"from shop.ledger import *\n\n\n{calls}{others}"}
+    # Twelve call parse_entry, three open_ledger.
+    asked = questions_of_tests(benchmark(files))
+    assert {gold_text(asked, task) for task in asked.tasks} == {"def open_ledger():\n    return Ledger()\n"}
+    assert len(asked.tasks) == 3
+    monkeypatch.setattr(rules, "COMMON_TESTS", 12)
+    assert len(questions_of_tests(benchmark(files)).tasks) > 3
+
+
+def test_tests_that_ask_the_same_are_one_question():
+    """Each definition that one of them calls is an answer."""
+    again = TESTS.replace('parse_entry("a,b,c") == ["a", "b", "c"]', "open_ledger()").replace(
+        "test_parse_entry_of_text", "test_open_ledger_of_text"
+    )
+    asked = questions_of_tests(benchmark({**FILES, "tests/test_more.py": again}))
+    (task,) = (task for task in asked.tasks if task.prompt == "of text with two commas")
+    assert len(task.places) == 2
+
+
+@pytest.mark.parametrize("files", [{"shop/ledger.py": CODE}, {"tests/test_x.py": "def test_that_one_holds(): pass\n"}])
+def test_code_without_such_tests_asks_nothing(files):
+    with pytest.raises(DatasetError, match="sdist:NAME==VERSION"):
+        questions_of_tests(benchmark(files))
+
+
+def test_names_are_left_in_what_tests_ask_alone():
+    assert Protocol.parse("tests+query=named").query == "named"
+    for wrong in ("context+query=named", "docstring+query=named", "tests+query=tail:2", "tests+exclusion=prompt"):
+        with pytest.raises(UsageError):
+            Protocol.parse(wrong)
+
+
+def test_a_folder_of_code_is_asked_what_its_tests_ask(tmp_path):
+    """Queries are resampled by the file of the test; tests that ask nothing are counted; a second run finds the first."""
+    for name, text in FILES.items():
+        (tmp_path / "shop" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "shop" / name).write_text(text, "utf-8")
+    call = ("eval", "-c", "fixed:max_nws=100", "--protocol", "tests", "--retriever", "bm25")
+    done = bench(*call, "--source", tmp_path / "shop", "--out", tmp_path / "runs", home=tmp_path / "home")
+    assert done.code == 0, done.err
+    assert "2 of 2 tasks" in done.out
+    (run,) = find_runs(["latest"], tmp_path / "runs")
+    assert run.counts.tasks_unscored == 3
+    assert (run.scores.clustered_by, set(run.scores.clusters)) == ("test file", {"shop/tests/test_ledger.py"})
