@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError, plug_in_errors_as
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError, plug_in_errors_as, without_traceback
 from repoeval_bench.core.parts import Chunker, Snippet
 from repoeval_bench.core.source import Chunk, SourceFile
 
@@ -84,6 +84,10 @@ def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | 
     return spans
 
 
+_FAILURES: dict[tuple[str, SourceFile], ChunkError] = {}
+"""Failures of packages, each tried once a process: one on a long or deep file takes as long as a success."""
+
+
 @dataclass(frozen=True, slots=True)
 class Peer(Cutter, ABC):
     """A chunker of another package, whose spans are found in the file."""
@@ -95,8 +99,14 @@ class Peer(Cutter, ABC):
         """
         if not file.text.strip():
             return []
-        with named_failure(self.name, file):
-            spans = self.spans(file)
+        if _FAILURES and (known := _FAILURES.get((self.spec, file))):
+            raise without_traceback(known)
+        try:
+            with named_failure(self.name, file):
+                spans = self.spans(file)
+        except ChunkError as error:
+            _FAILURES[self.spec, file] = without_traceback(error)
+            raise
         if spans is None:
             raise ChunkError(
                 f"{file.name}: {self.name} returned a text or lines that are not in the file; "

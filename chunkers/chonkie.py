@@ -81,8 +81,7 @@ class ChonkieChunker(Peer):
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """The pieces' spans, from any unit they are reported in."""
-        code = self.kind == "code"
-        language = library_language(file, self.language, SAME_NAMES, self.name) if code else ""
+        language = self.language_in(file)
         size = (self.max_tokens, self.tokenizer) if self.max_tokens else (self.chunk_size, "")
         try:
             pieces = _library(self.kind, *size, language).chunk(file.text)
@@ -92,6 +91,10 @@ class ChonkieChunker(Peer):
                 "or another kind"
             ) from None
         return spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
+
+    def language_in(self, file: SourceFile) -> str:
+        """Return the library's name of the file's language, "" where none is read; a LanguageError for others."""
+        return library_language(file, self.language, SAME_NAMES, self.name) if self.kind == "code" else ""
 
     @classmethod
     def of_size(cls, nws: int) -> Self:

@@ -47,8 +47,11 @@ class LangchainChunker(Peer):
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return where the library's strings are."""
-        language = library_language(file, self.language, _NAMES, self.name)
-        return spans_in_order(file.text, _library(self.chunk_size, language).split_text(file.text))
+        return spans_in_order(file.text, _library(self.chunk_size, self.language_in(file)).split_text(file.text))
+
+    def language_in(self, file: SourceFile) -> str:
+        """Return the library's name of the file's language; a LanguageError where it cannot cut it."""
+        return library_language(file, self.language, _NAMES, self.name)
 
     @classmethod
     def of_size(cls, nws: int) -> Self:

@@ -31,8 +31,11 @@ class LlamaIndexChunker(Peer):
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return where the library's strings are."""
-        language = library_language(file, self.language, SAME_NAMES, self.name)
-        return spans_in_order(file.text, _library(self.max_chars, language).split_text(file.text))
+        return spans_in_order(file.text, _library(self.max_chars, self.language_in(file)).split_text(file.text))
+
+    def language_in(self, file: SourceFile) -> str:
+        """Return the library's name of the file's language; a LanguageError where it cannot cut it."""
+        return library_language(file, self.language, SAME_NAMES, self.name)
 
     @classmethod
     def of_size(cls, nws: int) -> Self:

@@ -72,6 +72,7 @@ _PEERS = (
         "chonkie",
         series=2,
         parallel=True,
+        libraries=("chonkie", "tree_sitter_language_pack"),
         pasted=True,
     ),
     _row(
@@ -80,6 +81,7 @@ _PEERS = (
         "LangChain's text splitter for code (extra `langchain`).",
         "langchain_text_splitters",
         parallel=True,
+        libraries=("langchain_text_splitters",),
         pasted=True,
     ),
     _row(
@@ -88,6 +90,7 @@ _PEERS = (
         "LlamaIndex's CodeSplitter (extra `llama-index`).",
         "llama_index",
         parallel=True,
+        libraries=("llama_index.core.node_parser", "tree_sitter_language_pack"),
         pasted=True,
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.core.errors import ChunkError, GrammarError, LanguageError
@@ -23,9 +24,11 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
         name = language.name if language else ""
         if name != "python" and file.text.strip() and len(file.text) < len(shortest.setdefault(name, file).text):
             shortest[name] = file
+    # An adapter tells by the file's name, before its library is imported.
+    read = getattr(chunker, "language_in", None) or partial(chunks_of, chunker=chunker)
     for file in shortest.values():
         try:
-            chunks_of(file, chunker)
+            read(file)
         except GrammarError:
             raise
         except LanguageError as error:

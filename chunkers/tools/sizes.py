@@ -14,7 +14,7 @@ from itertools import chain
 
 from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import ChunkError, SpecError, UsageError
+from repoeval_bench.core.errors import ChunkError, SpecError, UsageError, without_traceback
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.registry import known_or_none
 from repoeval_bench.core.source import SourceFile, count_nws
@@ -68,6 +68,15 @@ def _sizes(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool) 
 def _mean(sizes: Sequence[Sequence[int]]) -> float:
     n_chunks = sum(map(len, sizes))
     return sum(map(sum, sizes)) / n_chunks if n_chunks else 0.0
+
+
+def match_targets(spec: str, targets: Sequence[float], files: Sequence[SourceFile]) -> list[SizeMatch] | ChunkError:
+    """Match a chunker's size to each target on the same files; return its error where it fails on one of them."""
+    means: dict[int, float] = {}
+    try:
+        return [match_size(spec, target, files, means=means) for target in targets]
+    except ChunkError as error:
+        return without_traceback(error)
 
 
 # Longer than 60 lines: the bounds of a search, the search, and what it found are read together.

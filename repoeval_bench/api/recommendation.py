@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.boards import Boards
 from repoeval_bench.analysis.evidence import BASELINE, SIZES, Recommendation, SizedChunker, conclude, evidence_of
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, size_option
+from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec, nearest
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
@@ -76,9 +77,9 @@ def recommend(
     check_recommendation(request, home, problems, settings)
     problems.check()
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
-    by_size, left_out = sized(benchmark, request.chunkers, request.sizes or SIZES, notify)
-    skipped += left_out
-    _check_choice(by_size, len(request.chunkers), left_out)
+    by_size, left_out, failures = sized(benchmark, request.chunkers, request.sizes or SIZES, notify, executor)
+    skipped += [*left_out, *failures]
+    _check_choice(by_size, len(request.chunkers), [*left_out, *failures])
     ratio = tokens_per_nws(sample_of(benchmark))
     named = data.model_dump() if data else {}
     specs = [candidate.spec for of_size in by_size for candidate in of_size]
@@ -103,7 +104,7 @@ def recommend(
         evidence,
         boards=boards,
         skipped=skipped,
-        n_failed=failed,
+        n_failed=failed + len(failures) * len(settings),
         runs=[run for made in runs.values() for _, run in made],
         candidates={candidate.label: candidate for of_size in by_size for candidate in of_size},
     )
@@ -237,44 +238,55 @@ def sample_of(benchmark: Benchmark) -> list[SourceFile]:
 
 
 def sized(
-    benchmark: Benchmark, chunkers: Sequence[str], sizes: Sequence[int], notify: Callable[[str], None]
-) -> tuple[list[list[SizedChunker]], list[str]]:
+    benchmark: Benchmark,
+    chunkers: Sequence[str],
+    sizes: Sequence[int],
+    notify: Callable[[str], None],
+    executor: Executor = IN_PROCESS,
+) -> tuple[list[list[SizedChunker]], list[str], list[str]]:
     """Return the chunkers at each size, those without one at the first, and a line on each that is left out.
 
     The largest size is that of the largest file: it is taken for all above it, with a line for each. A
-    chunker that does not know a language of the code is left out.
+    chunker that does not know a language of the code is left out, and one that fails on a file, with a line apart.
     """
-    unknown = skipped_for_language(benchmark, {name: make_chunker(name) for name in chunkers}, skippable=False)
+    made = {name: make_chunker(name) for name in chunkers}
+    unknown = skipped_for_language(benchmark, made, skippable=False)
     files = sample_of(benchmark)
     largest = max([1, *(count_nws(file.text) for of_repo in benchmark.files.values() for file in of_repo)])
     by_size: dict[int, list[SizedChunker]] = {min(size, largest): [] for size in sizes}
     skipped, seen = [f"{name}: {reason}" for name, reason in unknown.items()], set()
-    means: dict[str, dict[int, float]] = {name: {} for name in chunkers if name not in unknown}
-    failing: set[str] = set()
-    for size, of_size in by_size.items():
-        baseline = make_chunker(f"{BASELINE}:max_nws={size}")
-        target = mean_nws(baseline, files)
+    baselines = [make_chunker(f"{BASELINE}:max_nws={size}") for size in by_size]
+    targets = [mean_nws(baseline, files) for baseline in baselines]
+    searched = [
+        name
+        for name, chunker in made.items()
+        if name != BASELINE and name not in unknown and size_option(Spec.parse(chunker.spec))
+    ]
+    # A chunker may have a process or a state of its own, unless its row says that it has none.
+    executor = executor if all(is_parallel(made[name].spec) for name in searched) else IN_PROCESS
+    jobs = [partial(match_targets, name, targets, files) for name in searched]
+    results = dict(zip(searched, executor.map(jobs), strict=True))
+    failures = {name: str(result) for name, result in results.items() if isinstance(result, ChunkError)}
+    matches = {name: result for name, result in results.items() if not isinstance(result, ChunkError)}
+    for index, ((size, of_size), baseline, target) in enumerate(zip(by_size.items(), baselines, targets, strict=True)):
         skipped += [
             f"size {more:,}: no file has more than {largest:,} characters; tried at {largest:,}, where "
             f"each file is one chunk of `{BASELINE}`, on average of {target:,.0f} characters"
             for more in dict.fromkeys(sizes)
             if size == largest < more
         ]
-        for name, tried in means.items():
-            spec, own_size, reason = make_chunker(name).spec, None, ""
+        for name in [name for name in made if name not in unknown and name not in failures]:
+            spec, own_size, reason = made[name].spec, None, ""
             if name == BASELINE:
                 spec, own_size = baseline.spec, size
-            elif size_option(Spec.parse(spec)) and name not in failing:
-                try:
-                    match = match_size(name, target, files, means=tried)
-                except ChunkError:  # its run says why
-                    failing.add(name)
-                else:
-                    spec, own_size, reason = match.spec, size, match.reason
-                    notify(str(match))
+            elif name in matches:
+                match = matches[name][index]
+                spec, own_size, reason = match.spec, size, match.reason
+                notify(str(match))
             if spec not in seen:
                 of_size.append(SizedChunker(name=name, size=own_size, spec=spec))
             elif reason:
                 skipped.append(f"{name} at {size:,}: {reason}")
             seen.add(spec)
-    return [of_size for of_size in by_size.values() if of_size], skipped
+    reasons = [f"{name}: {reason.removesuffix(OR_SKIP)}" for name, reason in failures.items()]
+    return [of_size for of_size in by_size.values() if of_size], skipped, reasons

@@ -37,6 +37,7 @@ from repoeval_bench.report.recommendation import (
     setup_lines,
 )
 from repoeval_bench.runs.execution import check_execution, executor_of
+from repoeval_bench.runs.executors import start_server
 from repoeval_bench.runs.naming import remember
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
@@ -81,6 +82,8 @@ def recommend_command(
     request = _with_what_is_here(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)
     check_writable(out)
+    if execution.executor is None:
+        start_server(request.chunkers)
     source = benchmark_of(request.source, out / PACKS, request.tasks, notify=note)
     pack = Pack.at(source)
     if pack and not pack.content.levels[DEFAULT.level].tasks:

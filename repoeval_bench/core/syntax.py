@@ -8,7 +8,6 @@ than parsing does, so it lists the children of the nodes asked for and never wal
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -37,8 +36,11 @@ PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
 WINDOW = 250_000
 """Bytes that are parsed at once: beyond, a tree takes more memory than it gives context."""
 
-_TREES = 4
-"""Trees that a parser keeps; a long file is parsed in pieces."""
+_WHOLE = 1_000_000
+"""Bytes of the texts whose trees a parser keeps; a tree takes about 45 times the bytes of its text."""
+
+_REUSED = 32_000_000
+"""Bytes of the texts whose trees share nearly all nodes with another's: hundreds of tasks."""
 
 _ROLES = {
     "comment": COMMENT,
@@ -56,33 +58,86 @@ _LISTS = ("block", "body", "list", "compound_statement", "preproc_if", "preproc_
 
 
 class Reparser:
-    """A parser that knows the last texts it parsed, and reuses the tree of the last one for a text much like it.
+    """A parser that knows the texts it parsed last, and reuses the tree of a text for another one much like it.
 
-    Sizes are searched on the same files, and a task's file differs from the file in the lines of its target alone. The
-    tree is the one that a parse from scratch gives: tests compare them on real files. What recovers from a syntax error
-    may depend on where a parse began, so a tree with an error is neither reused for another text nor the result of
-    reuse. Threads share nothing.
+    Sizes are searched on the same files, all chunkers on syntax cut the same ones, and a task's file differs from the
+    file in the lines of its target alone. The tree is the one that a parse from scratch gives: tests compare them on
+    real files. What recovers from a syntax error may depend on where a parse began, so a tree with an error is neither
+    reused for another text nor the result of reuse. Threads share nothing. `parses` counts the texts that were parsed,
+    here or with reuse.
     """
 
     def __init__(self, language: TreeSitterLanguage) -> None:
         """Parse texts of one grammar."""
         self._language = language
-        self._last = local()
+        self._local = local()
+        self.parses = 0
 
     def parse(self, encoded: bytes) -> Tree:
         """Return the syntax tree of a UTF-8 text."""
         from tree_sitter import Parser
 
+        known = self._local.__dict__.setdefault("known", _KnownTrees())
+        if (tree := known.find(encoded)) is not None:
+            return tree
+        self.parses += 1
         parser = Parser(self._language)
-        known: deque[tuple[bytes, Tree]] = self._last.__dict__.setdefault("parsed", deque(maxlen=_TREES))
-        for text, tree in known:
-            if text == encoded:
-                return tree
-        if known and not known[-1][1].root_node.has_error and (edited := _edited(*known[-1], encoded)):
+        if known.base and (edited := _edited(*known.base, encoded)):
             reused = parser.parse(encoded, edited)
-            return parser.parse(encoded) if reused.root_node.has_error else reused
-        known.append((encoded, parser.parse(encoded)))
-        return known[-1][1]
+            if not reused.root_node.has_error:
+                known.reused.add(encoded, reused)
+                return reused
+        return known.take(encoded, parser.parse(encoded))
+
+
+class _KnownTrees:
+    """Trees of a thread: those parsed from scratch, and those that share most nodes with one.
+
+    `base` is the text and the tree of the first kind that was asked for last, of those without an error.
+    """
+
+    def __init__(self) -> None:
+        self.whole, self.reused = _Trees(_WHOLE), _Trees(_REUSED)
+        self.base: tuple[bytes, Tree] | None = None
+
+    def find(self, encoded: bytes) -> Tree | None:
+        """Return the tree of a text that was parsed before."""
+        if (tree := self.whole.find(encoded)) is not None:
+            return self.take(encoded, tree)
+        if (tree := self.reused.find(encoded)) is not None:
+            self.reused.add(encoded, tree)
+        return tree
+
+    def take(self, encoded: bytes, tree: Tree) -> Tree:
+        """Keep a tree that was parsed from scratch."""
+        if not tree.root_node.has_error:
+            self.base = encoded, tree
+        self.whole.add(encoded, tree)
+        return tree
+
+
+class _Trees:
+    """The trees that were used last, of texts of so many bytes together at most."""
+
+    def __init__(self, most: int) -> None:
+        self._trees: dict[bytes, Tree] = {}
+        self._room = most
+
+    def find(self, encoded: bytes) -> Tree | None:
+        """Return the tree of a text, and take it out."""
+        tree = self._trees.pop(encoded, None)
+        if tree is not None:
+            self._room += len(encoded)
+        return tree
+
+    def add(self, encoded: bytes, tree: Tree) -> None:
+        """Keep a tree as the one that was used last."""
+        self._trees[encoded] = tree
+        self._room -= len(encoded)
+        while self._room < 0:
+            oldest = next(iter(self._trees))
+            del self._trees[oldest]
+            self._room += len(oldest)
 
 
 def _edited(before: bytes, tree: Tree, encoded: bytes) -> Tree | None:

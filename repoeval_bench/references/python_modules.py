@@ -6,10 +6,12 @@ Imports and re-exports are followed to the end; a cycle ends where it began.
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.source import SourceFile
@@ -46,6 +48,8 @@ class Name:
 
 Target = Name | Package | Outside
 
+_WORD = re.compile(r"\w+")
+
 BUILTINS = frozenset(dir(builtins))
 
 _FARTHEST = 64
@@ -65,6 +69,7 @@ class Modules:
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self.steps = steps
         self._files = {file.path: file for file in files if is_python(file.path)}
+        self._paths = [*self._files]
         self._modules: dict[str, Module | None] = {}
         self._exports: dict[Module, Exports] = {}
         self._by_package: dict[str, str] = {}
@@ -82,9 +87,20 @@ class Modules:
             self._modules[path] = read_module(file) if file else None
         return self._modules[path]
 
-    def all_modules(self) -> Iterable[Module]:
-        """Every module that can be read."""
-        return (module for path in self._files if (module := self.of_file(path)))
+    def with_word(self, word: str) -> Iterable[Module]:
+        """Yield the modules whose text holds a word, in the order of the files; no other one is read."""
+        paths = sorted({*self._with_word.get(word, ()), *self._with_word.get("", ())})
+        return (module for index in paths if (module := self.of_file(self._paths[index])))
+
+    @cached_property
+    def _with_word(self) -> Mapping[str, Sequence[int]]:
+        """Word -> the indexes of the files that hold it; "" -> those that may spell an identifier in other letters."""
+        files: dict[str, list[int]] = defaultdict(list)
+        for index, path in enumerate(self._paths):
+            text = self._files[path].text
+            for word in set(_WORD.findall(text)) if text.isascii() else ("",):
+                files[word].append(index)
+        return files
 
     def module(self, package: Package) -> Module | None:
         """The file of a module, or of a package's `__init__`; None for a folder without one."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.source import SourceFile
@@ -28,6 +27,7 @@ class PythonNames:
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self._modules = Modules(files, steps)
         self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
+        self._named: dict[str, Sequence[Definition]] = {}
 
     def knows(self, path: str) -> bool:
         """Say whether a file is Python, by its name."""
@@ -69,16 +69,15 @@ class PythonNames:
 
     def named(self, path: str, name: str) -> Sequence[Definition]:  # noqa: ARG002 - the interface
         """Return all definitions whose own name this is."""
-        return self._named.get(name, ())
-
-    @cached_property
-    def _named(self) -> Mapping[str, Sequence[Definition]]:
-        by_name: dict[str, dict[Definition, None]] = defaultdict(dict)
-        for module in self._modules.all_modules():
-            for scope, name, _ in module.sites():
-                if definition := module.definition(scope, name):
-                    by_name[name][definition] = None
-        return {name: tuple(definitions) for name, definitions in by_name.items()}
+        if name not in self._named:
+            matches = (
+                module.definition(scope, name)
+                for module in self._modules.with_word(name)
+                for scope in module.scopes.values()
+                if name in scope.names or name in scope.members
+            )
+            self._named[name] = tuple(dict.fromkeys(filter(None, matches)))
+        return self._named[name]
 
 
 def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | ast.alias, Scope]]:

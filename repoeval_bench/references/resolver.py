@@ -107,13 +107,13 @@ class Resolver(ExitStack):
                 yield from ((definition, "resolved") for definition in definitions)
                 return
         yield from ((definition, "imported") for definition in name.definitions)
-        if name.reason in ("dynamic", "unresolved"):
+        if name.reason in ("dynamic", "unresolved") and is_compound(name.name):
             only = [
                 candidate
                 for candidate in reader.named(path, name.name)
                 if not self._inside(candidate, path, target_span)
             ]
-            if len(only) == 1 and only[0].kind in name.kinds and is_compound(name.name):
+            if len(only) == 1 and only[0].kind in name.kinds:
                 rules = reader.rules(path)
                 if name.name not in rules.common and rules.is_told(path, only[0].file):
                     yield only[0], "distinctive"

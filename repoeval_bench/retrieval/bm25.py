@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain
 from time import perf_counter
 
 import numpy as np
@@ -19,6 +21,9 @@ from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 
 NAME = "bm25"
 
+_LINES = 1 << 18
+"""Lines whose terms are remembered: those of 8 MB of code."""
+
 
 class Bm25Retriever:
     """Terms are weighed within the query's repository, as its chunks are all that is searched.
@@ -33,105 +38,132 @@ class Bm25Retriever:
         self._headers = header == "read"
         self._chunks, self._own = chunks, own
         self._k1, self._b = k1, b
-        self._tokenize = TOKENIZERS[tokenizer]
-        self._counts: dict[str, Counter[str]] = {}
+        self._vocabulary = _vocabulary(tokenizer)
         self._indexes: dict[str, _TermIndex] = {}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query's repository; one that shares no term scores 0."""
         rankings: dict[str, Ranking] = {}
         latency: dict[str, float] = {}
+        for repo in {query.repo for query in queries}:
+            self._prepare(repo, [query for query in queries if query.repo == repo])
         for query in progress(queries, desc="retrieve", unit="queries"):
             unseen = excluded_from(query, excluded)
             own = self._own.get(query.query_id)
-            index = self._index(query.repo)
+            index = self._indexes[query.repo]
             start = perf_counter()
-            terms = Counter(self._tokenize(query.text))
-            scores = index.scores(terms, () if own is None else unseen, [self._count(chunk) for chunk in own or ()])
-            ids = [*index.ids, *(chunk.chunk_id for chunk in own or ())]
-            rankings[query.query_id] = rank_column(ids, scores, k, unseen)
+            ids, columns, seen = index.ids, index.of_repo, np.ones(len(index.of_repo), dtype=np.bool_)
+            if own is not None:
+                seen[[index.positions[chunk_id] for chunk_id in unseen if chunk_id in index.positions]] = False
+                ids = [*ids, *(chunk.chunk_id for chunk in own)]
+                own_columns = np.array([index.columns[self._text(chunk)] for chunk in own], dtype=np.int64)
+                columns = np.append(columns, own_columns)
+                seen = np.append(seen, np.ones(len(own), dtype=np.bool_))
+            scores = index.scores(self._vocabulary.query(query.text), np.bincount(columns[seen], minlength=index.size))
+            rankings[query.query_id] = rank_column(ids, np.where(seen, scores[columns], 0.0), k, unseen)
             latency[query.query_id] = (perf_counter() - start) * 1000
         return Run(tag=NAME, rankings=rankings, latency_ms=latency)
 
     def _text(self, chunk: Chunk) -> str:
         return chunk.embed_text if self._headers else chunk.text
 
-    def _count(self, chunk: Chunk) -> Counter[str]:
-        """Count the terms of a chunk; most of a query's own chunks have the text of another."""
-        text = self._text(chunk)
-        if text not in self._counts:
-            self._counts[text] = Counter(self._tokenize(text))
-        return self._counts[text]
+    def _prepare(self, repo: str, queries: Sequence[Query]) -> None:
+        """Index the texts that these queries of a repository see, each once: most of a query's own are the file's."""
+        own = {self._text(chunk) for query in queries for chunk in self._own.get(query.query_id, ())}
+        if repo in self._indexes and own <= self._indexes[repo].columns.keys():
+            return
+        chunks = self._chunks.get(repo, ())
+        texts = [self._text(chunk) for chunk in chunks]
+        columns = {text: column for column, text in enumerate(dict.fromkeys([*texts, *sorted(own)]))}
+        self._indexes[repo] = _TermIndex(
+            [chunk.chunk_id for chunk in chunks],
+            np.array([columns[text] for text in texts], dtype=np.int64),
+            columns,
+            [self._vocabulary.terms(text) for text in columns],
+            self._k1,
+            self._b,
+        )
 
-    def _index(self, repo: str) -> _TermIndex:
-        if repo not in self._indexes:
-            chunks = self._chunks.get(repo, ())
-            terms = [self._tokenize(self._text(chunk)) for chunk in chunks]
-            self._indexes[repo] = _TermIndex([chunk.chunk_id for chunk in chunks], terms, self._k1, self._b)
-        return self._indexes[repo]
+
+class _Vocabulary:
+    """Terms as numbers, the same for all corpora of a process: chunkers cut the same lines in other ways."""
+
+    def __init__(self, tokenizer: str) -> None:
+        self._tokenize = TOKENIZERS[tokenizer]
+        self._numbers: dict[str, int] = {}
+        # No tokenizer has a term that reaches over a line's end.
+        self._of_line = lru_cache(maxsize=_LINES)(self._read)
+        self.query = lru_cache(maxsize=4096)(self._count)
+
+    def terms(self, text: str) -> NDArray[np.int32]:
+        """Return the terms of a text in order; int32 (n_terms,)."""
+        return np.fromiter(chain.from_iterable(map(self._of_line, text.splitlines())), dtype=np.int32)
+
+    def _read(self, line: str) -> tuple[int, ...]:
+        numbers = self._numbers
+        return tuple([numbers.setdefault(term, len(numbers)) for term in self._tokenize(line)])
+
+    def _count(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(distinct terms of a query that are known, ordered by name; how often each is in it)."""
+        # In the order of the names: a sum's last bits must not depend on how terms were numbered.
+        counts = sorted(Counter(self._tokenize(text)).items())
+        numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in counts]
+        return np.array(numbers, dtype=np.int64), np.array([count for _, count in counts], dtype=np.int64)
+
+
+_vocabulary = cache(_Vocabulary)
 
 
 class _TermIndex:
-    """Counts of each term in each chunk of a repository, made once for all queries.
+    """Counts of each term in each text that queries of a repository see, made once for all of them.
 
-    `terms` are those of each chunk, in the order of `ids`.
+    `columns` numbers the distinct texts, whose terms are `terms`; `of_repo` is the column of each of the repository's
+    chunks, whose ids are `ids`.
     """
 
-    def __init__(self, ids: Sequence[str], terms: Sequence[Sequence[str]], k1: float, b: float) -> None:
-        self.ids = ids
-        self._positions = {chunk_id: position for position, chunk_id in enumerate(ids)}
+    def __init__(
+        self,
+        ids: Sequence[str],
+        of_repo: NDArray[np.int64],
+        columns: Mapping[str, int],
+        terms: Sequence[NDArray[np.int32]],
+        k1: float,
+        b: float,
+    ) -> None:
+        self.ids, self.of_repo, self.columns = ids, of_repo, columns
+        self.positions = {chunk_id: position for position, chunk_id in enumerate(ids)}
+        self.size = len(terms)
         self._k1, self._b = k1, b
         self._lengths = np.array(list(map(len, terms)), dtype=np.int64)
-        self._numbers: dict[str, int] = {}
-        numbers = self._numbers
-        column = (numbers.setdefault(term, len(numbers)) for of_chunk in terms for term in of_chunk)
-        term_of = np.fromiter(column, dtype=np.int64, count=int(self._lengths.sum()))
-        # One number for a term in a chunk, so that equal ones can be counted.
-        pairs = term_of * len(terms) + np.repeat(np.arange(len(terms)), self._lengths)
-        pairs, counts = np.unique(pairs, return_counts=True)
-        self._entries = np.stack([pairs % max(1, len(terms)), counts]).astype(np.int32)
-        self._starts = np.searchsorted(pairs, np.arange(len(numbers) + 1) * len(terms))
+        # One number for a term in a text, so that equal ones can be counted.
+        pairs = np.concatenate([np.zeros(0, dtype=np.int64), *terms]) * self.size
+        pairs += np.repeat(np.arange(self.size), self._lengths)
+        self._pairs, counts = np.unique(pairs, return_counts=True)
+        self._counts = counts.astype(np.int32)
 
-    def scores(self, query: Counter[str], unseen: Iterable[str], own: Sequence[Counter[str]]) -> NDArray[np.float64]:
-        """Score of every chunk of the repository, then of the query's own, float64; those `unseen` have none, 0.
+    def scores(
+        self, query: tuple[NDArray[np.int64], NDArray[np.int64]], times: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Score of every text, float64 (size,), where a query sees each text so many `times`.
 
         score = sum over the query's terms, repeats counted, of idf tf / (tf + k1 (1 - b + b length / mean length)),
         with idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Lucene's; Kamphuis et al. 2020), where N, n and the lengths are
-        those of the chunks that are seen. `own` counts the terms of each of the query's own chunks.
+        those of the chunks that are seen. `query` are the numbers of its terms and how often each is in it.
         """
-        lengths = np.append(self._lengths, np.array([count.total() for count in own], dtype=np.int64))
-        seen = np.ones(len(lengths), dtype=np.bool_)
-        seen[[self._positions[chunk_id] for chunk_id in unseen if chunk_id in self._positions]] = False
-        n_seen, total = int(seen.sum()), int(lengths[seen].sum())
-        # In the order of the terms: a sum's last bits must not depend on how they were numbered.
-        terms = sorted(term for term in query if term in self._numbers or any(term in count for count in own))
-        if not total or not terms:
-            return np.zeros(len(lengths))
-        term, chunk, tf = self._postings(terms, own)
-        n = np.bincount(term[seen[chunk]], minlength=len(terms))
-        weights = np.log(1 + (n_seen - n + 0.5) / (n + 0.5)) * np.array([query[term_name] for term_name in terms])
-        norms = self._k1 * ((1 - self._b) + self._b * lengths / (total / n_seen))
-        scores = np.bincount(chunk, weights[term] * (tf / (norms[chunk] + tf)), minlength=len(lengths))
-        return np.where(seen, scores, 0.0)
-
-    def _postings(
-        self, terms: Sequence[str], own: Sequence[Counter[str]]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return each pair of a term and a chunk that has it: (index of the term, ascending; of the chunk; count)."""
-        numbers = np.array([self._numbers.get(term, -1) for term in terms])
-        starts = self._starts[numbers]
-        lengths = np.where(numbers < 0, 0, self._starts[numbers + 1] - starts)
+        n_seen, total = int(times.sum()), int((times * self._lengths).sum())
+        if not total:
+            return np.zeros(self.size)
+        numbers, repeats = query
+        starts, ends = np.searchsorted(self._pairs, np.stack([numbers, numbers + 1]) * self.size)
+        lengths = ends - starts
         before = np.cumsum(lengths) - lengths
-        chunk, tf = self._entries[:, np.arange(lengths.sum()) + np.repeat(starts - before, lengths)]
-        term = np.repeat(np.arange(len(terms)), lengths)
-        number_of = {name: number for number, name in enumerate(terms)}
-        more = [
-            (number_of[name], len(self.ids) + position, count[name])
-            for position, count in enumerate(own)
-            for name in count.keys() & number_of.keys()
-        ]
-        if not more:
-            return term, chunk, tf
-        columns = np.concatenate([np.stack([term, chunk, tf]), np.array(more, dtype=np.int64).T], axis=1)
-        term, chunk, tf = columns[:, np.argsort(columns[0], kind="stable")]
-        return term, chunk, tf
+        entries = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+        term, text, tf = (
+            np.repeat(np.arange(len(numbers)), lengths),
+            self._pairs[entries] % self.size,
+            self._counts[entries],
+        )
+        n = np.bincount(term, times[text], minlength=len(numbers))
+        weights = np.log(1 + (n_seen - n + 0.5) / (n + 0.5)) * repeats
+        norms = self._k1 * ((1 - self._b) + self._b * self._lengths / (total / n_seen))
+        return np.bincount(text, weights[term] * (tf / (norms[text] + tf)), minlength=self.size)

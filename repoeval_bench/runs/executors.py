@@ -114,6 +114,11 @@ class ProcessPool:
         self._others: frozenset[int | None] = frozenset()
         self._tasks: deque[_Task[Any]] = deque()
 
+    @property
+    def is_started(self) -> bool:
+        """Tell whether workers are there, so that the next jobs do not pay for their start."""
+        return self._pool is not None
+
     def __enter__(self) -> Self:
         return self
 
@@ -236,13 +241,13 @@ def start_server(chunkers: Iterable[str]) -> None:
 
 
 def modules_of(chunkers: Iterable[str]) -> list[str]:
-    """Return the modules of the chunkers, named by specs, that may cut in several processes."""
+    """Return the modules and libraries of the chunkers, named by specs, that may cut in several processes."""
     modules = []
     for spec in chunkers:
         with suppress(SpecError):  # the command that was asked for says what is wrong with it
             row = known_or_none("chunker", Spec.parse(spec).name)
             if row is not None and row.parallel:
-                modules.append(row.where.partition(":")[0])
+                modules += [row.where.partition(":")[0], *row.libraries]
     return modules
 
 

@@ -31,7 +31,7 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
-from repoeval_bench.runs.executors import IN_PROCESS, Executor
+from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.jobs import AGAIN, DataJob, Finished, JobLog, Shared, check_countable
 from repoeval_bench.runs.materials import Materials, Setting, make_chunkers, tell_unread, unscored_repositories, unsized
 from repoeval_bench.runs.parts import (
@@ -166,7 +166,7 @@ def suited(executor: Executor, benchmark: Benchmark, chunkers: Collection[Chunke
     A chunker may have a process or a state of its own, unless its row says that it has none.
     """
     pays = (
-        is_large(benchmark, len(chunkers))
+        ((isinstance(executor, ProcessPool) and executor.is_started) or is_large(benchmark, len(chunkers)))
         and all(is_parallel(chunker.spec) for chunker in chunkers)
         and not any(
             retriever.scorer for of_run in parts for retriever in of_run.retrievers

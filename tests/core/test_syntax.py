@@ -12,6 +12,7 @@ from tree_sitter import Language as TreeSitterLanguage
 from tree_sitter import Parser, Tree
 
 from repoeval_bench import core
+from repoeval_bench.core import syntax
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language
@@ -101,6 +102,29 @@ def test_a_text_that_comes_again_is_not_parsed_again() -> None:
     pieces = [b"x = 1\n", b"class A: pass\n", b"def (\n"]
     trees = [reparser.parse(piece) for piece in pieces]
     assert all(reparser.parse(piece) is tree for piece, tree in zip(pieces, trees, strict=True))
+    assert reparser.parses == 3
+
+
+def test_chunkers_and_sizes_share_the_trees_of_files_and_of_their_targets() -> None:
+    """Ten files with ten targets each, cut four times: every text is parsed once."""
+    reparser = Reparser(TreeSitterLanguage(bare_grammar(LANGUAGES["python"])))
+    files = [[f"def of_{n}_{line}(): return {line}\n" for line in range(40)] for n in range(10)]
+    for _ in range(4):
+        for rows in files:
+            reparser.parse("".join(rows).encode())
+            for target in range(10):
+                blank = "".join([*rows[:target], "\n", *rows[target + 1 :]]).encode()
+                assert not reparser.parse(blank).root_node.has_error
+    assert reparser.parses == 110
+
+
+def test_trees_are_forgotten_beyond_their_room(monkeypatch) -> None:
+    monkeypatch.setattr(syntax, "_WHOLE", 40)
+    reparser = Reparser(TreeSitterLanguage(bare_grammar(LANGUAGES["python"])))
+    first, second, long = b"a = 1\n", b"bcd = 22222\n" * 2, b"x = 3\n" * 9
+    for text, parses in ((first, 1), (second, 2), (first, 2), (long, 3), (first, 4), (long, 5)):
+        reparser.parse(text)
+        assert reparser.parses == parses
 
 
 def test_a_file_with_a_function_blanked_is_parsed_as_from_scratch() -> None:

@@ -116,12 +116,13 @@ def test_every_chunker_has_the_size_of_fixed(code, answered):
     benchmark = load_benchmark(pack)
     files = [file for held in benchmark.files.values() for file in held]
     told: list[str] = []
-    by_size, left_out = sized(benchmark, ["fixed", "ast", "file"], [200, 400], told.append)
+    by_size, left_out, failures = sized(benchmark, ["fixed", "ast", "file"], [200, 400], told.append)
     assert [[arm.name for arm in arms] for arms in by_size] == [["fixed", "ast", "file"], ["fixed", "ast"]]
     for arms in by_size:
         fixed, ast = (mean_nws(make_chunker(arm.spec), files) for arm in arms[:2])
         assert abs(ast - fixed) <= 0.05 * fixed or any("gives a mean within" in line for line in told)
     assert not left_out
+    assert not failures
 
 
 def test_a_table_and_where_to_look_follow_the_answer(code, tmp_path, answered):
