@@ -77,7 +77,7 @@ class Reparser:
         """Return the syntax tree of a UTF-8 text."""
         from tree_sitter import Parser
 
-        known = self._local.__dict__.setdefault("known", _KnownTrees())
+        known: _KnownTrees = self._local.__dict__.setdefault("known", _KnownTrees())
         if (tree := known.find(encoded)) is not None:
             return tree
         self.parses += 1

@@ -158,12 +158,10 @@ class _TermIndex:
         lengths = ends - starts
         before = np.cumsum(lengths) - lengths
         entries = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
-        term, text, tf = (
-            np.repeat(np.arange(len(numbers)), lengths),
-            self._pairs[entries] % self.size,
-            self._counts[entries],
-        )
+        term = np.repeat(np.arange(len(numbers)), lengths)
+        text, tf = self._pairs[entries] % self.size, self._counts[entries]
         n = np.bincount(term, times[text], minlength=len(numbers))
         weights = np.log(1 + (n_seen - n + 0.5) / (n + 0.5)) * repeats
         norms = self._k1 * ((1 - self._b) + self._b * self._lengths / (total / n_seen))
-        return np.bincount(text, weights[term] * (tf / (norms[text] + tf)), minlength=self.size)
+        gains: NDArray[np.float64] = weights[term] * (tf / (norms[text] + tf))
+        return np.bincount(text, gains, minlength=self.size).astype(np.float64, copy=False)
