@@ -23,7 +23,7 @@ from repoeval_bench.dataset.build.sampling import some_of
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.runs.executors import IN_PROCESS, Executor
+from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.parts import RESULTS, silent, skipped_for_language
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_once, check_requests
@@ -77,7 +77,8 @@ def recommend(
     check_recommendation(request, home, problems, settings)
     problems.check()
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
-    by_size, left_out, failures = sized(benchmark, request.chunkers, request.sizes or SIZES, notify, executor)
+    pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
+    by_size, left_out, failures = sized(benchmark, request.chunkers, request.sizes or SIZES, notify, pool)
     skipped += [*left_out, *failures]
     _check_choice(by_size, len(request.chunkers), [*left_out, *failures])
     ratio = tokens_per_nws(sample_of(benchmark))

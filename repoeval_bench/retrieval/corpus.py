@@ -152,9 +152,7 @@ def chunk_blanked(
             chunks_of(file, chunker)
         for task in group:
             chunks = _chunk_file(blanked(file, task.body), chunker)
-            own[task.task_id] = tuple(
-                replace(chunk, chunk_id=encode_id(f"{chunk.chunk_id}#{task.task_id}")) for chunk in chunks
-            )
+            own[task.task_id] = tuple(chunk.with_id(encode_id(f"{chunk.chunk_id}#{task.task_id}")) for chunk in chunks)
     _close(chunker)
     return replace(corpus, own=own)
 
@@ -193,9 +191,13 @@ def _check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
         for what in ("header", "rewritten"):
             if not isinstance(given := getattr(chunk, what), str):
                 raise ChunkError(f"{spec}: {what} of {chunk.chunk_id!r} is a {type(given).__name__}, not a text")
-        cut = Chunk.cut(file, chunk.chars)
-        for what in ("text", "lines", "chunk_id"):
-            if getattr(chunk, what) != getattr(cut, what):
+        start, end = chunk.chars.start, chunk.chars.end
+        for what, given, cut in (
+            ("text", chunk.text, file.slice(chunk.chars)),
+            ("lines", chunk.lines, file.lines_of(chunk.chars)),
+            ("chunk_id", chunk.chunk_id, encode_id(f"{where}@{start}-{end}")),
+        ):
+            if given != cut:
                 raise ChunkError(
                     f"{spec}: the {what} of {chunk.chunk_id!r} is not that of its span in {where}; "
                     "make chunks with Chunk.cut(file, CharSpan)"
