@@ -66,18 +66,18 @@ def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmar
         golds = _golds(files[repo])
         tests = _tests(repo_files)
         common = _common(chain.from_iterable(tests))
-        asked: list[list[tuple[str, Gold, str]]] = []
+        by_file: list[list[tuple[str, Gold, str]]] = []
         for of_file in tests:
-            asked.append([])
+            by_file.append([])
             for test in of_file:
                 called = [definition for definition in test.called if definition not in common]
                 masked = _question(test, called)
                 if called and len(re.findall(r"[^\W_]+", masked)) >= LEAST:
                     question = _question(test, ()) if named else masked
-                    asked[-1].append((question, join(chain.from_iterable(map(golds.lines, called))), test.asker))
+                    by_file[-1].append((question, join(chain.from_iterable(map(golds.lines, called))), test.asker))
                 else:
                     unscored += 1
-        tasks += question_tasks(repo, LEVEL, filter(None, chain.from_iterable(zip_longest(*asked))))
+        tasks += question_tasks(repo, LEVEL, filter(None, chain.from_iterable(zip_longest(*by_file))))
     if not tasks:
         raise DatasetError(
             f"no test in {', '.join(files) or benchmark.name} calls a definition and has a name of {LEAST} words or "
@@ -140,10 +140,10 @@ def _tests(files: tuple[SourceFile, ...]) -> tuple[tuple[_Test, ...], ...]:
         return ()
     result = []
     with progress(desc="resolve tests", unit="tests", total=total) as bar, Resolver(files) as resolver:
-        for file, found in by_file.items():
-            calls = _calls(file) if found else ()
+        for file, defined in by_file.items():
+            calls = _calls(file) if defined else ()
             tests = []
-            for definition in found:
+            for definition in defined:
                 bar.update()
                 assert definition.body is not None
                 uses = resolver.uses(file.path, definition.body)
@@ -201,12 +201,12 @@ def _words(name: str) -> list[str]:
 
 def _without(words: list[str], name: list[str]) -> list[str]:
     """The words without each run of them that is the name."""
-    kept: list[str] = []
+    rest: list[str] = []
     i = 0
     while i < len(words):
         if words[i : i + len(name)] == name:
             i += len(name)
         else:
-            kept.append(words[i])
+            rest.append(words[i])
             i += 1
-    return kept
+    return rest

@@ -37,7 +37,7 @@ def gold_in_query(
     """
     shares = {}
     for query in queries:
-        texts = (files[place.file].line_text(place.lines) for place in join(gold[query.query_id]))
+        texts = (files[location.file].line_text(location.lines) for location in join(gold[query.query_id]))
         gold_lines = [line for text in texts for text_line in text.splitlines() if (line := text_line.strip())]
         query_lines = {line.strip() for line in query.text.splitlines()}
         shares[query.query_id] = (

@@ -106,7 +106,7 @@ def gold_of(task: Task, protocol: Protocol) -> Gold:
     if protocol.gold == "places":
         return task.places
     if protocol.of_definitions:
-        return join(place for gold in definitions_of(task) for place in gold)
+        return join(location for gold in definitions_of(task) for location in gold)
     spans = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}
     lines = spans[protocol.gold]
     gold = (Place(task.file, lines),)
@@ -132,14 +132,14 @@ def build_qrels(
     for query_id, of_query in gold.items():
         places = join(of_query)
         parts = definitions[query_id] if definitions is not None else (places,)
-        for file in {place.file for place in places} - files.keys():
+        for file in {location.file for location in places} - files.keys():
             files[file] = _IndexedFile(chunks.get(file, ()), line_nws[file])
         near = {chunk.chunk_id: (chunk, p.file) for p in places for chunk in files[p.file].overlapping(p.lines)}
-        n_lines = sum(len(place.lines) for place in places)
-        n_filled = sum(files[place.file].n_filled(place.lines) for place in places)
+        n_lines = sum(len(location.lines) for location in places)
+        n_filled = sum(files[location.file].n_filled(location.lines) for location in places)
         gains: dict[str, float] = {}
         for chunk_id, (chunk, file) in near.items():
-            common = [chunk.lines.common(place.lines) for place in places if place.file == file]
+            common = [chunk.lines.common(location.lines) for location in places if location.file == file]
             n_shared = sum(map(len, common))
             shared = Overlap(
                 lines=n_shared,
@@ -157,7 +157,7 @@ def build_qrels(
 
 def _is_held(gold: Gold, chunk: Chunk, name: str, file: _IndexedFile) -> bool:
     """Tell whether a chunk of the file holds a non-blank line of the gold."""
-    return any(place.file == name and file.n_filled(chunk.lines.common(place.lines)) for place in gold)
+    return any(location.file == name and file.n_filled(chunk.lines.common(location.lines)) for location in gold)
 
 
 class _IndexedFile:

@@ -108,4 +108,4 @@ def distance(file: str, other: str) -> int:
 
 
 def _has_text(files: Mapping[str, SourceFile], gold: Gold) -> bool:
-    return any(files[place.file].line_text(place.lines).strip() for place in gold)
+    return any(files[location.file].line_text(location.lines).strip() for location in gold)

@@ -39,25 +39,25 @@ class AstchunkChunker(Peer):
     def unused(self) -> frozenset[str]:
         """Return what astchunk does when it is asked for alone."""
         off = {"chunk_overlap": not self.chunk_overlap, "chunk_expansion": not self.chunk_expansion}
-        return frozenset(name for name, left_out in off.items() if left_out)
+        return frozenset(name for name, is_off in off.items() if is_off)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int, str]] | None:
         """The whole lines that astchunk names, with its headers where they are asked for."""
         text = file.text
         language = library_language(file, _NAMES.get(self.language, self.language), _NAMES, self.name)
-        found = _library(self.max_chunk_size, language).chunkify(
+        pieces = _library(self.max_chunk_size, language).chunkify(
             text,
             chunk_overlap=self.chunk_overlap,
             chunk_expansion=self.chunk_expansion,
             repo_level_metadata={"filepath": file.path},
         )
-        rows = [(piece["metadata"]["start_line_no"], piece["metadata"]["end_line_no"]) for piece in found]
+        rows = [(piece["metadata"]["start_line_no"], piece["metadata"]["end_line_no"]) for piece in pieces]
         # Its lines end at a newline only, as tree-sitter counts.
         starts = [0, *accumulate(len(row) + 1 for row in text.split("\n"))]
         if any(not 0 <= first <= last < len(starts) - 1 for first, last in rows):
             return None
         headers: dict[tuple[int, int], str] = {}
-        for (first, last), piece in zip(rows, found, strict=True):
+        for (first, last), piece in zip(rows, pieces, strict=True):
             header = _header(piece["content"]) if self.chunk_expansion else ""
             headers.setdefault((starts[first], min(starts[last + 1], len(text))), header)
         return [(start, end, headers[start, end]) for start, end in sorted(headers)]

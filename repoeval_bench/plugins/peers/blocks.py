@@ -57,24 +57,27 @@ class BlocksChunker(Sized):
         blocks: set[LineSpan] = set()
         n_found = 0
         for parsed in segments(file, language):
-            found = [(each.lines, node) for each, node in defining_nodes(parsed) if each.kind != "variable"]
-            n_found += len(found)
-            blocks |= self._blocks(parsed, found, before, nws)
+            nodes = [
+                (definition.lines, node) for definition, node in defining_nodes(parsed) if definition.kind != "variable"
+            ]
+            n_found += len(nodes)
+            blocks |= self._blocks(parsed, nodes, before, nws)
         if not n_found:
             blocks = set(self._by_lines(LineSpan(0, file.n_lines), before))
-        kept = (block for block in blocks if nws[block.end] - nws[block.start] >= max(1, self.min_nws))
+        large = (block for block in blocks if nws[block.end] - nws[block.start] >= max(1, self.min_nws))
         return [
-            Chunk.cut(file, file.chars_of(block)) for block in sorted(kept, key=lambda block: (block.start, -block.end))
+            Chunk.cut(file, file.chars_of(block))
+            for block in sorted(large, key=lambda block: (block.start, -block.end))
         ]
 
     def _blocks(
-        self, parsed: Parsed, found: list[tuple[LineSpan, Node]], before: Sequence[int], nws: Sequence[int]
+        self, parsed: Parsed, nodes: list[tuple[LineSpan, Node]], before: Sequence[int], nws: Sequence[int]
     ) -> set[LineSpan]:
         """The blocks of a tree; a stack replaces recursion, for nesting can be deeper than Python's."""
         blocks: set[LineSpan] = set()
         seen: set[tuple[int, LineSpan]] = set()
-        while found:
-            lines, node = found.pop()
+        while nodes:
+            lines, node = nodes.pop()
             if (node.id, lines) in seen:  # a definition is among the children of each that is around it, too
                 continue
             seen.add((node.id, lines))
@@ -86,7 +89,7 @@ class BlocksChunker(Sized):
                     blocks.add(lines)
                 continue
             children = [(LineSpan(first, last + 1), child) for first, last, child in parsed.children(node)]
-            found += children
+            nodes += children
             if not children:
                 blocks.update(self._by_lines(lines, before))
         return blocks

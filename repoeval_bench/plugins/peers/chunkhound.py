@@ -35,8 +35,8 @@ class ChunkhoundChunker(Peer):
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the whole lines that the package names."""
         language = library_language(file, "auto", SAME_NAMES, self.name)
-        found = _library(self.max_chunk_size, self.min_chunk_size, language).parse_content(file.text)
-        rows = sorted({(int(chunk.start_line), int(chunk.end_line)) for chunk in found})
+        pieces = _library(self.max_chunk_size, self.min_chunk_size, language).parse_content(file.text)
+        rows = sorted({(int(chunk.start_line), int(chunk.end_line)) for chunk in pieces})
         # It counts an empty line behind the file's last line end.
         if any(not 1 <= first <= last <= file.n_lines + 1 for first, last in rows):
             return None

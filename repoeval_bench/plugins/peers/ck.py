@@ -39,9 +39,12 @@ class CkChunker(Cutter):
 
         LanguageError where the file's language is not known or its grammar is not installed.
         """
-        found = definitions(file, chosen_language(file, self.language))
+        defined = definitions(file, chosen_language(file, self.language))
         spans = {
-            (span.start, span.end) for item in found if item.kind != "variable" for span in [file.chars_of(item.lines)]
+            (span.start, span.end)
+            for item in defined
+            if item.kind != "variable"
+            for span in [file.chars_of(item.lines)]
         }
         parts = spans | set(_gaps(spans, len(file.text)))
         windows = {window for part in parts for window in self._windows(part)}

@@ -55,7 +55,7 @@ class CocoindexChunker(Peer):
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """The character offsets that the library reports."""
-        found = _library().split(
+        pieces = _library().split(
             file.text,
             self.chunk_size,
             min_chunk_size=self.min_chunk_size,
@@ -63,7 +63,7 @@ class CocoindexChunker(Peer):
             # It knows every language under the same name; one that it does not know would be cut as plain text.
             language=chosen_language(file, self.language).name,
         )
-        return [(piece.start.char_offset, piece.end.char_offset) for piece in found]
+        return [(piece.start.char_offset, piece.end.char_offset) for piece in pieces]
 
 
 @cache

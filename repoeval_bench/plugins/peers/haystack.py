@@ -53,10 +53,10 @@ class HaystackChunker(Peer):
         library_language(file, "auto", {"python": "python"}, self.name)
         text = _with_bodies(file.text)
         document = import_module("haystack").Document(content=text)
-        found = _library(self.max_effective_lines, self.min_effective_lines).run([document])["documents"]
+        documents = _library(self.max_effective_lines, self.min_effective_lines).run([document])["documents"]
         lines = text.splitlines(keepends=True)
         spans = []
-        for first, last, header, body in _parts(lines, found, self.max_effective_lines):
+        for first, last, header, body in _parts(lines, documents, self.max_effective_lines):
             if body != "".join(lines[first:last]):
                 return None
             chars = file.chars_of(LineSpan(first, last))

@@ -43,13 +43,13 @@ class LeastNestedChunker(Sized):
         return cut_before(file, [line for line in starts if before[line] < before[-1]])
 
 
-def _depths(file: SourceFile, found: Sequence[Definition]) -> list[int]:
+def _depths(file: SourceFile, defined: Sequence[Definition]) -> list[int]:
     """Return how many definitions each border between lines is in; one border more than lines."""
     steps = [0] * (file.n_lines + 1)
-    for each in found:
-        if each.lines.end - each.above > 1:
-            steps[each.above + 1] += 1
-            steps[each.lines.end] -= 1
+    for definition in defined:
+        if definition.lines.end - definition.above > 1:
+            steps[definition.above + 1] += 1
+            steps[definition.lines.end] -= 1
     return list(accumulate(steps))
 
 

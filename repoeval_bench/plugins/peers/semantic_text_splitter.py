@@ -68,7 +68,7 @@ def _library(language: str, size: int, tokenizer: str | None) -> Any:
 def _levels(text: str) -> int:
     """Return how deep brackets are nested, those in strings and comments too."""
     depth = deepest = 0
-    for found in _BRACKET.finditer(text):
-        depth = depth + 1 if found[0] in "[({" else max(0, depth - 1)
+    for bracket in _BRACKET.finditer(text):
+        depth = depth + 1 if bracket[0] in "[({" else max(0, depth - 1)
         deepest = max(deepest, depth)
     return deepest

@@ -25,8 +25,8 @@ class SemchunkChunker(Peer, Sized):
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """The offsets that the library reports."""
-        found = _library(self.limit, self.tokenizer if self.max_tokens else None)(file.text, offsets=True)
-        spans: Sequence[tuple[int, int]] = found[1]
+        pieces = _library(self.limit, self.tokenizer if self.max_tokens else None)(file.text, offsets=True)
+        spans: Sequence[tuple[int, int]] = pieces[1]
         return spans
 
 

@@ -47,12 +47,12 @@ def questions_command(*, benchmark: str, file: Path, out: Path, ranking: Path | 
     written = write_questions(FORMATS[benchmark](file), out)
     if written.lines:
         echo(f"{count(written.lines, 'question')} with lines as answers: {out / GOLD}")
-    if written.lines > written.untold:
-        echo(f"{count(written.lines - written.untold, 'question')} for --queries: {out / QUESTIONS}")
+    if written.lines > written.without_text:
+        echo(f"{count(written.lines - written.without_text, 'question')} for --queries: {out / QUESTIONS}")
     if written.files:
         echo(f"{count(written.files, 'question')} with whole files as answers, blind to chunking: {out / FILE_GOLD}")
-    if written.untold:
-        echo(f"note: {count(written.untold, 'question')} without a text, not written for --queries")
+    if written.without_text:
+        echo(f"note: {count(written.without_text, 'question')} without a text, not written for --queries")
     if written.unanswered:
         echo(f"note: {count(written.unanswered, 'question')} without an answer, left out")
     if ranking:

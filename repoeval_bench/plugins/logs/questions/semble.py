@@ -50,7 +50,9 @@ def read_semble(path: Path) -> Iterator[ForeignQuestion]:
         with json_reader.faults_as(ResultError, file, "give annotations as Semble has them"):
             rows = json_reader.parse(json_reader.read_document(file), _Annotations).root
         for number, row in enumerate(rows, start=1):
-            answers = [(answer, RELEVANT) for answer in row.relevant] + [(each, SECONDARY) for each in row.secondary]
+            answers = [(answer, RELEVANT) for answer in row.relevant] + [
+                (answer, SECONDARY) for answer in row.secondary
+            ]
             repository = row.repo or file.stem
             yield ForeignQuestion(
                 query_id=f"{repository}/{number}",

@@ -33,7 +33,7 @@ class _Truth(ForeignRecord):
     read_core_regions: tuple[_Region, ...] = ()
 
 
-class _Instance(ForeignRecord):
+class _Issue(ForeignRecord):
     instance_id: str
     ground_truth: _Truth
     problem_statement: str = ""
@@ -47,7 +47,7 @@ class _Result(ForeignRecord):
 
 def read_swe_explore(path: Path) -> Iterator[ForeignQuestion]:
     """The issues of a benchmark file, each with its core regions; a ResultError names a row that is something else."""
-    for where, row in read_foreign(path, _Instance):
+    for where, row in read_foreign(path, _Issue):
         yield ForeignQuestion(
             query_id=row.instance_id,
             query=row.problem_statement,
@@ -61,7 +61,7 @@ def read_ranking(benchmark: Path, results: Path, system: str) -> Iterator[LogRow
 
     A ResultError: an issue that the benchmark lacks, or a region without an end, whose size is not known.
     """
-    repositories = {row.instance_id: _repository(row) for _, row in read_foreign(benchmark, _Instance)}
+    repositories = {row.instance_id: _repository(row) for _, row in read_foreign(benchmark, _Issue)}
     ranked = [(where, row) for where, row in read_foreign(results, _Result)]
     deepest = max((len(row.regions) for _, row in ranked), default=0)
     for where, row in ranked:
@@ -92,7 +92,7 @@ def read_ranking(benchmark: Path, results: Path, system: str) -> Iterator[LogRow
         )
 
 
-def _repository(row: _Instance) -> str:
+def _repository(row: _Issue) -> str:
     return PurePosixPath(row.repo_dir).name or row.instance_id
 
 

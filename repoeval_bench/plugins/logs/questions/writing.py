@@ -60,7 +60,7 @@ class Written:
     lines: int
     files: int
     unanswered: int
-    untold: int
+    without_text: int
 
 
 def line_span(where: str, first: int, last: int) -> LineSpan:
@@ -91,11 +91,13 @@ def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> Writt
         raise ResultError("no question has an answer, so there is nothing to write; name another file")
     of_lines = [question for question in answered.values() if question.has_lines]
     of_files = [question for question in answered.values() if not question.has_lines]
-    told = [question for question in of_lines if question.query.strip()]
+    texts = [question for question in of_lines if question.query.strip()]
     _write(folder / GOLD, (row for question in of_lines for row in _gold(question)))
     _write(folder / FILE_GOLD, (row for question in of_files for row in _gold(question)))
-    _write(folder / QUESTIONS, map(_question, told))
-    return Written(lines=len(of_lines), files=len(of_files), unanswered=unanswered, untold=len(of_lines) - len(told))
+    _write(folder / QUESTIONS, map(_question, texts))
+    return Written(
+        lines=len(of_lines), files=len(of_files), unanswered=unanswered, without_text=len(of_lines) - len(texts)
+    )
 
 
 def write_log(rows: Iterable[LogRow], folder: Path) -> int:
@@ -138,8 +140,8 @@ def _question(question: ForeignQuestion) -> dict[str, Any]:
 
 def _write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     """Write rows, and no file where there is none; return how many."""
-    made = list(rows)
-    if made:
+    written = list(rows)
+    if written:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(jsonl(made), encoding="utf-8")
-    return len(made)
+        path.write_text(jsonl(written), encoding="utf-8")
+    return len(written)
