@@ -11,26 +11,21 @@ ROOT = Path(__file__).resolve().parents[2]
 OF_THE_COMMAND_LINE = (
     "tests/cli/test_help_all.py",
     "tests/cli/test_echo.py",
-    "tests/cli/test_explain.py",
     "tests/cli/test_listing.py",
-    "tests/end_to_end/test_answer.py",
-    "tests/end_to_end/test_compare_cli.py",
-    "tests/end_to_end/test_interrupted.py",
     "tests/report/test_tables_printed.py",
 )
-"""Files that print: plainly, as a table, on a terminal, and to a reader that goes away."""
+"""Files that print: plainly, as a table, and on a terminal."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("colour", ["NO_COLOR", "FORCE_COLOR"])
-def test_the_user_s_environment_moves_no_test(colour):
-    others = {"COLUMNS": "40", "LANG": "C", "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}
+def test_the_user_s_environment_moves_no_test():
+    others = {"COLUMNS": "40", "LANG": "C", "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1", "FORCE_COLOR": "1"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "REPOEVAL_"))}
     command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow and not network and not full_data"]
     done = subprocess.run(
         [*command, *OF_THE_COMMAND_LINE],
         cwd=ROOT,
-        env=kept | others | {colour: "1"},
+        env=kept | others,
         capture_output=True,
         text=True,
         check=False,

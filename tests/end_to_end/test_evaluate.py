@@ -36,21 +36,19 @@ def only_run(results):
     return folder
 
 
-def test_eval_prints_the_table_and_what_stands_under_it(evaluate):
-    """One row per repository and mean, then sizes, truncation and queries without a relevant chunk."""
-    done = evaluate("--chunker", AST, "--details")
+@pytest.fixture(scope="module")
+def folder(mirror, warm_home, tmp_path_factory):
+    """A run of the model; no test changes it. --json printed its metrics."""
+    out = tmp_path_factory.mktemp("run")
+    done = bench("eval", "-c", AST, "--source", mirror, "--out", out, "--json", home=warm_home)
     assert done.code == 0, done.err
-    for piece in ("mini", "protocol context", "nDCG@10", "R@5", "Hit@10", "MRR", "micro, ", "macro, 2 repositories"):
-        assert piece in done.out
-    assert "truncated by the model:" in done.out
-    assert "queries with no relevant chunk:" in done.out
-    assert "characters mean" in done.out
+    folder = only_run(out)
+    assert json.loads(done.out) == json.loads((folder / "metrics.json").read_text())
+    return folder
 
 
-def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(evaluate, tmp_path):
+def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(folder):
     """The folder's name carries the data set, its fingerprint, the protocol and the spec; all files are there."""
-    evaluate("--chunker", AST)
-    folder = only_run(tmp_path / "results")
     assert {path.name for path in folder.iterdir()} == MUST_EXIST
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["run_id"] == folder.name
@@ -63,10 +61,8 @@ def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(eval
     assert isinstance(metrics["micro"]["ndcg@10"], float)
 
 
-def test_means_are_those_of_the_queries(evaluate, tmp_path):
+def test_means_are_those_of_the_queries(folder):
     """micro is the mean over queries, macro the mean over repositories' means, from per_query.jsonl."""
-    evaluate("--chunker", AST)
-    folder = only_run(tmp_path / "results")
     metrics = json.loads((folder / "metrics.json").read_text())
     rows = [json.loads(line) for line in (folder / "per_query.jsonl").read_text().splitlines()]
     assert len(rows) == metrics["counts"]["queries"]
@@ -80,11 +76,8 @@ def test_means_are_those_of_the_queries(evaluate, tmp_path):
         assert metrics["macro"][name] == pytest.approx(sum(per_repo) / len(per_repo), abs=1e-12)
 
 
-@pytest.mark.parametrize("protocol", ["context", "body"])
-def test_ir_measures_agrees_on_the_trec_files(evaluate, tmp_path, protocol):
+def test_ir_measures_agrees_on_the_trec_files(folder, tmp_path):
     """Another implementation, reading the exported TREC files, gets the same means."""
-    evaluate("--chunker", AST, "--protocol", protocol)
-    folder = only_run(tmp_path / "results")
     ours = json.loads((folder / "metrics.json").read_text())["micro"]
     assert bench("export", "runs", folder, "-o", tmp_path / "run.trec").code == 0
     theirs = ir_measures.calc_aggregate(
@@ -121,10 +114,9 @@ def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):
             assert entry["start_line"] < entry["end_line"]
 
 
-def test_a_second_run_writes_the_same_bytes_whatever_was_cached(evaluate, mirror, tmp_path):
+def test_a_second_run_writes_the_same_bytes_whatever_was_cached(folder, mirror, tmp_path):
     """All files but the timings and the manifest's time are identical, from a warm and from a partly filled cache."""
-    evaluate("--chunker", AST)
-    first = only_run(tmp_path / "results")
+    first = folder
     home = tmp_path / "other-home"
     # Another chunker's run and a part of the tasks leave some of the texts cached, in batches of other company.
     part = ("--source", mirror, "--out", tmp_path / "part")
@@ -138,14 +130,6 @@ def test_a_second_run_writes_the_same_bytes_whatever_was_cached(evaluate, mirror
     for manifest in manifests:
         del manifest["created"], manifest["code"]  # a commit made in between is not a difference between the runs
     assert manifests[0] == manifests[1]
-
-
-def test_json_is_the_content_of_metrics_json(evaluate, tmp_path):
-    """--json prints metrics.json, and a list of them for several chunkers; nothing else is on standard output."""
-    done = evaluate("--chunker", AST, "--json")
-    assert json.loads(done.out) == json.loads((only_run(tmp_path / "results") / "metrics.json").read_text())
-    done = evaluate("--chunker", AST, "--chunker", "fixed:max_nws=400", "--json")
-    assert [content["chunker"].partition(":")[0] for content in json.loads(done.out)] == ["ast", "fixed"]
 
 
 def without_modules(words, heavy, home):
@@ -178,21 +162,8 @@ def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):
 
 def test_a_dry_run_of_several_chunkers_counts_what_a_run_embeds(mirror, warm_home, tmp_path):
     """Queries once; in total each distinct text once, and of a long one its windows: what the run then embeds."""
-    run = (
-        "eval",
-        "-c",
-        AST,
-        "-c",
-        "fixed:max_nws=300",
-        "--embedder",
-        "minilm:max_length=32,long_chunks=max",
-        "--source",
-        mirror,
-        "--out",
-        tmp_path / "results",
-        "--limit",
-        "4",
-    )
+    run = ("eval", "-c", AST, "-c", "fixed:max_nws=300", "--embedder", "minilm:max_length=32,long_chunks=max")
+    run += ("--source", mirror, "--out", tmp_path / "results", "--limit", "4")
     home = shutil.copytree(warm_home, tmp_path / "home")
     dry = json.loads(bench(*run, "--dry-run", "--json", home=home).out)
     assert [(row["chunker"].partition(":")[0], row["texts"]) for row in dry["texts"]] == [
@@ -257,17 +228,16 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     assert f"Holm over 3 pairs, the other measures by Holm over {tests - 3} tests, so p is valid" in text
 
 
-def test_the_python_api_does_what_the_command_does(evaluate, mirror, warm_home, tmp_path, monkeypatch):
+def test_the_python_api_does_what_the_command_does(folder, mirror, warm_home, tmp_path, monkeypatch):
     """load_benchmark and evaluate give the numbers of the command line, also for a chunker object."""
     monkeypatch.setenv("REPOEVAL_HOME", str(warm_home))
     from repoeval_bench import compare, load_benchmark
     from repoeval_bench import evaluate as evaluate_in_python
     from repoeval_bench.chunkers.registry import make_chunker
 
-    evaluate("--chunker", AST)
     benchmark = load_benchmark(str(mirror))
     run = evaluate_in_python(benchmark, make_chunker(AST), out=tmp_path / "python")
-    assert run.metrics.as_json() == json.loads((only_run(tmp_path / "results") / "metrics.json").read_text())
+    assert run.metrics.as_json() == json.loads((folder / "metrics.json").read_text())
     other = evaluate_in_python(benchmark, "fixed:max_nws=400", out=tmp_path / "python")
     assert {c.measure for c in compare([run, other])} == set(run.metrics.micro)
 
@@ -308,14 +278,6 @@ def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tm
         read_only = "/proc/results"
     done = bench("eval", "-c", AST, "--source", mirror, "--out", read_only, home=warm_home)
     assert "choose another results folder with --out" in one_sentence(done, 2)
-
-
-def test_no_command_prints_the_help():
-    """repoeval-bench alone lists the commands and does not exit with 0."""
-    done = bench()
-    assert done.code == 2
-    assert "Commands:" in done.err
-    assert "error:" not in done.err
 
 
 BROKEN = """
@@ -378,7 +340,7 @@ def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, 
     assert not (tmp_path / "results").exists()
 
 
-def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluate, tmp_path):
+def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluate, folder, tmp_path, monkeypatch):
     """A chunk method that yields is scored like one that returns a list; --json stays JSON whatever it prints."""
     (tmp_path / "lazy.py").write_text(
         "from repoeval_bench.chunkers.registry import make_chunker\n"
@@ -386,8 +348,9 @@ def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluat
         "    def chunk(self, file):\n        print('cutting', file.path)\n"
         f"        yield from make_chunker('{AST}').chunk(file)\n"
     )
-    lazy = json.loads(evaluate("-c", "py:lazy:Lazy", "--json", PYTHONPATH=str(tmp_path)).out)
-    assert lazy["micro"] == json.loads(evaluate("-c", AST, "--json").out)["micro"]
+    monkeypatch.syspath_prepend(tmp_path)
+    lazy = json.loads(evaluate("-c", "py:lazy:Lazy", "--json").out)
+    assert lazy["micro"] == json.loads((folder / "metrics.json").read_text())["micro"]
 
 
 def test_match_size_gives_every_chunker_the_baselines_size(evaluate):

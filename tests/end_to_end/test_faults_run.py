@@ -15,7 +15,8 @@ import pytest
 from support.command import bench
 from support.minirepo import build_mirror, tree_files
 
-AST = "ast:max_nws=400"
+AST = ("-c", "ast:max_nws=400")
+ASKED = (*AST, "--limit", "6")
 TIMES = {"timings.jsonl", "manifest.json"}  # files that say how long it took, and when
 
 # Every batch is announced before it is written, and after; the pause makes a middle to be killed in.
@@ -42,13 +43,7 @@ def start(mirror, home, out, *, script=None, **environment):
         [
             sys.executable,
             *(["-c", script] if script else ["-m", "repoeval_bench"]),
-            "eval",
-            "-c",
-            AST,
-            "--source",
-            str(mirror),
-            "--out",
-            str(out),
+            *("eval", *ASKED, "--source", str(mirror), "--out", str(out)),
         ],
         env=dict(os.environ, REPOEVAL_HOME=str(home), **environment),
         stdout=subprocess.PIPE,
@@ -67,18 +62,16 @@ def contents(results):
     }
 
 
-@pytest.fixture(scope="module")
-def expected(mirror, warm_home, tmp_path_factory):
+def expected(asked, mirror, warm_home, out):
     """The run's files as a warm cache gives them."""
-    out = tmp_path_factory.mktemp("expected")
-    assert bench("eval", "-c", AST, "--source", mirror, "--out", out, home=warm_home).code == 0
+    assert bench("eval", *asked, "--source", mirror, "--out", out, home=warm_home).code == 0
     result = contents(out)
     assert {"run.trec.gz", "metrics.json", "per_query.jsonl"} <= set(result)
     return result
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_two_runs_share_a_cache(mirror, expected, tmp_path):
+def test_a_killed_run_goes_on_and_two_runs_share_a_cache(mirror, warm_home, tmp_path):
     """kill -9 loses no batch that was written; then two runs at once, one of them with one thread, give the warm run's bytes."""
     home = tmp_path / "home"
     killed = start(mirror, home, tmp_path / "killed", script=SLOW)
@@ -98,27 +91,27 @@ def test_a_killed_run_goes_on_and_two_runs_share_a_cache(mirror, expected, tmp_p
     assert not list((tmp_path / "killed").glob("*/manifest.json"))
     shutil.copytree(home, tmp_path / "unread")  # as the kill left it, for the look below
 
-    dry = bench("eval", "-c", AST, "--source", mirror, "--dry-run", "--json", home=tmp_path / "unread")
+    dry = bench("eval", *ASKED, "--source", mirror, "--dry-run", "--json", home=tmp_path / "unread")
     assert sum(row["cached"] for row in json.loads(dry.out)["texts"]) == kept
 
     import sentence_transformers  # noqa: F401 - so that this process embeds while the other one does
 
     other = start(mirror, home, tmp_path / "run1", script=SLOW, OMP_NUM_THREADS="1")
     assert other.stdout.readline().startswith("begin")
-    done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "run2", home=home)
+    done = bench("eval", *ASKED, "--source", mirror, "--out", tmp_path / "run2", home=home)
     assert done.code == 0, done.err
     _, err = other.communicate(timeout=300)
     assert other.returncode == 0, err
-    for n in (1, 2):
-        assert contents(tmp_path / f"run{n}") == expected
+    warm = expected(ASKED, mirror, warm_home, tmp_path / "expected")
+    assert contents(tmp_path / "run1") == contents(tmp_path / "run2") == warm
 
 
-def test_the_order_of_the_files_does_not_matter(warm_home, expected, tmp_path):
+def test_the_order_of_the_files_does_not_matter(mirror, warm_home, tmp_path):
     """Archives whose members are in another order, unpacked into another order on disk, give the same bytes."""
     other = build_mirror(tmp_path / "mirror", files=dict(reversed(tree_files().items())))
     home = tmp_path / "home"
     home.mkdir()
     shutil.copytree(warm_home / "vectors", home / "vectors")
-    done = bench("eval", "-c", AST, "--source", other, "--out", tmp_path / "results", home=home)
+    done = bench("eval", *AST, "--source", other, "--out", tmp_path / "results", home=home)
     assert done.code == 0, done.err
-    assert contents(tmp_path / "results") == expected
+    assert contents(tmp_path / "results") == expected(AST, mirror, warm_home, tmp_path / "expected")

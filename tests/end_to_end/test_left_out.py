@@ -38,8 +38,10 @@ def said_once(done):
     assert line.startswith("left out: astchunk: ")
 
 
-@pytest.mark.parametrize("further", [[], ["--details"], ["--match-size", "fixed:max_nws=200"]])
-@pytest.mark.parametrize("command", ["eval", "compare"])
+@pytest.mark.parametrize(
+    ("command", "further"),
+    [("eval", ["--details"]), ("eval", ["--match-size", "fixed:max_nws=200"]), ("compare", ["--details"])],
+)
 def test_among_others_it_is_left_out_and_noted(places, command, further):
     """Once before the work and once below the table."""
     done = ask(places, command, *chunkers("astchunk", "ast", "fixed"), "--protocol", "body", *further)
@@ -47,11 +49,16 @@ def test_among_others_it_is_left_out_and_noted(places, command, further):
     assert done.out.count(NOTE) == 1
 
 
-def test_the_summary_names_it(places, tmp_path):
-    """The Markdown of a step summary, as the table that is printed."""
-    done = ask(places, "compare", *chunkers("astchunk", "ast", "fixed"), "--github-summary", tmp_path / "summary.md")
+def test_summary_and_page_on_jobs_name_it(places, tmp_path):
+    """The Markdown of a step summary, as the table that is printed; the page tells it from those that made a run."""
+    page, summary = tmp_path / "jobs.html", tmp_path / "summary.md"
+    further = ("--github-summary", summary, "--executor", "local:1", "--set", f"job_page={page}")
+    done = ask(places, "compare", *chunkers("astchunk", "ast", "fixed"), "--protocol", "body", *further)
     said_once(done)
-    assert (tmp_path / "summary.md").read_text().count(NOTE) == 1
+    assert NOTE in done.out
+    assert summary.read_text().count(NOTE) == 1
+    assert "0 failed; " in (text := page.read_text())
+    assert text.count(">left out</td>") == 1
 
 
 def test_json_names_it_with_the_reason(places):
@@ -69,12 +76,11 @@ def test_json_names_it_with_the_reason(places):
     assert alone["left_out"] == {}
 
 
-@pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
-def test_a_file_of_runs_goes_on_without_it(places, tmp_path, executor):
+def test_a_file_of_runs_goes_on_without_it(places, tmp_path):
     """Every combination; where nothing is compared, what was not made is counted."""
     bench_file = tmp_path / "bench.yaml"
     bench_file.write_text("chunkers: [ast, astchunk, fixed]\nprotocol: [body, context]\nretrievers: bm25\n")
-    asked = ("run", bench_file, "--source", places["pack"], *executor)
+    asked = ("run", bench_file, "--source", places["pack"])
     done = bench(*asked, "--out", tmp_path / "out", home=places["home"])
     said_once(done)
     assert done.out.count(NOTE) == 2
@@ -82,16 +88,6 @@ def test_a_file_of_runs_goes_on_without_it(places, tmp_path, executor):
     bench_file.write_text(bench_file.read_text() + "compare: false\n")
     done = bench(*asked, "--out", tmp_path / "out", home=places["home"])
     assert done.out.startswith("6 runs (2 left out), in ")
-
-
-def test_the_page_on_jobs_tells_them_from_those_that_made_a_run(places, tmp_path):
-    page = tmp_path / "jobs.html"
-    executor = ("--executor", "local:1", "--set", f"job_page={page}")
-    done = ask(places, "compare", *chunkers("astchunk", "ast", "fixed"), "--protocol", "body", *executor)
-    said_once(done)
-    assert "0 failed; " in (text := page.read_text())
-    assert "1 left out, not knowing a language of the data." in text
-    assert text.count(">left out</td>") == 1
 
 
 def test_a_grid_and_a_recommendation_are_of_the_others(places):
@@ -113,8 +109,10 @@ def test_a_grid_and_a_recommendation_are_of_the_others(places):
     assert line.endswith("; use another chunker")
 
 
-@pytest.mark.parametrize("executor", [[], ["--executor", "local:1"]])
-@pytest.mark.parametrize("names", [["astchunk"], ["astchunk", "astchunk:max_chunk_size=200"]])
+@pytest.mark.parametrize(
+    ("names", "executor"),
+    [(["astchunk"], []), (["astchunk", "astchunk:max_chunk_size=200"], ["--executor", "local:1"])],
+)
 def test_where_nothing_is_left_it_is_a_mistake(places, tmp_path, names, executor):
     """Nothing is computed, and the way out is named."""
     command = "compare" if executor else "eval"
@@ -133,19 +131,8 @@ def test_where_its_files_are_left_out_already_that_is_not_a_way_out(places, tmp_
     (code / "a.go").write_text(
         "package a\n\n// Sum adds the two numbers that it is given.\nfunc Sum(a, b int) int {\n\treturn a + b\n}\n"
     )
-    asked = (
-        "eval",
-        "-c",
-        "astchunk",
-        "--retriever",
-        "bm25",
-        "--protocol",
-        "docstring",
-        "--source",
-        code,
-        "--set",
-        "skip_errors",
-    )
+    asked = ("eval", "-c", "astchunk", "--retriever", "bm25", "--protocol", "docstring", "--source", code)
+    asked += ("--set", "skip_errors")
     said = one_sentence(bench(*asked, "--out", tmp_path / "out", home=places["home"]), 1)
     assert "gave no chunk for any of 1 file" in said
     assert said.endswith("; use another chunker")
@@ -162,17 +149,8 @@ def test_a_recommendation_that_is_left_one_chunker_says_so(places):
 
 def test_files_that_it_fails_on_are_skipped_where_that_is_asked_for(places, tmp_path):
     """Also where its size is matched: the mean is over the files that it cuts."""
-    asked = (
-        *chunkers("astchunk"),
-        "--match-size",
-        "fixed:max_nws=200",
-        "--set",
-        "skip_errors",
-        "--protocol",
-        "body",
-        "--json",
-    )
-    done = ask(places, "eval", *asked, out=tmp_path / "out")
+    asked = ("--match-size", "fixed:max_nws=200", "--set", "skip_errors", "--protocol", "body", "--json")
+    done = ask(places, "eval", *chunkers("astchunk"), *asked, out=tmp_path / "out")
     assert done.code == 0, done.err
     assert json.loads(done.out)["counts"]["files_skipped"] == 1
     assert "chunks average 156 characters, for 162" in done.err

@@ -173,18 +173,8 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
     """The grid's difference is that of two runs of eval under the cell's protocol."""
     cells = metrics_of(
         bench(
-            "lab",
-            "sensitivity",
-            "-c",
-            AST,
-            "-c",
-            "fixed:max_nws=400",
-            "--retriever",
-            "bm25",
-            "--no-match",
-            "--source",
-            mirror,
-            "--json",
+            *("lab", "sensitivity", "-c", AST, "-c", "fixed:max_nws=400", *BM25, "--no-match"),
+            *("--source", mirror, "--json"),
             home=warm_home,
         )
     )
@@ -201,30 +191,10 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
 
 def test_all_mistakes_are_told_at_once(mirror, warm_home):
     """Every wrong choice has a line of its own; nothing was run."""
+    fields = ("gold=bdy", "exclusion=promt", "relevance=iou:2", "header=foo", "scope=poled", "precision=fp64")
     done = bench(
-        "eval",
-        "-c",
-        "asst",
-        "--set",
-        "gold=bdy",
-        "--set",
-        "exclusion=promt",
-        "--set",
-        "relevance=iou:2",
-        "-m",
-        "ndgc@5",
-        "--retriever",
-        "bm26",
-        "--k",
-        "0",
-        "--set",
-        "header=foo",
-        "--set",
-        "scope=poled",
-        "--set",
-        "precision=fp64",
-        "--source",
-        mirror,
+        *("eval", "-c", "asst", "-m", "ndgc@5", "--retriever", "bm26", "--k", "0", "--source", mirror),
+        *(word for field in fields for word in ("--set", field)),
         home=warm_home,
     )
     sentence = one_sentence(done, 2)
