@@ -116,12 +116,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that it is not what all other processes wait for at the end.
 
     The tests on one Ray cluster are the longest, because they wait. The slow tests that need all of the data, or an
-    index, come next.
+    index, come next. The tests of a room stay together: each process takes neighbours, and a library is imported, and a
+    fixture of a module made, by few of them; those of `plugins` import what those of `chunkers` do.
     """
     marks = ("full_data", "network", "slow")
     items.sort(
         key=lambda item: (
             "cluster" not in getattr(item, "fixturenames", ()),
             -sum(item.get_closest_marker(mark) is not None for mark in marks),
+            item.path.relative_to(item.config.rootpath).parts[1].replace("plugins", "chunkers"),
         )
     )

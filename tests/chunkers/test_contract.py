@@ -6,7 +6,7 @@ import functools
 import importlib.util
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.registry import make_chunker
@@ -137,12 +137,17 @@ _THEIRS = {
 THEIRS = {spec: package for spec, package in _THEIRS.items() if spec.partition(":")[0] in ROWS}
 
 
+# Each of the many specs has some of the examples.
+few = settings(max_examples=settings.default.max_examples // 3)
+
+
 @functools.cache
 def chunker(spec: str):
     return make_chunker(spec)
 
 
 @pytest.mark.parametrize("spec", SMALL)
+@few
 @given(text=texts)
 def test_every_promise_holds_on_every_text(spec: str, text: str) -> None:
     """Slices, order, coverage, size, determinism, line ends: see chunkers.tools.conformance.PROMISES."""
@@ -155,12 +160,14 @@ def test_no_built_in_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("spec", [*SMALL, "ast:max_nws=40,header=scope"])
+@few
 @given(file=of_any_language)
 def test_every_promise_holds_on_every_language(spec: str, file: SourceFile) -> None:
     assert unexpected(spec, broken_promises(chunker(spec), file)) == {}
 
 
 @pytest.mark.parametrize("spec", THEIRS)
+@few
 @given(file=of_any_language)
 def test_a_library_breaks_no_other_promise_on_another_language(spec: str, file: SourceFile) -> None:
     """Each refuses some text and counts carriage returns; one cannot cut every language."""
@@ -176,7 +183,7 @@ def test_no_library_is_left_out() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_built_in_passes_the_suite_at_its_defaults(name: str) -> None:
-    report = check_chunker(make_chunker(name), examples=10)
+    report = check_chunker(make_chunker(name), examples=3)
     broken = {finding.promise for finding in report.findings if finding.n_broken}
     assert broken == EXCEPTIONS.get(name, set()), str(report)
 

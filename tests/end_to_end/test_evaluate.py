@@ -221,11 +221,6 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     assert compared.pop("left_out") == {}
     assert {key: exported[key] for key in compared} == compared
     assert {each["run_id"] for each in compared["choice"]["candidates"]} == set(runs)
-    page = tmp_path / "page.html"
-    assert bench("report", *runs, "-o", page, "--out", tmp_path / "results").code == 0
-    text = page.read_text()
-    assert "adjusted for 3 pairs of runs (Holm)" in text
-    assert f"Holm over 3 pairs, the other measures by Holm over {tests - 3} tests, so p is valid" in text
 
 
 def test_the_python_api_does_what_the_command_does(folder, mirror, warm_home, tmp_path, monkeypatch):

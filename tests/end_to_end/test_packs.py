@@ -18,8 +18,7 @@ def pack(tmp_path_factory):
     return here / "pack"
 
 
-@pytest.mark.parametrize("protocol", ["context", "body"])
-@pytest.mark.parametrize("level", ["function", "line", "api"])
+@pytest.mark.parametrize(("level", "protocol"), [("function", "body"), ("line", "context"), ("api", "body")])
 def test_a_pack_is_evaluated_like_any_source(pack, tmp_path, protocol, level):
     done = bench(
         *("eval", "--source", pack, "--set", f"level={level}", "--protocol", protocol, "--retriever", "bm25"),
@@ -119,7 +118,6 @@ COMMANDS = {
     "--no-match --json",
     "chunker stats": "chunker stats -c ast -c fixed --json",
     "export beir": "export beir {out}/run -o {out}/beir",
-    "report": "report {out}/run -o {out}/page.html --bm25",
     "data info": "data info --json",
 }
 

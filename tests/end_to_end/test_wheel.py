@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # building it takes seconds
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
@@ -43,28 +44,13 @@ def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
 
 def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home):
     """From another folder, the installed package reads its own index and evaluates."""
-    where = run(
-        site[1],
-        tmp_path,
-        "-c",
-        "import repoeval_bench, repoeval_bench.chunkers as chunkers; print(repoeval_bench.__file__, chunkers.__file__)",
-    )
+    names = "import repoeval_bench, repoeval_bench.chunkers as c; print(repoeval_bench.__file__, c.__file__)"
+    where = run(site[1], tmp_path, "-c", names)
     assert where.stdout.count(str(site[1])) == 2, where.stdout + where.stderr
     listed = run(site[1], tmp_path, "-m", "repoeval_bench", "list", "datasets")
     assert "455" in listed.stdout, listed.stderr
-    done = run(
-        site[1],
-        tmp_path,
-        "-m",
-        "repoeval_bench",
-        "eval",
-        "-c",
-        "ast:max_nws=400",
-        "--details",
-        "--source",
-        mirror,
-        REPOEVAL_HOME=str(warm_home),
-    )
+    words = ("-m", "repoeval_bench", "eval", "-c", "ast:max_nws=400", "--details", "--source", mirror)
+    done = run(site[1], tmp_path, *words, REPOEVAL_HOME=str(warm_home))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results").is_dir()
     assert "macro, 2 repositories" in done.stdout
@@ -129,7 +115,6 @@ def installed(site, tmp_path, mirror, downloads):
 
 
 @pytest.mark.network
-@pytest.mark.slow
 @pytest.mark.parametrize("name", TOOLS)
 def test_installers_of_commands_take_the_wheel(installed, site, tmp_path, mirror, name):
     """In an environment of the tool's own the command answers and evaluates; that of `uv tool` is looked at.

@@ -2,8 +2,7 @@
 
 import pytest
 
-from support.command import bench_process, one_sentence
-from support.minirepo import build_mirror
+from support.command import bench, one_sentence
 from support.plug_ins import install
 
 MODULE = """
@@ -43,9 +42,11 @@ class Here:
 """
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("packages")
+@pytest.fixture(autouse=True)
+def installed(tmp_path, monkeypatch):
+    """The package, on the path for one test."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
     (folder / "greeting.py").write_text(MODULE)
     commands = {
         "wave": "greeting:wave",
@@ -59,50 +60,37 @@ def path(tmp_path_factory):
         "greetings",
         {"repoeval_bench.commands": commands, "repoeval_bench.executors": {"here": "greeting:Here"}},
     )
-    return str(folder)
+    monkeypatch.syspath_prepend(folder)
 
 
-def test_a_command_of_another_package_is_listed_and_called(path):
-    listed = bench_process("--help", PYTHONPATH=path)
+def test_a_command_of_another_package_is_listed_and_called():
+    listed = bench("--help")
     assert listed.code == 0
     further = listed.out.partition("More:\n")[2]
     assert "wave" in further
     assert "Wave to the reader." in further
-    assert bench_process("wave", "--times", "2", PYTHONPATH=path).out.split() == ["wave"] * 2
-    assert bench_process("signs", "wave", PYTHONPATH=path).out.split() == ["wave"]
-    assert "repoeval-bench signs wave --times 2" in bench_process("signs", "wave", "--help", PYTHONPATH=path).out
+    assert bench("wave", "--times", "2").out.split() == ["wave"] * 2
+    assert bench("signs", "wave").out.split() == ["wave"]
+    assert "repoeval-bench signs wave --times 2" in bench("signs", "wave", "--help").out
 
 
-def test_a_built_in_command_is_not_replaced(path):
-    assert "--retriever" in bench_process("eval", "--help", PYTHONPATH=path).out
+def test_a_built_in_command_is_not_replaced():
+    assert "--retriever" in bench("eval", "--help").out
 
 
-def test_a_broken_plug_in_breaks_no_other_command(path):
-    listed = bench_process("--help", PYTHONPATH=path)
+def test_a_broken_plug_in_breaks_no_other_command():
+    listed = bench("--help")
     assert "cannot be imported" in " ".join(listed.out.split())
-    assert bench_process("list", "chunkers", PYTHONPATH=path).code == 0
-    assert "plug-in 'lost' of greetings 1.0" in one_sentence(bench_process("lost", PYTHONPATH=path), 2)
-    assert "three" in one_sentence(bench_process("three", PYTHONPATH=path), 2)
+    assert bench("list", "chunkers").code == 0
+    assert "plug-in 'lost' of greetings 1.0" in one_sentence(bench("lost"), 2)
+    assert "three" in one_sentence(bench("three"), 2)
 
 
-def test_an_executor_of_another_package_does_the_jobs(path, tmp_path):
-    mirror = build_mirror(tmp_path / "mirror")
-    asked = (
-        "sweep",
-        "-c",
-        "fixed",
-        "--sizes",
-        "300",
-        "500",
-        "--retriever",
-        "bm25",
-        "--source",
-        mirror,
-        "--set",
-        "few_gold",
-    )
-    done = bench_process(*asked, "--executor", "here:moon", "--out", tmp_path / "runs", home=tmp_path, PYTHONPATH=path)
+def test_an_executor_of_another_package_does_the_jobs(mirror, tmp_path):
+    asked = ("sweep", "-c", "fixed", "--sizes", "300", "500", "--retriever", "bm25", "--source", mirror)
+    asked += ("--set", "few_gold", "--out", tmp_path / "runs")
+    done = bench(*asked, "--executor", "here:moon", home=tmp_path)
     assert done.code == 0, done.err
     assert done.out.count("job of moon") == 2
-    wrong = bench_process(*asked, "--executor", "hear", "--out", tmp_path / "runs", home=tmp_path, PYTHONPATH=path)
+    wrong = bench(*asked, "--executor", "hear", home=tmp_path)
     assert "'here'" in one_sentence(wrong, 2)
