@@ -40,7 +40,7 @@ COMMANDS = {
     "gate": ("repoeval_bench.cli.gate:gate_command", "Fail if a run does not meet the limits in a file."),
     "verify": (
         "repoeval_bench.cli.verify:verify_command",
-        "Compute a run's numbers again, and say whether it is what it claims.",
+        "Compute a run's numbers again, and compare them with the stored ones.",
     ),
     "run": ("repoeval_bench.cli.run:run_command", "Run a benchmark described by a YAML file."),
     "data": ("repoeval_bench.cli.data:data_group", "Fetch, verify and describe the benchmark's data."),
@@ -50,7 +50,7 @@ COMMANDS = {
         "Explain a chunker, a protocol, a retriever, a measure, …",
     ),
     "cache": ("repoeval_bench.cli.cache:cache_group", "Describe, verify and prune the cache of vectors."),
-    "chunker": ("repoeval_bench.cli.more:chunker", "Try a chunker before any model is asked."),
+    "chunker": ("repoeval_bench.cli.more:chunker", "See how a chunker cuts, without a model."),
     "export": ("repoeval_bench.cli.more:export", "Write runs in the formats that other programs and papers read."),
 }
 """Name -> (where it is, what it is for). `--help` shows them without importing any."""
@@ -70,7 +70,7 @@ app = CommandGroup(
     resuming=_RESUMING,
     further=_FURTHER,
     plug_ins=PLUG_INS,
-    help="Compare code chunkers on RepoEval: chunk, embed, retrieve, score.",
+    help="Say which code chunker retrieves better, on RepoEval or on your own code.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     params=[
         click.Option(

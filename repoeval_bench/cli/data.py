@@ -29,7 +29,7 @@ def data_group() -> None:
     """Fetch, verify and describe the benchmark's data."""
 
 
-@data_group.command()
+@data_group.command(short_help="Fetch the data that is missing.")
 @set_options
 @click.option("--upgrade", is_flag=True, help="Try to get more if only a part of the data is present.")
 def fetch(*, upgrade: bool, **options: Any) -> None:
@@ -45,7 +45,7 @@ def fetch(*, upgrade: bool, **options: Any) -> None:
     echo("The repositories keep their own licences; check them before you pass anything on.")
 
 
-@data_group.command()
+@data_group.command(short_help="Show tasks, files, licences and the fingerprint.")
 @set_options
 @json_option
 def info(*, as_json: bool, **options: Any) -> None:
@@ -80,7 +80,7 @@ def info(*, as_json: bool, **options: Any) -> None:
         echo(f"left out, not UTF-8: {', '.join(benchmark.undecodable)}")
 
 
-@data_group.command()
+@data_group.command(short_help="Check every ground truth and every file.")
 @set_options
 @json_option
 def verify(*, as_json: bool, **options: Any) -> None:
@@ -124,7 +124,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
     multiple=True,
     type=click.Path(),
     metavar="FILE",
-    help="A SCIP index of the first source, asked before all else; repeat it for the next sources.",
+    help="A SCIP index of the first source, used before the own search; repeat it for the next sources.",
 )
 @json_option
 def build(*, as_json: bool, out: Path, **fields: Any) -> None:

@@ -23,7 +23,7 @@ from repoeval_bench.report.segments import (
 )
 from repoeval_bench.runs.naming import find_run, find_runs
 
-_BY = "repo, file, or a fact such as is_method; repeat it. All but files if not given."
+_BY = "repo, file, or a fact such as is_method; repeat it. By default all but file."
 
 _measure = click.option(
     "--measure",
@@ -74,7 +74,7 @@ def segments_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Split the queries of RUN by what is known of them; with a second RUN, print the paired differences."""
+    """Score the queries of RUN by repository, file or fact; with a second RUN, print the paired differences."""
     if other is None:
         segmentation = segment(find_run(run, out), by=by, measure=measure, facts=facts)
         if as_json:

@@ -47,7 +47,7 @@ def evaluate_command(
 ) -> None:
     """Chunk, embed, retrieve and score with each --chunker, store the runs, and print what they show.
 
-    With a shipped pack as --source and no --protocol: under uses, docstring, body and context, one after the other.
+    With a shipped pack as --source and without --protocol, four protocols are run: uses, docstring, body and context.
     """
     # `--measure ndcg@10 recall@5`: what follows the first one arrives here.
     if more_measures and not fields["measures"]:

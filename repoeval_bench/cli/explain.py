@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def explain_command(*, name: str, as_json: bool) -> None:
     """Explain a printed word, such as `detectable`, or what `list` lists: a protocol, a chunker, a measure.
 
-    A name that is in two lists is explained as both, and a heading of several words by its words.
+    A name in two lists is explained as both, a heading of several words by its words.
     """
     texts = list(explanations(name)) or _by_words(name)
     if not texts:

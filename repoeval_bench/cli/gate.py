@@ -23,7 +23,7 @@ from repoeval_bench.runs.problems import Problems
 @click.command("gate")
 @run_argument()
 @click.option("--config", required=True, type=INPUT, metavar="FILE", help="The gate file (YAML).")
-@click.option("--baseline", metavar="RUN", help="Run that drops are measured from; overrides the file's baseline.")
+@click.option("--baseline", metavar="RUN", help="The run that drops are measured from, instead of the file's baseline.")
 @click.option("--junit", type=OUTPUT_XML, metavar="FILE", help="Write the results as JUnit XML too.")
 @summary_option
 @runs_folder
@@ -38,7 +38,7 @@ def gate_command(
     out: Path,
     as_json: bool,
 ) -> int:
-    """Check RUN against the limits of a gate file: exit 0 where all are kept, 1 where one is not."""
+    """Check RUN against the limits of a gate file: exit 0 if all are met, 1 if one is not."""
     problems = Problems()
     limits = stored = base = None
     with problems.about("config"):

@@ -8,7 +8,7 @@ _CHUNK = "repoeval_bench.cli.chunk"
 
 chunker = CommandGroup(
     name="chunker",
-    help="Try a chunker before any model is asked.",
+    help="See how a chunker cuts, without a model.",
     table={
         "show": (f"{_CHUNK}:show_command", "Show the chunks of a file or folder."),
         "stats": (f"{_CHUNK}:stats_command", "Sizes of chunks, definitions kept whole, lines that appear twice."),

@@ -88,10 +88,10 @@ def _out(meaning: str, *, reads: bool = False) -> Callable[[Callable[..., Any]],
     return decorate
 
 
-out_option = _out("Where run folders are written; at a URL (s3://BUCKET, file:///shared) they are shared as objects.")
+out_option = _out("Folder for runs, or the URL of a store that machines share: s3://BUCKET, file:///shared.")
 """--out (a Path)."""
 
-runs_folder = _out("Where run folders are; the runs of a store are fetched.", reads=True)
+runs_folder = _out("Folder of the runs, or the URL of a store, whose runs are fetched.", reads=True)
 """--out, the folder in which runs are found (a Path)."""
 
 cells_folder = _out("Scores are kept under it, in sensitivity/, and computed once.")
@@ -235,7 +235,7 @@ allow_option = click.option(
     "allowed",
     multiple=True,
     metavar="SPEC",
-    help="Run this code of your own (py:…, exec:…), or ask this model or server, if the folder names it; repeat it.",
+    help="Use this code (py:…, exec:…), model or server if the folder names it; repeat it.",
 )
 
 

@@ -64,7 +64,7 @@ sensitivity_option = click.option(
     "--sensitivity",
     type=INPUT,
     metavar="FILE",
-    help="Draw the grid that `lab sensitivity --json` or its --output wrote.",
+    help="Add the heat map of a grid that `lab sensitivity --output` wrote.",
 )
 
 facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."

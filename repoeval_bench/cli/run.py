@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @click.argument("file")
-@click.option("--source", metavar="SOURCE", help="Where data comes from, instead of where the file says.")
-@click.option("--embedder", metavar="SPEC", help="What makes vectors, instead of what the file says.")
+@click.option("--source", metavar="SOURCE", help="Where the data comes from, instead of the file's source.")
+@click.option("--embedder", metavar="SPEC", help="The embedder, instead of the file's.")
 @out_option
 @home_option
 @click.option(
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Check the file and list its runs, without making them.",
 )
-@click.option("--commands", is_flag=True, help="With --dry-run: list them as shell lines, each making one run.")
+@click.option("--commands", is_flag=True, help="With --dry-run: print a shell command for each run.")
 @execution_options
 @details_option
 @json_option
@@ -72,8 +72,8 @@ def run_command(  # longer than 60 lines: each option has its line
     """Run what FILE describes: each chunker under every combination of its protocols, retrievers and embedders.
 
     Chunkers of one combination are compared, unless the file says `compare: false`. Runs that are stored already are
-    not made again. The whole file is checked first: all its mistakes are reported at once, with their lines, and then
-    nothing is run.
+    not made again. The file is checked first: all mistakes are reported at once, with their lines, and then nothing
+    is run.
     """
     if commands and not dry_run:
         raise UsageError("--commands lists shell lines instead of making runs; add --dry-run")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--prune",
     multiple=True,
     metavar="all|unfinished|RUN",
-    help="Remove every run and built pack, what no command can read, or this run; repeat it.",
+    help="Remove all runs and built packs, the runs that no command can read, or one run; repeat it.",
 )
 @click.option("--dry-run", is_flag=True, help="With --prune: name what would be removed, and remove nothing.")
 @click.option("--yes", is_flag=True, help="With --prune: remove without asking.")
@@ -42,8 +42,8 @@ def runs_command(*, out: Path, prune: tuple[str, ...], dry_run: bool, yes: bool,
     """List the runs in --out, the newest first; or remove some of them.
 
     Every command that takes a RUN finds it by its folder, its id, a part of the id that no other run has, its chunker
-    (ast, fixed:max_nws=800), or its age: latest, @1, @2, … Runs that are not finished, or broken, are named below.
-    Nothing but run folders and packs that recommend built is removed, and only after a question.
+    (ast, fixed:max_nws=800), or its age: latest, @1, @2, … Runs that are unfinished or broken are named below the
+    table. --prune removes run folders and packs that recommend built, nothing else, and asks first.
     """
     if prune:
         _prune(out, prune, dry_run=dry_run, yes=yes, as_json=as_json)

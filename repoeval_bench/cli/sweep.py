@@ -51,7 +51,7 @@ def _sizes(values: Sequence[str], further: Sequence[str]) -> tuple[int, ...]:
     "size",
     multiple=True,
     metavar="N …",
-    help="Nominal sizes for each chunker's own size option; without it, k is swept.",
+    help="Sizes that each chunker's own size option is set to; without --sizes, k is swept.",
 )
 @click.argument("sizes", nargs=-1, metavar="")
 def sweep_command(

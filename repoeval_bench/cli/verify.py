@@ -36,9 +36,9 @@ from repoeval_bench.runs.request import DataRequest
 def verify_command(*, run: str, out: Path, as_json: bool, details: bool, **data: Any) -> int:
     """Compute chunks, qrels, ranking, measures, means and intervals of RUN again, from the data and the stored request.
 
-    Exit 0 where all are what the folder says, 1 where a value differs or a file is broken, 2 where it cannot be tried.
-    Nothing in the folder is believed but the texts that a model wrote, and the ranking where its model is not here. No
-    code or server that the folder names is used without --allow.
+    Exit 0 if all values are as stored, 1 if one differs or a file is broken, 2 if they cannot be computed. Two things
+    are taken from the folder as they are: texts that a model wrote, and the ranking if its model is not installed. Code
+    and servers that the folder names are used only with --allow.
     """
     verification = verify(find_run(run, out), **data, notify=note)
     if as_json:

@@ -24,7 +24,7 @@ def explain(name: str) -> str:
         ("ceiling", _ceiling(definition.ceiling)),
         ("better", "lower" if definition.lower_is_better else ""),
         ("bands", _bands(definition.bands)),
-        ("not where", definition.avoid),
+        ("avoid where", definition.avoid),
         *(
             (f"option {key}", f"{option.meaning}; {option.read.expected}, default {option.default or 'none'}")
             for key, option in definition.options.items()

@@ -23,8 +23,8 @@ def copy_note(share: float) -> str:
         return ""
     what = "a copy" if share >= WHOLE else "largely a copy"
     return (
-        f"the query is {what} of the gold text ({share:.1%} of the gold's lines are in it): bigger chunks and lexical "
-        "overlap raise the score by themselves"
+        f"the query is {what} of the gold text ({share:.1%} of the gold's lines are in it): bigger chunks and shared "
+        "words raise the score by themselves"
     )
 
 

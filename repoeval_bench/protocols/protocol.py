@@ -88,7 +88,7 @@ class Protocol:
             == "baseline",
             "the gold ends with the first line to be written, so it is not a search for the rest of it": self.gold
             == "prompt",
-            "the lines to be found follow the query's in the same file, so neighbourhood helps; they are not the only "
+            "the lines to be found follow the query in its file, so being near helps; they are not the only "
             "useful ones": self.gold == "body",
             "the definitions were found by reading the code without running it, so dynamic names do not count; "
             "the order of chunkers also depends on what a query may see (--set exclusion=NAME)": self.of_definitions,

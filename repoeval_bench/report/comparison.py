@@ -98,7 +98,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         resampled = "queries, because the gold names no files: queries that resemble each other count as independent"
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
-        f"intervals and tests are sign-flip ones, by {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide "
+        f"intervals and tests flip the signs of {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide "
         "nothing.",
         _sizes_note(first),
         "d: mean over standard deviation of the differences. detectable: the true difference that is found with 80 % "

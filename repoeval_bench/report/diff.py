@@ -45,7 +45,7 @@ def diff_summary(diff: Diff, limit: int) -> list[str]:
     up = sum(change.change > 0 for change in diff.changes)
     lines = [
         f"{heading(diff.measure)} changed in {len(reasons)} of {count(diff.n_queries, 'query')}: {up} up, "
-        f"{len(reasons) - up} down; {', '.join(f'{why} {reasons.count(why)}' for why in dict.fromkeys(reasons))}"
+        f"{len(reasons) - up} down; why: {', '.join(f'{why} {reasons.count(why)}' for why in dict.fromkeys(reasons))}"
     ]
     if len(reasons) > limit:
         lines.append(f"these are the {limit} largest; --limit N or --json has more")

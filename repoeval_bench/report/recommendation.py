@@ -86,7 +86,7 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     """Return for each framework what its candidate is expected to lose, and the lines of Python that make it."""
     setups: list[tuple[str, tuple[str, ...]]] = []
     for setup in recommendation.setups:
-        unmeasured = "" if setup.measured else "; not tried here, so judged by other repositories alone"
+        unmeasured = "" if setup.measured else "; not tried here: judged by other repositories alone"
         is_choice = recommendation.decision is not None and setup.label == recommendation.decision.choice.name
         loss = "the choice" if is_choice else f"{setup.label}, loses about {_points(setup.expected_loss)}"
         lines = (setup.snippet.imports, f"chunker = {setup.snippet.code}")
@@ -153,10 +153,8 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     notes += [f"{' and '.join(names)}: {share}" for share, names in read.items()]
     notes.append(CHARACTERS_NOTE)
     if size := recommendation.candidates[ranked[0].name].size:
-        notes.append(
-            f"at {size:,}: chunks are as large on average as those of {BASELINE} with up to {size:,} characters"
-        )
-    notes += [f"too few to decide: {line}, below {FEWEST_TASKS}" for line in _few(recommendation)]
+        notes.append(f"at {size:,}: chunks have the mean size of those of {BASELINE} with up to {size:,} characters")
+    notes += [f"too few to decide by: {line}, of {FEWEST_TASKS} needed" for line in _few(recommendation)]
     notes += [f"skipped: {line}" for line in recommendation.skipped]
     return table_of(candidate_columns(recommendation), shown, notes=notes)
 

@@ -118,9 +118,9 @@ def heterogeneity_lines(facts: Sequence[Heterogeneity]) -> list[str]:
 
 def distribution_line(shares: Mapping[str, float], measure: str) -> str:
     """Return how a measure spreads over the queries, in one line."""
-    bands = [f"{name} {shares[name]:.0%}" for name in (*(name for name, _, _ in BANDS), "1")]
+    bands = [f"{name}: {shares[name]:.0%}" for name in (*(name for name, _, _ in BANDS), "1")]
     quantiles = [f"{name} {shares[name]:.2f}" for name in ("p10", "p25", "p50", "p75", "p90")]
-    return f"queries by {heading(measure)}: {' · '.join(bands)} (quantiles {', '.join(quantiles)})"
+    return f"share of queries by {heading(measure)}: {' · '.join(bands)} (quantiles {', '.join(quantiles)})"
 
 
 def few_note(segments: Sequence[SegmentMean | SegmentDifference]) -> str:

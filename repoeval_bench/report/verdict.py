@@ -102,13 +102,13 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
         case Result.NOT_TESTED:
             return f"{best} is first with {reached} {where}. A ceiling is not a result of a run, so it is not tested."
         case Result.WINNER:
-            return f"{best} wins {where} with {reached}, {_ahead(verdict.others, names)}. {_sure(verdict.others)}"
+            return f"{best} wins {where} with {reached}: it is {_ahead(verdict.others, names)}. {_sure(verdict.others)}"
         case Result.CARRIED:
             leads = _ahead(verdict.others, names)
-            return f"No clear winner {where}: {best} is first with {reached}, {leads}. {_carried(verdict, names)}"
+            return f"No clear winner {where}: {best} is first with {reached}: it is {leads}. {_carried(verdict, names)}"
         case _:
             no = "winner" if len(verdict.others) > 1 else "difference"
-            return f"No significant {no} {where}: {best} is first with {reached}, {_close(verdict, names)}"
+            return f"No significant {no} {where}: {best} is first with {reached}: it is {_close(verdict, names)}"
 
 
 def advice(verdict: Verdict, names: Mapping[str, str]) -> str:
@@ -224,8 +224,9 @@ def _tests(verdict: Verdict) -> list[str]:
         return []
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
     return [
-        f"p: sign-flip test of the {verdict.over} mean over {clusters} with {count(verdict.n_queries, 'query')}, "
-        f"adjusted for {family_words(verdict)} (Holm); intervals: 95 %, not adjusted"
+        f"p: sign-flip test of the {verdict.over} mean over {clusters} with {count(verdict.n_queries, 'query')}"
+        + (f", adjusted for {family_words(verdict)} (Holm)" if verdict.family > 1 else "")
+        + "; intervals: 95 %, not adjusted"
     ]
 
 
@@ -238,16 +239,16 @@ def _doubts(verdict: Verdict) -> list[str]:
     needed = fewest_clusters(verdict.family)
     if verdict.n_clusters < needed:
         among = f" among {count(verdict.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
-        lines.append(f"over {clusters} no difference{among} can be significant: it takes at least {needed}")
+        lines.append(f"{clusters} are too few: no difference{among} can be significant below {needed}")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
-            f"only {clusters}: one of them can decide an interval, and about 85 of 100 intervals over so few hold the "
-            "true value, where 95 should"
+            f"only {clusters}: one of them can decide an interval, and intervals over so few hold the true value in "
+            "about 85 of 100 cases instead of 95"
         )
     if any(pair.outcome is Outcome.EQUAL for pair in verdicts):
         lines.append(EQUAL)
     if any(pair.borderline for pair in verdicts):
-        lines.append("borderline: p is so near to 0.05 that another processor's last bits can turn the verdict")
+        lines.append("borderline: p is so near to 0.05 that another processor's last bits can change the verdict")
     if any(pair.few_repositories for pair in verdict.others):
         lines.append(f"only {count(verdict.n_repositories, 'repository')}: others may show no difference")
     return lines
@@ -262,7 +263,7 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
         if len(sizes) > _SIZES:
             named = f"{min(sizes):.0f} to {max(sizes):.0f}"
         remedy = _size_remedy({of_run.chunker for of_run in metrics})
-        lines.append(f"mean chunk: {named} characters; size alone moves scores; {remedy}")
+        lines.append(f"mean chunk: {named} characters; size alone changes scores; {remedy}")
         lines.append(CHARACTERS_NOTE)
     cautions = [copy_note(metrics[0].gold_in_query)]
     with suppress(UsageError):  # an imported run's protocol has no text of ours
@@ -276,11 +277,11 @@ def _size_remedy(chunkers: Collection[str]) -> str:
     """Return what can be done about the sizes of these chunkers, of which some may have no option for one."""
     unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
     if not unsized:
-        return "--match-size removes that"
+        return "--match-size makes sizes equal"
     if len(unsized) == 1:
-        return f"--match-size {unsized[0]} removes that ({unsized[0]} has no option for a size)"
+        return f"--match-size {unsized[0]} makes sizes equal ({unsized[0]} has no option for a size)"
     none = f"{listed(unsized)} have no option for a size"
-    return none if len(unsized) == len(chunkers) else f"--match-size removes that among the others, {none}"
+    return none if len(unsized) == len(chunkers) else f"--match-size makes the other sizes equal, {none}"
 
 
 def _p(p: float | None) -> str:

@@ -33,9 +33,11 @@ def verification_lines(verification: Verification) -> list[str]:
     if verification.measure is not None and verification.mean is not None:
         lines.append(f"computed: {heading(verification.measure)} {with_interval(verification.mean, verification.ci)}")
         lines.append(_ranking(verification))
-        lines.append(f"as stored: {'; '.join(verification.as_stored)}")
+        lines.append(f"not computed again: {'; '.join(verification.as_stored)}")
     else:
-        lines.append("nothing else was computed, because other data gives other numbers; name the run's with --source")
+        lines.append(
+            "nothing else was computed, because other data gives other numbers; name the run's data with --source"
+        )
     return lines
 
 

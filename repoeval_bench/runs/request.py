@@ -55,11 +55,10 @@ class DataRequest(Request):
     repos: tuple[str, ...] | None = option(
         None, "Only these repositories, separated by blanks or commas.", key="repositories", words=True
     )
-    limit: int | None = option(None, "Only the first N tasks of those.", "N", ge=1)
+    limit: int | None = option(None, "Only the first N tasks.", "N", ge=1)
     questions: str | None = option(
         None,
-        "Ask your own questions instead, a JSONL file of query, file, start_line and end_line, under protocol "
-        "questions.",
+        "Ask your own questions instead: JSONL with query, file, start_line and end_line; the protocol is questions.",
         "FILE",
         spelled="--queries",
         key="queries",
@@ -221,7 +220,7 @@ class RecommendRequest(DataRequest):
 
     chunkers: tuple[str, ...] = option(
         ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index"),
-        "A chunker to choose from; repeat it. Of the usual ones those that are installed.",
+        "A chunker to try; repeat it. By default those of the list that are installed.",
         "SPEC",
         also="-c",
         spelled="--chunker",
@@ -242,22 +241,25 @@ class RecommendRequest(DataRequest):
     )
     retrievers: tuple[str, ...] = option(
         ("bm25", "dense"),
-        "Rank by this; several weigh the same. Repeat it. Usually bm25, and dense where it is installed.",
+        "How to rank; repeat it, and all count the same. By default bm25, and dense where it is installed.",
         spelled="--retriever",
     )
     protocols: tuple[str, ...] = option(
         (),
-        "Ask by this instead of what --for asks; several weigh the same. Repeat it.",
+        "The protocol, instead of those of --for; repeat it, and all count the same.",
         spelled="--protocol",
     )
     embedder: str = EMBEDDER_FIELD
     precision: str = PRECISION_FIELD
     device: str = DEVICE_FIELD
     tasks: int = option(
-        1500, "Ask at most N tasks by a protocol, spread over the files; how many were left out is printed.", "N", ge=1
+        1500,
+        "Ask at most N tasks under each protocol, spread over the files; the number left out is printed.",
+        "N",
+        ge=1,
     )
     time_limit: float | None = option(
-        None, "Begin nothing after so many minutes; what was left out is printed.", "MINUTES", gt=0
+        None, "Start no run after so many minutes; what was left out is printed.", "MINUTES", gt=0
     )
 
     def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
@@ -281,8 +283,8 @@ class ExecutionRequest(Request):
 
     executor: str | None = option(
         None,
-        "Make each run as a job of its own: local:N (processes), ray (this machine) or ray:ADDRESS. An error then ends "
-        "its run alone.",
+        "Make the runs in workers: local:N (processes), ray (this machine) or ray:ADDRESS. An error then ends one run "
+        "alone.",
         "WHERE",
     )
     job_page: str | None = option(
@@ -296,9 +298,11 @@ class ExecutionRequest(Request):
 class ComparisonRequest(Request):
     """Request of a comparison of runs."""
 
-    baseline: str | None = option(None, "What the others are compared with; without it every pair is.", "RUN|SPEC")
+    baseline: str | None = option(
+        None, "Compare the others with this run alone; by default every pair is compared.", "RUN|SPEC"
+    )
     equivalence: float | None = option(
-        None, "Say `equal within MARGIN` where two one-sided tests show it.", "MARGIN", gt=0, lt=1
+        None, "Call runs equal where tests show that they differ by less than MARGIN.", "MARGIN", gt=0, lt=1
     )
 
 

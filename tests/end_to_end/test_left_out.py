@@ -153,7 +153,7 @@ def test_files_that_it_fails_on_are_skipped_where_that_is_asked_for(places, tmp_
     done = ask(places, "eval", *chunkers("astchunk"), *asked, out=tmp_path / "out")
     assert done.code == 0, done.err
     assert json.loads(done.out)["counts"]["files_skipped"] == 1
-    assert "chunks average 156 characters, for 162" in done.err
+    assert "chunks average 156 characters (target 162)" in done.err
 
 
 def test_mixed_code_is_told_apart_by_its_languages(places):

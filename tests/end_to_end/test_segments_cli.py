@@ -21,7 +21,7 @@ def test_segments_of_one_run_and_of_two(evaluate, tmp_path):
         "function_lines",
         "nesting_depth",
         "relevant_chunks",
-        "queries by lines found",
+        "share of queries by lines found",
         "knee of recall",
     ):
         assert piece in done.out

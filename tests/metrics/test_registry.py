@@ -66,7 +66,7 @@ def test_a_definition_says_everything_of_its_measure(definition):
 def test_every_measure_is_explained(name):
     """Meaning, formula, range, source and when not to use it, with or without a cutoff."""
     text = explain(name)
-    for label in ("formula", "range", "not where", "needs", "source"):
+    for label in ("formula", "range", "avoid where", "needs", "source"):
         assert f"  {label}" in text
     assert text.startswith(f"{name}: ")
 

@@ -92,7 +92,7 @@ def test_what_so_few_files_can_never_say_is_said(tmp_path, plain):
         write_run(tmp_path / name, {"ndcg@10": [v + shift / 10 for v in plain]}, files=files)
         for shift, name in enumerate("bcdefgh")
     ]
-    assert "over 8 files no difference among 21 tests can be significant: it takes at least 10" in verdict(runs).notes
+    assert "8 files are too few: no difference among 21 tests can be significant below 10" in verdict(runs).notes
     assert {c.mean.mde_family for c in compare(runs)} == {None}
     assert "can be significant" not in " ".join(verdict(runs[:2]).notes)
 
@@ -125,15 +125,15 @@ def test_sizes_that_differ_are_minded(tmp_path, plain):
 @pytest.mark.parametrize(
     ("chunkers", "said"),
     [
-        (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size removes that"),
+        (("ast:max_nws=1500", "fixed:max_nws=900"), "; --match-size makes sizes equal"),
         (
             ("ast:max_nws=1500", "functions"),
-            "; --match-size functions removes that (functions has no option for a size)",
+            "; --match-size functions makes sizes equal (functions has no option for a size)",
         ),
         (("file", "functions"), "; file and functions have no option for a size"),
         (
             ("ast:max_nws=1500", "file", "functions"),
-            "; --match-size removes that among the others, file and functions have no option for a size",
+            "; --match-size makes the other sizes equal, file and functions have no option for a size",
         ),
     ],
 )

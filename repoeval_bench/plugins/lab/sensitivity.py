@@ -283,7 +283,5 @@ def _matched(
             continue
         if size.matched:
             specs[spec] = size.spec
-        average = f"{spec}: chunks average {size.realised:.0f} characters, for {size.target:.0f}"
-        line = f"{average}, as {size.spec} {size.reason}".rstrip()
-        notify(f"{line} ({count(repositories, 'repository')})")
+        notify(f"{size} ({count(repositories, 'repository')})")
     return _Matched(protocols, specs)
