@@ -205,7 +205,7 @@ def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
     assert compared.reversed().verdict.outcome is Outcome.WORSE
     found = verdict(runs)
     assert found.record.result is Result.WINNER
-    assert found.text.startswith("c wins under protocol context with redundancy@10 0.258, 0.101 [")
+    assert found.text.startswith("c wins under protocol context with redundancy@10 0.258: it is 0.101 [")
     rows = answer_table(runs, found).rows
     assert [(row.cells[1], row.emphasis) for row in rows] == [(("c",), "strong"), (("b",), "worse")]
     choice = choose(runs)
