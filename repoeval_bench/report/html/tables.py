@@ -260,17 +260,17 @@ def leads_note(leads: Sequence[Comparison]) -> str:
     first = leads[0]
     clusters = count(first.n_clusters, first.clustered_by)
     here = (
-        f"On these repositories: {clusters}, which count like {first.effective_clusters:.0f} of equal weight. Left "
-        "out: the ends of the difference without each one in turn; where it is not significant without one of them, "
-        "that is named."
+        f"On these repositories: {clusters}, which count like {first.effective_clusters:.0f} of equal weight. One "
+        "left out: the lowest and highest difference when any one is left out; if it is not significant without one "
+        "of them, that one is named."
     )
     if first.on_new_repositories is None:
         return here
     return (
-        f"{here} On new repositories: each repository is one observation; p is the sign-flip "
-        f"test's over {count(first.n_repositories, 'repository')}, its interval and the two-level one "
-        "(repositories, then files) beside it. Between repositories: the standard deviation of their true differences. "
-        "One new repository: where its own difference is predicted to lie, 95 %."
+        f"{here} On new repositories: each repository is one observation of a sign-flip test over "
+        f"{count(first.n_repositories, 'repository')}; the two-level interval includes the files within them. Between "
+        "repositories: the standard deviation of their true differences. One new repository: the range in which its own "
+        "difference is expected, 95 %."
     )
 
 
