@@ -226,7 +226,7 @@ def test_both_questions_are_answered_beside_each_other(tmp_path, plain):
     assert (cells["between repositories"], cells["p, new repositories"]) == (new.deviation, new.p)
     for name, ends in (("two-level interval", new.two_level), ("one new repository", new.prediction)):
         assert cells[name] == f"{ends[0]:+.4f} to {ends[1]:+.4f}"
-    assert "sign-flip test's over 8 repositories" in leads_note([compared])
+    assert "sign-flip test over 8 repositories" in leads_note([compared])
     assert leads_note([]) == ""
 
 
