@@ -269,8 +269,8 @@ def leads_note(leads: Sequence[Comparison]) -> str:
     return (
         f"{here} On new repositories: each repository is one observation of a sign-flip test over "
         f"{count(first.n_repositories, 'repository')}; the two-level interval includes their files. Between "
-        "repositories: the standard deviation of their true differences. One new repository: the range in which its own "
-        "difference is expected, 95 %."
+        "repositories: the standard deviation of their true differences. One new repository: the range in which its "
+        "own difference is expected, 95 %."
     )
 
 
