@@ -16,6 +16,7 @@ import numpy as np
 from repoeval_bench import load_benchmark
 from repoeval_bench.cli import fail
 from repoeval_bench.core.errors import BenchError
+from repoeval_bench.core.notices import show_notices
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import score_ceilings
 from repoeval_bench.metrics.reading import BUDGETS, Lines, read_lines
@@ -61,7 +62,8 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     try:
         repos = arguments.repos.split(",") if arguments.repos else None
-        benchmark = load_benchmark(arguments.source, repos=repos, notify=lambda line: print(line, file=sys.stderr))
+        show_notices(lambda line: print(line, file=sys.stderr))
+        benchmark = load_benchmark(arguments.source, repos=repos)
         print(benchmark.label)
         print(f"{'protocol':<10}{'chunker':<9}{'measure':<17}{'greedy':>8}{'best':>8}{'short by':>10}{'not tried':>11}")
         for name in ("context", "body"):

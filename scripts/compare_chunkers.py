@@ -6,6 +6,7 @@ python scripts/compare_chunkers.py [SOURCE]
 import sys
 
 from repoeval_bench import compare, evaluate, load_benchmark
+from repoeval_bench.core.notices import show_notices
 
 SPECS = ("fixed:max_nws=1500", "ast:max_nws=1500", "chonkie")
 MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
@@ -13,7 +14,8 @@ MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
 
 def main() -> None:
     """Evaluate, print one row per chunker, then what differs from the first."""
-    benchmark = load_benchmark(sys.argv[1] if len(sys.argv) > 1 else "auto", notify=print)
+    show_notices(print)
+    benchmark = load_benchmark(sys.argv[1] if len(sys.argv) > 1 else "auto")
     runs = [evaluate(benchmark, spec) for spec in SPECS]
 
     width = max(len(run.metrics.chunker) for run in runs)

@@ -18,6 +18,7 @@ from repoeval_bench import Chunk, evaluate, load_benchmark, make_chunker
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.cli import fail
 from repoeval_bench.core.errors import BenchError, DatasetError
+from repoeval_bench.core.notices import show_notices
 from repoeval_bench.dataset.assembly import with_fingerprint
 from repoeval_bench.dataset.build.code import is_test
 from repoeval_bench.dataset.documented import documented
@@ -101,12 +102,11 @@ def experiments(benchmark: Benchmark, folder: str) -> None:
 
 
 if __name__ == "__main__":
+    show_notices(lambda line: print(line, file=sys.stderr))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            experiments(
-                load_benchmark(parser.parse_args().source, notify=lambda line: print(line, file=sys.stderr)), folder
-            )
+            experiments(load_benchmark(parser.parse_args().source), folder)
     except BenchError as error:
         fail(str(error), error.exit_code)

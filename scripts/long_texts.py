@@ -13,6 +13,7 @@ from itertools import product
 from pathlib import Path
 
 from repoeval_bench import load_benchmark
+from repoeval_bench.core.notices import show_notices
 from repoeval_bench.embedding.long_text import OPTIONS, POLICIES
 from repoeval_bench.runs.runner import evaluate
 
@@ -29,9 +30,8 @@ def main() -> None:
     parser.add_argument("--repos", help="only these repositories, separated by commas")
     parser.add_argument("--queries", nargs="+", choices=list(POLICIES), default=list(POLICIES), help="only these rows")
     arguments = parser.parse_args()
-    benchmark = load_benchmark(
-        arguments.source, repos=arguments.repos, notify=lambda line: print(line, file=sys.stderr)
-    )
+    show_notices(lambda line: print(line, file=sys.stderr))
+    benchmark = load_benchmark(arguments.source, repos=arguments.repos)
     columns = [
         (protocol, chunker, measure) for protocol in MEASURES for measure in MEASURES[protocol] for chunker in CHUNKERS
     ]

@@ -14,7 +14,7 @@ import hashlib
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -27,6 +27,7 @@ from pydantic import Field
 
 from repoeval_bench.core.errors import BenchError, DatasetError, UsageError, all_mistakes
 from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.notices import NOTICES, show_notices
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.dataset.build.edition import ship
@@ -143,12 +144,10 @@ class LeftOutError(Exception):
     """The reason for which a candidate was left out."""
 
 
-def refresh_pack(
-    request: RefreshRequest, out: Path | str, *, notify: Callable[[str], None] = lambda _: None
-) -> PackFile:
+def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
     """Write the facts of a new edition to the folder `out`, which must not exist yet or be empty; return its manifest.
 
-    The folder is a `--source`: the pack is made of it as of a shipped one. `notify` receives a line on each candidate
+    The folder is a `--source`: the pack is made of it as of a shipped one. A notice names each candidate
     that was looked up. UsageError: what is asked does not exist or does not fit together; DatasetError: a list has too
     few packages that meet the criteria. Then nothing is written.
     """
@@ -156,7 +155,7 @@ def refresh_pack(
     recipe = read_recipe(request.pack)
     target = new_target(out, "edition")
     with open_registry(recipe.registry) as registry:
-        taken = list(choose_packages(recipe, request, registry, notify))
+        taken = list(choose_packages(recipe, request, registry))
         sources = tuple(registry.source(package.name, package.version) for package in taken)
     build = BuildRequest(
         sources=sources,
@@ -165,13 +164,11 @@ def refresh_pack(
         name=f"{recipe.name}@{request.edition}",
     )
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="edition-") as work:
-        pack = build_pack(build, Path(work) / "pack", notify=notify)
+        pack = build_pack(build, Path(work) / "pack")
         return ship(pack, folder, [release.facts for release in taken])
 
 
-def choose_packages(
-    recipe: Recipe, request: RefreshRequest, registry: Registry, notify: Callable[[str], None]
-) -> Iterator[ChosenPackage]:
+def choose_packages(recipe: Recipe, request: RefreshRequest, registry: Registry) -> Iterator[ChosenPackage]:
     """The packages of an edition, in the order of the recipe; a DatasetError where a list has too few."""
     lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
@@ -183,11 +180,11 @@ def choose_packages(
             try:
                 release = examined(registry, name, recipe, request.before, since)
             except (LeftOutError, DatasetError) as reason:
-                notify(f"left out {name}: {reason}")
+                NOTICES.info(f"left out {name}: {reason}")
                 continue
             taken += 1
             facts = ", ".join(f"{key} {value}" for key, value in release.facts.items())
-            notify(f"{domain}: {name} {release.version}, {facts}")
+            NOTICES.info(f"{domain}: {name} {release.version}, {facts}")
             yield release._replace(facts=release.facts | {"domain": domain})
         if taken < number:
             raise DatasetError(f"{domain} has {taken} of {number} packages; add names to the recipe of {recipe.name}")
@@ -285,11 +282,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--before", required=True, metavar="YYYY-MM-DD", help="take releases from before this day")
     parser.add_argument("-o", "--out", type=Path, metavar="FOLDER", help="the new folder; packs/NAME@EDITION")
     options = parser.parse_args(arguments)
+    show_notices(lambda line: print(line, file=sys.stderr))
     request = RefreshRequest(pack=options.pack, edition=options.edition, before=options.before)
     try:
         request.check()
         folder = options.out or Path("packs") / f"{read_recipe(request.pack).name}@{request.edition}"
-        content = refresh_pack(request, folder, notify=lambda line: print(line, file=sys.stderr))
+        content = refresh_pack(request, folder)
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1

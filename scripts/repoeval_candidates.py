@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.notices import show_notices
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.syntax import segments
 from repoeval_bench.dataset.build.candidates import comment_lines, examine, target_span_of
@@ -26,7 +27,8 @@ PYTHON = LANGUAGES["python"]
 
 def main() -> None:
     """Print the shares, and the reasons with the tasks they concern."""
-    benchmark = load_benchmark(sys.argv[1] if len(sys.argv) > 1 else "auto", notify=print)
+    show_notices(print)
+    benchmark = load_benchmark(sys.argv[1] if len(sys.argv) > 1 else "auto")
     tasks: dict[str, list[Task]] = defaultdict(list)
     for task in benchmark.tasks:
         tasks[task.file].append(task)

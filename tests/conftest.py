@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from repoeval_bench.core.cores import usable_cores
+from repoeval_bench.core.notices import collected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +98,13 @@ def real_source(request: pytest.FixtureRequest) -> str:
     if not source:
         pytest.skip("REPOEVAL_SOURCE is not set: it names the folder or address of the real RepoEval data")
     return source
+
+
+@pytest.fixture
+def notices() -> Iterator[list[str]]:
+    """The notices of the test."""
+    with collected() as lines:
+        yield lines
 
 
 def pytest_xdist_auto_num_workers() -> int | None:

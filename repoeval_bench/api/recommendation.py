@@ -15,6 +15,7 @@ from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_op
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.core.spec import Spec, nearest
@@ -24,7 +25,7 @@ from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
-from repoeval_bench.runs.parts import RESULTS, silent, skipped_for_language
+from repoeval_bench.runs.parts import RESULTS, skipped_for_language
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_once, check_requests
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
@@ -55,7 +56,6 @@ def recommend(
     *,
     out: Path | str = RESULTS,
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
     executor: Executor | JobLog = IN_PROCESS,
     data: DataRequest | None = None,
     clock: Callable[[], float] = monotonic,
@@ -78,7 +78,7 @@ def recommend(
     problems.check()
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
-    by_size, left_out, failures = sized(benchmark, request.chunkers, request.sizes or SIZES, notify, pool)
+    by_size, left_out, failures = sized(benchmark, request.chunkers, request.sizes or SIZES, pool)
     skipped += [*left_out, *failures]
     _check_choice(by_size, len(request.chunkers), [*left_out, *failures])
     ratio = tokens_per_nws(sample_of(benchmark))
@@ -87,14 +87,14 @@ def recommend(
     requests = [each.model_copy(update=named | {"chunker": spec}) for each in settings for spec in specs]
     where: dict[str, Any] = {"out": results_at(out, home).out, "home": home, "executor": executor}
     drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
-    runner = Runner(requests, **where, **drawn, notify=notify, ahead=deadline is None)
+    runner = Runner(requests, **where, **drawn, ahead=deadline is None)
     skipped += _undrawn(runner)
     runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {each: [] for each in runner.settings}
 
     def past_deadline() -> bool:
         return deadline is not None and any(runs.values()) and clock() >= deadline
 
-    failed = _gather(runner, by_size, runs, skipped, past_deadline, notify)
+    failed = _gather(runner, by_size, runs, skipped, past_deadline)
     language, boards = main_language(benchmark), read_boards()
     evidence = tuple(
         evidence_of(setting, made, ratio, language, boards) for setting, made in runs.items() if len(made) > 1
@@ -126,7 +126,6 @@ def _gather(
     runs: Mapping[RunRequest, list[tuple[SizedChunker, RunView]]],
     skipped: list[str],
     past_deadline: Callable[[], bool],
-    notify: Callable[[str], None],
 ) -> int:
     """Add each setting's runs to `runs`, and to `skipped` a line on each that was not made; return how many failed."""
     done = failed = 0
@@ -150,7 +149,7 @@ def _gather(
             done += len(of_size)
             # The command takes minutes, and without a terminal there is no bar.
             sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
-            notify(f"{done} of {total} runs: {name}{' at ' if sizes else ''}{sizes}")
+            NOTICES.info(f"{done} of {total} runs: {name}{' at ' if sizes else ''}{sizes}")
     return failed
 
 
@@ -242,7 +241,6 @@ def sized(
     benchmark: Benchmark,
     chunkers: Sequence[str],
     sizes: Sequence[int],
-    notify: Callable[[str], None],
     executor: Executor = IN_PROCESS,
 ) -> tuple[list[list[SizedChunker]], list[str], list[str]]:
     """Return the chunkers at each size, those without one at the first, and a line on each that is left out.
@@ -283,7 +281,7 @@ def sized(
             elif name in matches:
                 match = matches[name][index]
                 spec, own_size, reason = match.spec, size, match.reason
-                notify(str(match))
+                NOTICES.info(str(match))
             if spec not in seen:
                 of_size.append(SizedChunker(name=name, size=own_size, spec=spec))
             elif reason:

@@ -6,7 +6,7 @@ a folder names is run unless it is part of this package, or was allowed by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,6 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extension_points import extension
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.runs.naming import check_folder, opened
-from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.replay import check_allowed, data_of, is_of_pack, replay
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ def verify(
     questions: str | None = None,
     allowed: Collection[str] = (),
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
 ) -> Verification:
     """Compute a run again from the data of a source and from what was asked, and compare each value.
 
@@ -57,13 +55,13 @@ def verify(
             f"{run.run_id} is of pack {edition}, which brings its own data; leave out --source {source} (and "
             "REPOEVAL_SOURCE)"
         )
-    benchmark = data_of(run, source, questions=questions, home=home, notify=notify)
+    benchmark = data_of(run, source, questions=questions, home=home)
     if benchmark.fingerprint != config.fingerprint:
         if benchmark.name != name:
             raise UsageError(f"{run.run_id} is of {name}, and --source gives {benchmark.name}; name the run's own data")
         return other_data(run, benchmark.label, benchmark.fingerprint)
     with TemporaryDirectory() as folder:
-        again = replay(run, benchmark, Path(folder), allowed=allowed, home=home, notify=notify)
+        again = replay(run, benchmark, Path(folder), allowed=allowed, home=home)
         if (settings := run.manifest.completion) is None:
             return compare_replay(run, again, benchmark.label)
         completer = extension(COMPLETERS, "complete")

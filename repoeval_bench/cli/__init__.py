@@ -20,6 +20,7 @@ try:
     from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup, Interrupted, ReaderGone
     from repoeval_bench.cli.interrupts import interrupts_heeded
     from repoeval_bench.core.errors import BenchError, os_reason, shortened
+    from repoeval_bench.core.notices import show_notices
 except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
     sys.stderr.write("error: interrupted before anything was computed\n")
     sys.exit(130)
@@ -87,6 +88,7 @@ def main() -> NoReturn:
     """Run the command line and exit; a user's mistake ends in one sentence, never in a traceback."""
     # A run keeps nearly all that it makes until it ends: looking for garbage every 700 objects is a tenth of its time.
     gc.set_threshold(200_000, 20, 100)
+    show_notices(lambda line: echo(line, err=True))
     try:
         with interrupts_heeded():
             code = app.main(prog_name="repoeval-bench", standalone_mode=False)

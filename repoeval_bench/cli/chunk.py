@@ -100,7 +100,7 @@ def stats_command(
     else:
         from repoeval_bench.dataset.loader import load_benchmark
 
-        benchmark = load_benchmark(**options, notify=note)
+        benchmark = load_benchmark(**options)
         files = [file for repo_files in benchmark.files.values() for file in repo_files]
     measured, failed = [], []
     for chunker in chunkers:

@@ -13,7 +13,6 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.options import (
     details_option,
     execution_options,
-    note,
     refuse_unread,
     request_options,
     requests_of,
@@ -73,12 +72,12 @@ def compare_command(  # longer than 60 lines: each option has its line
         of_runs = {*RunRequest.model_fields, *ExecutionRequest.model_fields, "home"} - {"measures"}
         refuse_unread(of_runs, "without --chunker: stored runs are compared as they are", "or add --chunker")
     if runs or baseline:
-        results_at(out).fetch(note)
+        results_at(out).fetch()
     stored = find_runs(runs, out)
     with ExitStack() as stack:
         skipped, failed = dict[str, str](), dict[str, str]()
         if chunker:
-            where: dict[str, Any] = {"out": out, "home": home, "notify": note, "write_page": page_of(execution)}
+            where: dict[str, Any] = {"out": out, "home": home, "write_page": page_of(execution)}
             runner = stack.enter_context(runner_on(execution, requests_of(chunker, fields), **where))
             import scipy.special  # noqa: F401 - what `compare` needs, while nothing but the server is at work
 
@@ -91,7 +90,7 @@ def compare_command(  # longer than 60 lines: each option has its line
                 runner.check()  # what was not made is the reason
             raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
         comparisons = compare(stored, base, measures=fields["measures"], equivalence=equivalence)
-        remember(stored, out, note)
+        remember(stored, out)
         # The baseline may be none of the runs: the answer is about it all the same.
         compared = stored if base is None else [base, *stored]
         choice = choose(stored, comparisons) if base is None and (as_json or details) else None

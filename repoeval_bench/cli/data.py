@@ -142,7 +142,7 @@ def build(*, as_json: bool, out: Path, **fields: Any) -> None:
     """  # noqa: D301  # click keeps the lines below this character as they are
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 
-    pack = build_pack(BuildRequest(**fields), out, notify=note)
+    pack = build_pack(BuildRequest(**fields), out)
     content = pack.content
     if as_json:
         print_json(content.model_dump(by_alias=True))

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from repoeval_bench.cli.answer import print_answer, print_scores, unmade_rows
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import details_option, note, refuse_unread, requests_of, run_options
+from repoeval_bench.cli.options import details_option, refuse_unread, requests_of, run_options
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.metrics import inputs_of
@@ -61,7 +61,7 @@ def evaluate_command(
     if dry_run:
         refuse_unread({"details"}, "with --dry-run, which makes no run")
     with ProcessPool() as pool:
-        runner = Runner(requests, out=out, home=home, notify=note, executor=pool)
+        runner = Runner(requests, out=out, home=home, executor=pool)
         if dry_run:
             _dry_run(runner, runner.settings[0], as_json=as_json)
             return

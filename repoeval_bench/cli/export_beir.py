@@ -50,7 +50,7 @@ def export_beir_command(
     not stored with a run: they are cut again from the data, of which the runs' tasks are taken.
     """
     stored = find_runs(runs, out)
-    benchmark = data_of(stored[0], **places, notify=note)
+    benchmark = data_of(stored[0], **places)
     done = export_beir(stored, benchmark, output, pooled=pooled, title=title)
     note(f"wrote {count(len(done.sets), 'data set')} into {output}")
     note(f"{count(done.documents, 'document')}; {done.scored:,} of {count(done.queries, 'query')} with a relevant one")

@@ -68,7 +68,7 @@ def _folder_at(location: str | Path, home: Path | None = None, *, reads: bool = 
 
     results = results_at(location, home)
     if reads:
-        results.read(note)
+        results.read()
     return results.out
 
 

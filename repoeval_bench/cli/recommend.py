@@ -84,7 +84,7 @@ def recommend_command(
     check_writable(out)
     if execution.executor is None:
         start_server(request.chunkers)
-    source = benchmark_of(request.source, out / PACKS, request.tasks, notify=note)
+    source = benchmark_of(request.source, out / PACKS, request.tasks)
     pack = Pack.at(source)
     if pack and not pack.content.levels[DEFAULT.level].tasks:
         raise DatasetError(
@@ -93,12 +93,12 @@ def recommend_command(
     # A worker may be in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
-    benchmark = load_benchmark(**data, home=home, notify=note)
+    benchmark = load_benchmark(**data, home=home)
     files = [f"{Path(request.source).name}/{file.path}" for of_repo in benchmark.files.values() for file in of_repo]
     if files and all(map(is_test, files)):
         note(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
-    places: dict[str, Any] = {"out": out, "home": home, "notify": note}
+    places: dict[str, Any] = {"out": out, "home": home}
     with executor_of(execution, **places, write_page=page_of(execution)) as executor:
         recommendation = recommend(benchmark, **fields, **places, executor=executor, data=DataRequest(**data))
     if recommendation.runs:
@@ -119,10 +119,10 @@ def _with_what_is_here(request: RecommendRequest) -> RecommendRequest:
     """The request, of its usual chunkers and retrievers only those that are installed; what was typed is as it is."""
     source_of = click.get_current_context().get_parameter_source
     usual = [kind for kind in ("chunker", "retriever") if source_of(f"{kind}s") is ParameterSource.DEFAULT]
-    here = {f"{kind}s": installed(kind, getattr(request, f"{kind}s"), note) for kind in usual}
+    here = {f"{kind}s": installed(kind, getattr(request, f"{kind}s")) for kind in usual}
     by_vectors = [name for name in here.get("retrievers", ()) if needs_vectors(name)]
     usual_model = source_of("embedder") is ParameterSource.DEFAULT
-    if by_vectors and usual_model and not installed("embedder", [request.embedder], note):
+    if by_vectors and usual_model and not installed("embedder", [request.embedder]):
         here["retrievers"] = tuple(name for name in here["retrievers"] if name not in by_vectors)
     return request.model_copy(update=here)
 
@@ -152,7 +152,7 @@ def _show(
 ) -> None:
     decides = [*recommendation.evidence[0].runs.values()] if recommendation.evidence else []
     if decides:
-        remember(decides, out, note)
+        remember(decides, out)
     use, *evidence = answer_lines(recommendation)
     if report and decides:
         from repoeval_bench.report.html.report import report_page

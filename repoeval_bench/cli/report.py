@@ -92,7 +92,7 @@ def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> Non
         if config and config.protocol.tasks == "questions":
             note(f"{run.run_id} asks questions of a file, which it does not keep: BM25 cannot rank for them")
             continue
-        benchmark = data_of(run, source, home=home, notify=note)
+        benchmark = data_of(run, source, home=home)
         if benchmark.fingerprint != dataset.fingerprint:
             note(f"{run.run_id} was made from other data than --source {source} has, so BM25 is not shown beside it")
             continue

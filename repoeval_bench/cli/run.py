@@ -90,7 +90,7 @@ def run_command(  # longer than 60 lines: each option has its line
             _list(benchmarking.requests, as_json=as_json)
         return
     results: list[dict[str, Any]] = []
-    where: dict[str, Any] = {"out": out, "home": home, "notify": note, "write_page": write_page}
+    where: dict[str, Any] = {"out": out, "home": home, "write_page": write_page}
     with runner_on(execution, benchmarking.requests, **where) as runner:
         for setting in runner.settings:
             results_or_none = runner.run(setting, reuse=True)
@@ -98,7 +98,7 @@ def run_command(  # longer than 60 lines: each option has its line
             first = setting == runner.settings[0]
             if first and benchmarking.compares:
                 # The first combination in the file is its subject, so `report` shows it.
-                remember(runs, out, note)
+                remember(runs, out)
             comparisons = _comparisons(benchmarking, setting, results_or_none) if benchmarking.compares else []
             unknowing, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:

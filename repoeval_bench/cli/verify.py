@@ -16,7 +16,6 @@ from repoeval_bench.cli.options import (
     details_option,
     home_option,
     json_option,
-    note,
     request_options,
     runs_folder,
 )
@@ -40,7 +39,7 @@ def verify_command(*, run: str, out: Path, as_json: bool, details: bool, **data:
     are taken from the folder as they are: texts that a model wrote, and the ranking if its model is not installed. Code
     and servers that the folder names are used only with --allow.
     """
-    verification = verify(find_run(run, out), **data, notify=note)
+    verification = verify(find_run(run, out), **data)
     if as_json:
         print_json({"holds": verification.holds, **asdict(verification)})
     else:

@@ -88,7 +88,7 @@ KINDS: Mapping[str, Kind] = {
         Kind(
             name="embedder",
             table="repoeval_bench.embedding.registry:EMBEDDERS",
-            gives=("spec", "folder", "notify"),
+            gives=("spec", "folder"),
             offers=("encode", "identity"),
             shown="encode(self, texts, role), which gives an array (n, dim), and a mapping `identity`",
             wrapper="repoeval_bench.embedding.plug_in:PlugInEncoder",

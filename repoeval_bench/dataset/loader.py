@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sweep
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index, repoeval
 from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced
@@ -35,7 +36,6 @@ def load_benchmark(
     questions: str | Path | None = None,
     without: Collection[str] = (),
     home: Path | None = None,
-    notify: Callable[[str], None] = lambda _: None,
 ) -> Benchmark:
     """The benchmark from a source, fetched first where it is not installed under `home`.
 
@@ -43,8 +43,8 @@ def load_benchmark(
     text with blanks or commas) keeps the tasks of these repositories, and `limit` the first N of those. Tasks of
     repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks
     that remain keep their files, and the fingerprint is over what remains. A folder of code has files and
-    no tasks. `questions` is a file of your own, whose rows take the place of the tasks. `notify` receives one
-    line where data was fetched just now, or the set is a part of the whole, or a ground truth is not at its lines.
+    no tasks. `questions` is a file of your own, whose rows take the place of the tasks. A notice says
+    where data was fetched just now, or the set is a part of the whole, or a ground truth is not at its lines.
     UsageError: an unknown combination, repository or limit; DatasetError: data that is missing, broken or does not
     fit together.
     """
@@ -55,7 +55,7 @@ def load_benchmark(
     part: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
     task_set = combination_at(str(source), level, context, tokenizer)
     if is_code_folder(str(source)):
-        benchmark = load_folder(str(source), task_set, notify)
+        benchmark = load_folder(str(source), task_set)
         repoeval.check_repositories(repos or (), benchmark.files)
         benchmark = replace(benchmark, **part)
         return with_questions(benchmark, Path(questions)) if questions else benchmark
@@ -65,16 +65,16 @@ def load_benchmark(
     installed = obtained.installed
     tasks = installed.read_tasks()
     if obtained.fetched or obtained.notes or len(tasks) < installed.whole_size(tasks)[0]:
-        notify(describe(obtained, tasks))
+        NOTICES.info(describe(obtained, tasks))
     if questions:
-        whole = _assemble(installed, tasks, _select(tasks, repos, None, ()), notify)
+        whole = _assemble(installed, tasks, _select(tasks, repos, None, ()))
         return with_questions(replace(whole, **part), Path(questions))
     selected = _select(tasks, repos, limit, without)
-    benchmark = replace(_assemble(installed, tasks, selected, notify), **part)
+    benchmark = replace(_assemble(installed, tasks, selected), **part)
     files = benchmark.by_name
     misplaced = sum(is_misplaced(task, files) for task in benchmark.tasks)
     if misplaced:
-        notify(
+        NOTICES.info(
             f"{misplaced} of {len(benchmark.tasks)} ground truths are not at their lines; "
             "`repoeval-bench data verify` names them"
         )
@@ -91,13 +91,12 @@ def _assemble(
     installed: InstalledSet,
     tasks: Sequence[Task],
     selected: tuple[Task, ...],
-    notify: Callable[[str], None] = lambda _: None,
 ) -> Benchmark:
     whole_tasks, whole_repos = installed.whole_size(tasks)
     trees = read_trees(installed.tree, (task.repo for task in selected), installed.endings)
     check_places(selected, trees)
     files = {repo: tree.files for repo, tree in trees.items()}
-    selected = _with_uses(selected, installed.read_uses(selected), files_of(trees), notify)
+    selected = _with_uses(selected, installed.read_uses(selected), files_of(trees))
     return Benchmark(
         name=f"{installed.facts.name}-{installed.combination}",
         fingerprint=fingerprint(selected, files),
@@ -112,9 +111,7 @@ def _assemble(
     )
 
 
-def _with_uses(
-    tasks: tuple[Task, ...], uses: Uses | None, files: Mapping[str, SourceFile], notify: Callable[[str], None]
-) -> tuple[Task, ...]:
+def _with_uses(tasks: tuple[Task, ...], uses: Uses | None, files: Mapping[str, SourceFile]) -> tuple[Task, ...]:
     """The tasks with what they use, where it is known; definitions in files that are not here are left out."""
     if uses is None:
         return tasks
@@ -129,7 +126,9 @@ def _with_uses(
         lost += len(uses[task.task_id]) - len(task_uses)
         resolved.append(replace(task, uses=task_uses))
     if lost:
-        notify(f"{lost} of the definitions that tasks use are in files that this data set lacks; they are left out")
+        NOTICES.info(
+            f"{lost} of the definitions that tasks use are in files that this data set lacks; they are left out"
+        )
     return tuple(resolved)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -14,10 +13,6 @@ from repoeval_bench.embedding import long_text, models
 if TYPE_CHECKING:
     from repoeval_bench.embedding.long_text import LongText
     from repoeval_bench.embedding.text_encoder import TextEncoder
-
-
-def _silent(_: str) -> None:
-    """Drops a line."""
 
 
 def parse_embedder(text: str) -> Spec:
@@ -74,12 +69,12 @@ def settled(text: str) -> str:
     return format_spec(spec.name, dict(sorted(spec.params.items())) | named, spec.target)
 
 
-def find_encoder(text: str, folder: Path, notify: Callable[[str], None] = _silent) -> TextEncoder:
+def find_encoder(text: str, folder: Path) -> TextEncoder:
     """The encoder that a spec names, found, verified or made; a model of its own is loaded on the first text.
 
-    Models that are made here are kept in `folder`; `notify` gets a line where they cannot be.
+    Models that are made here are kept in `folder`; a notice says where they cannot be.
     """
     spec = parse_embedder(text)
     # As it was given: a model's spec names only the options that were.
-    encoder = choose("embedder", spec).make(spec=str(spec), folder=folder, notify=notify)
+    encoder = choose("embedder", spec).make(spec=str(spec), folder=folder)
     return cast("TextEncoder", encoder)

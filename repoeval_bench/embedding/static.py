@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import EmbeddingError, in_one_line, os_reason
 from repoeval_bench.core.files import folder_beside, readable, sha256_file, write_atomic
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Role
 from repoeval_bench.embedding.loading import load_model
 from repoeval_bench.embedding.models import ModelFiles, locate
@@ -39,18 +40,18 @@ _temporary_folders: list[tempfile.TemporaryDirectory[str]] = []
 """Folders of models that could not be kept; they are deleted when the process ends."""
 
 
-def distill_static(spec: str, model: str, folder: Path, notify: Callable[[str], None], *, dim: int) -> StaticEncoder:
+def distill_static(spec: str, model: str, folder: Path, *, dim: int) -> StaticEncoder:
     """The static model distilled from `model` ("": minilm), from `folder` where that was done before.
 
-    Tokens' vectors are reduced to `dim` by PCA and weighed by their rank (Zipf's law instead of counts). `notify`
-    gets a line where the model cannot be kept.
+    Tokens' vectors are reduced to `dim` by PCA and weighed by their rank (Zipf's law instead of counts). A notice
+    says where the model cannot be kept.
     """
     files = locate(f"st:{model}" if model else "minilm")
     from importlib.metadata import version
 
     settings = [files.weights, *files.settings.values(), files.tokenizer_hash, dim, version("model2vec")]
     model_folder = folder / f"static-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:16]}"
-    location, fingerprint = keep(model_folder, lambda target: _distill(files, dim, target), notify)
+    location, fingerprint = keep(model_folder, lambda target: _distill(files, dim, target))
     identity = {
         "model": f"static from {files.model_id}",
         "weights_sha256": fingerprint,
@@ -101,14 +102,12 @@ def _distill(files: ModelFiles, dim: int, folder: Path) -> None:
     model.save_pretrained(folder)
 
 
-def keep(
-    folder: Path, make: Callable[[Path], None], notify: Callable[[str], None] = lambda _: None
-) -> tuple[Path, str]:
+def keep(folder: Path, make: Callable[[Path], None]) -> tuple[Path, str]:
     """(its folder, hexadecimal SHA-256 over its files' hashes) of the model in `folder`, made where there is none.
 
     `make` writes the model's files into the folder it is given. Two processes may make one model at once: the one of
-    the first to finish is kept. Where `folder` is read-only, the model goes into a temporary one, and `notify` gets a
-    line that says so. A folder whose files are not what was written is an EmbeddingError.
+    the first to finish is kept. Where `folder` is read-only, the model goes into a temporary one, and a notice
+    says so. A folder whose files are not what was written is an EmbeddingError.
     """
     try:
         if not (folder / SEAL).is_file():
@@ -119,7 +118,9 @@ def keep(
                 f"the model folder {folder} cannot be written ({os_reason(error)}); "
                 "set REPOEVAL_HOME to a writable folder"
             ) from error
-        notify(f"note: the model folder {folder.parent} is read-only; {folder.name} is made for this command alone")
+        NOTICES.info(
+            f"note: the model folder {folder.parent} is read-only; {folder.name} is made for this command alone"
+        )
         _temporary_folders.append(tempfile.TemporaryDirectory(prefix="repoeval-bench-"))
         folder = Path(_temporary_folders[-1].name) / folder.name
         _make(folder, make)

@@ -6,7 +6,7 @@ import hashlib
 import sqlite3
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
@@ -14,6 +14,7 @@ from typing import Literal
 from diskcache import Timeout
 
 from repoeval_bench.core.errors import CacheError, in_one_line
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.embedding.database import LIFETIME, MEND, Database
 
 Kind = Literal["vector", "tokens", "read", "score", "completion", "identity"]
@@ -50,15 +51,14 @@ def text_key(prefix: bytes, text: str) -> bytes:
 class VectorCache:
     """SHA-256 digest -> bytes, in one diskcache folder. What is read is what was written, or a CacheError.
 
-    A folder that cannot be written is still read. What is written then lives as long as this object, and `notify` gets
-    a line that says so. It is closed with the last reference to it. `timeout` is how many seconds to wait for another
+    A folder that cannot be written is still read. What is written then lives as long as this object, and a
+    notice says so. It is closed with the last reference to it. `timeout` is how many seconds to wait for another
     process that writes. `database` is for housekeeping; everything else reads and writes here.
     """
 
-    def __init__(self, folder: Path, notify: Callable[[str], None] = lambda _: None, *, timeout: float = 60) -> None:
+    def __init__(self, folder: Path, *, timeout: float = 60) -> None:
         self.folder = folder
         self.read_only = False
-        self._notify = notify
         self._known: set[str] = set()
         self._unkept: dict[bytes, bytes] = {}
         self._notified: set[str] = set()
@@ -77,7 +77,7 @@ class VectorCache:
         """Report the consequence where nothing can be kept, each one once."""
         if self.read_only and consequence not in self._notified:
             self._notified.add(consequence)
-            self._notify(
+            NOTICES.info(
                 f"note: the vector cache {self.folder} is read-only, so nothing new is kept in it; {consequence}"
             )
 

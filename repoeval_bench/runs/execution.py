@@ -35,7 +35,6 @@ def executor_of(
     *,
     out: Path,
     home: Path | None,
-    notify: Callable[[str], None],
     unit: str = "runs",
     write_page: Callable[[JobLog], None] | None = None,
 ) -> Iterator[Executor | JobLog]:
@@ -49,7 +48,7 @@ def executor_of(
             yield pool
         return
     with choose_executor(execution, home, store_url(out)) as executor:
-        log = JobLog(executor, notify, unit=unit)
+        log = JobLog(executor, unit=unit)
         try:
             yield log
         finally:

@@ -23,10 +23,10 @@ from repoeval_bench.core.errors import (
     UsageError,
     ending_with,
 )
+from repoeval_bench.core.notices import NOTICES, collected
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs.materials import Materials
-from repoeval_bench.runs.parts import silent
 from repoeval_bench.runs.provenance import adopt, code_digest, code_state, versions
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Finished(Generic[Made_co]):
     """Result of a job (None where an `error` stopped it), and what it took.
 
     `skipped`: the error is that its chunker does not know a language of the data, which is not a failure.
-    `notes` are the notices of making it. `begun` is the time by the worker's clock, in seconds since 1970. `node` is
+    `notices` are those of making it. `begun` is the time by the worker's clock, in seconds since 1970. `node` is
     the name of its machine, `process` the id of its process there, whose highest memory use was `peak_bytes`.
     `texts` were embedded for it; 0 where their vectors were there.
     """
@@ -99,7 +99,7 @@ class Finished(Generic[Made_co]):
     result: Made_co | None
     error: str | None = None
     skipped: bool = False
-    notes: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
     begun: float = 0.0
     seconds: float = 0.0
     node: str = ""
@@ -129,35 +129,33 @@ class Job(Protocol[Made_co]):
         """Do it; an error is part of what comes back. `placed` says where encoders compute, see `make_embedder`."""
 
 
-def attempt(
-    code: Code, materials: Callable[[], Materials], work: Callable[[Materials, Callable[[str], None]], Made]
-) -> Finished[Made]:
+def attempt(code: Code, materials: Callable[[], Materials], work: Callable[[Materials], Made]) -> Finished[Made]:
     """Work in this process, or the error of it: an error of one job never ends the others.
 
-    `work` is given the materials, and where to put notices. What it embedded is shared at its end.
+    `work` is given the materials. What it embedded is shared at its end.
     """
     begun, started = time.time(), time.perf_counter()
-    notes: list[str] = []
     result, error, skipped, texts = None, None, False, 0
-    try:
-        code.take_over()
-        shared = materials()
-        before = shared.texts_embedded
-        with ending_with(shared.share):
-            try:
-                result = work(shared, notes.append)
-            finally:
-                texts = shared.texts_embedded - before
-    except BenchError as raised:
-        error = str(raised)
-        skipped = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)
-    except Exception as raised:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
-        error = f"{type(raised).__name__}: {raised}"
+    with collected() as notices:
+        try:
+            code.take_over()
+            shared = materials()
+            before = shared.texts_embedded
+            with ending_with(shared.share):
+                try:
+                    result = work(shared)
+                finally:
+                    texts = shared.texts_embedded - before
+        except BenchError as raised:
+            error = str(raised)
+            skipped = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)
+        except Exception as raised:  # noqa: BLE001 - a fault of ours, or of a plug-in, is this job's alone
+            error = f"{type(raised).__name__}: {raised}"
     return Finished(
         result=result if error is None else None,
         error=error,
         skipped=skipped,
-        notes=tuple(notes),
+        notices=tuple(notices),
         begun=begun,
         seconds=time.perf_counter() - started,
         node=platform.node(),
@@ -206,7 +204,7 @@ AGAIN = "run the same command again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataJob(Generic[Made_co]):
-    """Work over data that a worker loads once and keeps; `work` can be pickled, and is given materials and notices.
+    """Work over data that a worker loads once and keeps; `work` can be pickled, and is given materials.
 
     `parts` are those of its name, and `line` is the shell line that does it alone.
     """
@@ -215,7 +213,7 @@ class DataJob(Generic[Made_co]):
     line: str = AGAIN
     shared: Shared
     needs_model: bool
-    work: Callable[[Materials, Callable[[str], None]], Made_co]
+    work: Callable[[Materials], Made_co]
 
     @property
     def name(self) -> str:
@@ -242,14 +240,14 @@ class Done:
 
 
 class JobLog:
-    """Hands jobs to an executor and keeps how each ended; `notify` receives each notice of the jobs once.
+    """Hands jobs to an executor and keeps how each ended; each notice of the jobs is given on once.
 
     `unit` is what a job makes. `begun` is when the first was handed over, in seconds since 1970, `seconds` how long
     after it the last one ended.
     """
 
-    def __init__(self, executor: Executor, notify: Callable[[str], None] = silent, *, unit: str = "runs") -> None:
-        self._executor, self._notify, self.unit = executor, notify, unit
+    def __init__(self, executor: Executor, *, unit: str = "runs") -> None:
+        self._executor, self.unit = executor, unit
         self._notices: set[str] = set()
         self.done: list[Done] = []
         self.total = 0
@@ -275,10 +273,10 @@ class JobLog:
                 bar.set_postfix_str(f"{texts:,} texts embedded, {failed} failed", refresh=False)
                 bar.update()
                 bar.clear()  # lines are printed now
-                for notice in finished.notes:
+                for notice in finished.notices:
                     if notice not in self._notices:
                         self._notices.add(notice)
-                        self._notify(notice)
+                        NOTICES.info(notice)
                 yield finished
                 bar.refresh()
 

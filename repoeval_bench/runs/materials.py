@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import passed_over
-from repoeval_bench.runs.parts import make_embedder, make_parts, match_sizes, silent, with_headers
+from repoeval_bench.runs.parts import make_embedder, make_parts, match_sizes, with_headers
 from repoeval_bench.runs.planning import Inputs, draw, make_inputs, select
 from repoeval_bench.runs.request import DataRequest, RunRequest
 
@@ -66,13 +67,12 @@ class Materials:
         without: frozenset[str],
         results: Results,
         home: Path | None = None,
-        notify: Callable[[str], None] = silent,
         placed: Callable[[TextEncoder], TextEncoder] | None = None,
         benchmark: Benchmark | None = None,
     ) -> None:
-        self._data, self._without, self._notify, self._placed = data, without, notify, placed
+        self._data, self._without, self._placed = data, without, placed
         self.results, self.home = results, home
-        self._shared = results.vectors(home, notify)
+        self._shared = results.vectors(home)
         self._benchmark = benchmark
         self._embedders: dict[str, CachedEmbedder] = {}
         self._settings: dict[tuple[RunRequest, int | None], Setting] = {}
@@ -83,7 +83,7 @@ class Materials:
         if self._benchmark is not None:
             return self._benchmark
         fields = {name: getattr(self._data, name) for name in DataRequest.model_fields}
-        return load_benchmark(**fields, without=self._without, home=self.home, notify=self._notify)
+        return load_benchmark(**fields, without=self._without, home=self.home)
 
     def embedder(self, setting: RunRequest) -> CachedEmbedder | None:
         """Return the embedder of a setting, None where nothing needs vectors."""
@@ -94,7 +94,6 @@ class Materials:
             self._embedders[spec] = make_embedder(
                 spec,
                 home=self.home,
-                notify=self._notify,
                 placed=self._placed,
                 cache=self._shared,
             )
@@ -129,7 +128,6 @@ def make_chunkers(
     benchmark: Benchmark,
     chunkers: Sequence[str | Chunker | None],
     request: RunRequest,
-    notify: Callable[[str], None],
 ) -> list[Chunker]:
     """Return the chunkers of these specs, with matched sizes and headers as the request says."""
     protocol = request.resolved_protocol()
@@ -138,7 +136,7 @@ def make_chunkers(
         specs = [chunker.spec for chunker in cutters]
         matches = match_sizes(benchmark, specs, request.match_size, protocol, skip_errors=request.skip_errors)
         for match in matches:
-            notify(str(match))
+            NOTICES.info(str(match))
         cutters = [make_parts(protocol, match.spec)[0] for match in matches]
     return with_headers(cutters, request.header)
 
@@ -157,7 +155,7 @@ def unscored_repositories(requests: Sequence[RunRequest]) -> frozenset[str]:
     return passed_over((request.resolved_protocol() for request in requests), requests[0].level)
 
 
-def tell_unread(requests: Sequence[RunRequest], notify: Callable[[str], None]) -> None:
+def tell_unread(requests: Sequence[RunRequest]) -> None:
     """Say which options about an embedder change nothing, as no run of these needs vectors."""
     if any(request.needs_vectors for request in requests):
         return
@@ -169,4 +167,4 @@ def tell_unread(requests: Sequence[RunRequest], notify: Callable[[str], None]) -
         if getattr(request, name) != getattr(usual, name)
     )
     if named:
-        notify(f"note: {', '.join(named)}: not read, as no retriever or measure here needs an embedder")
+        NOTICES.info(f"note: {', '.join(named)}: not read, as no retriever or measure here needs an embedder")

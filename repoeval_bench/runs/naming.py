@@ -11,6 +11,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ResultError, SpecError, UsageError, of_each, os_reason
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.registry import rows
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few
@@ -272,7 +273,7 @@ class _Compared(Record):
     runs: list[str]
 
 
-def remember(runs: Sequence[RunView], out: Path, notify: Callable[[str], None]) -> None:
+def remember(runs: Sequence[RunView], out: Path) -> None:
     """Note the runs in the results folder, by id where they are in it; where none is, it is not theirs."""
     here = out.resolve()
     if all(run.folder.resolve().parent != here for run in runs):
@@ -282,7 +283,7 @@ def remember(runs: Sequence[RunView], out: Path, notify: Callable[[str], None]) 
         write_atomic(out / COMPARED, pretty(_Compared(runs=names)))
     except OSError as error:
         # Stored runs are compared all the same; only `report` needs their names.
-        notify(f"{out / COMPARED} cannot be written ({os_reason(error)}), so report needs the names of the runs")
+        NOTICES.info(f"{out / COMPARED} cannot be written ({os_reason(error)}), so report needs the names of the runs")
 
 
 def recall(out: Path) -> list[RunView]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, LanguageError, UsageError, all_mistakes
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.registry import choose
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.protocols.protocol import BASELINE, Protocol
@@ -86,10 +87,6 @@ def _made_again(embedder: str | None, retrievers: tuple[str, ...], home: Path | 
     return Parts(model, tuple(make_retriever(spec, home=home) for spec in retrievers), home)
 
 
-def silent(_: str) -> None:
-    """Drop a notice."""
-
-
 def vectors_folder(home: Path | None = None) -> Path:
     """Return the folder of the vector cache in `home`."""
     from repoeval_bench.dataset.home import data_home
@@ -101,13 +98,12 @@ def make_embedder(
     spec: str,
     *,
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
     placed: Callable[[TextEncoder], TextEncoder] | None = None,
     cache: VectorCache | None = None,
 ) -> CachedEmbedder:
     """Return the embedder that a spec names, reading through the vector cache in `home`.
 
-    `notify` receives a line where vectors, or a model that is made here, cannot be kept. `placed` gives an encoder that
+    A notice says where vectors, or a model that is made here, cannot be kept. `placed` gives an encoder that
     computes the same vectors, where a model is held elsewhere; `cache` takes the place of the one in `home`.
     """
     from repoeval_bench.dataset.home import data_home
@@ -118,24 +114,24 @@ def make_embedder(
     from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = choose_embedder(spec)
-    encoder = find_encoder(str(model), data_home(home) / "models", notify)
+    encoder = find_encoder(str(model), data_home(home) / "models")
     if encoder.limit is None and set(policies.values()) != {"head"}:  # of a model that is known only once it is found
         raise changes_nothing(encoder.spec)
     if model.params.get("device") == AUTO:
-        notify(device_note(encoder.spec))
+        NOTICES.info(device_note(encoder.spec))
     if placed is not None:
         encoder = placed(encoder)
-    return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home), notify), policies)
+    return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home)), policies)
 
 
-def installed(kind: str, specs: Sequence[str], notify: Callable[[str], None]) -> tuple[str, ...]:
+def installed(kind: str, specs: Sequence[str]) -> tuple[str, ...]:
     """Return those of the specs whose packages are installed; a line names what each of the others needs."""
     present = []
     for spec in specs:
         try:
             choose(kind, spec).check_installed()
         except UsageError as error:
-            notify(f"left out: {error}")
+            NOTICES.info(f"left out: {error}")
         else:
             present.append(spec)
     return tuple(present)
@@ -194,11 +190,10 @@ def make_retriever(
     protocol: Protocol | None = None,
     *,
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
 ) -> ChosenRetriever:
     """Return the chosen retriever, with the model of a reranker found and verified.
 
-    The scores of pairs are kept in the vector cache in `home`. `notify` receives a line where it cannot keep anything.
+    The scores of pairs are kept in the vector cache in `home`. A notice says where it cannot keep anything.
     """
     retriever = choose_retriever(spec, protocol)
     if not retriever.model:
@@ -208,7 +203,7 @@ def make_retriever(
     from repoeval_bench.embedding.storage import VectorCache
 
     scorer = find_cross_encoder(retriever.model)
-    return replace(retriever, scorer=CachedScorer(scorer, VectorCache(vectors_folder(home), notify)))
+    return replace(retriever, scorer=CachedScorer(scorer, VectorCache(vectors_folder(home))))
 
 
 def make_parts(protocol: Protocol, chunker: str | Chunker | None) -> tuple[Chunker, Chunker | None]:

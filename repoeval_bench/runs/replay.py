@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,6 @@ from repoeval_bench.runs.parts import (
     make_embedder,
     make_parts,
     make_retriever,
-    silent,
 )
 from repoeval_bench.runs.planning import Plan, cut_files, make_inputs, plan_of, select
 from repoeval_bench.runs.problems import check_pack
@@ -84,7 +83,6 @@ def data_of(
     *,
     questions: str | None = None,
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
 ) -> Benchmark:
     """Return the data that a run is about, from a source, as the run's protocol selects it.
 
@@ -114,7 +112,6 @@ def data_of(
         questions=questions,
         without=without,
         home=home,
-        notify=notify,
     )
     selected = select(loaded, protocol)
     return part_of(selected, part.sample.most, part.sample.seed) if part.sample else selected
@@ -157,7 +154,6 @@ def replay(
     *,
     allowed: Collection[str] = (),
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
 ) -> Replay:
     """Make a run again in a folder, from the data and from what was asked.
 
@@ -171,7 +167,7 @@ def replay(
     inputs = make_inputs(select(benchmark, protocol), protocol)
     cut = cut_files(inputs.benchmark, protocol, cutters, skip_errors=stored.skip_errors)
     planned = plan_of(inputs.benchmark, protocol, inputs.queries, cutters[0].spec, cut)
-    ranker = make_ranker(stored, planned, allowed, home=home, notify=notify)
+    ranker = make_ranker(stored, planned, allowed, home=home)
     config = config_of(stored, ranker)
     # Whether most queries have gold was decided when it ran.
     run_again = partial(execute, ranker.planned, config, ranker.embedder, ranker.retriever, inputs, few_gold=True)
@@ -218,9 +214,7 @@ def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking],
     return rankings, unseen
 
 
-def benchmark_of(
-    run: RunView, source: str = "auto", *, home: Path | None = None, notify: Callable[[str], None] = silent
-) -> Benchmark:
+def benchmark_of(run: RunView, source: str = "auto", *, home: Path | None = None) -> Benchmark:
     """Return the benchmark of a run that was made here, as far as its protocol scores it.
 
     A UsageError where the run was imported, asks questions, or ran on other data.
@@ -231,7 +225,7 @@ def benchmark_of(
             f"protocol {config.protocol.name} asks questions, and nothing is to be completed; choose a run of another "
             "protocol"
         )
-    selected = data_of(run, source, home=home, notify=notify)
+    selected = data_of(run, source, home=home)
     if selected.fingerprint == config.fingerprint:
         return selected
     raise UsageError(
@@ -270,7 +264,6 @@ def make_ranker(
     allowed: Collection[str],
     *,
     home: Path | None,
-    notify: Callable[[str], None],
 ) -> Ranker:
     """Return what ranks as a run asks; with a reason where a model of it may not be asked, or is not here."""
     retriever = choose_retriever(stored.retriever, planned.protocol)
@@ -279,7 +272,7 @@ def make_ranker(
     embedder = None
     if measured or (retriever.vectors and not reason):
         try:
-            embedder = make_embedder(stored.embedder, home=home, notify=notify)
+            embedder = make_embedder(stored.embedder, home=home)
             texts = texts_of([planned], ranked=retriever.vectors and not reason, measured=measured)
             (planned,) = embed([planned], embedder, texts)
         except BenchError as error:
@@ -288,7 +281,7 @@ def make_ranker(
             embedder, reason = None, str(error)
     if retriever.model and not reason:
         try:
-            retriever = make_retriever(stored.retriever, planned.protocol, home=home, notify=notify)
+            retriever = make_retriever(stored.retriever, planned.protocol, home=home)
         except BenchError as error:
             reason = str(error)
     return Ranker(planned=planned, retriever=retriever, embedder=embedder, reason=reason)

@@ -6,20 +6,21 @@ A new option is a field here. What its value means is checked by `problems`, bef
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import model_validator
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
-from repoeval_bench.runs.parts import RESULTS, needs_vectors, out_words, silent
+from repoeval_bench.runs.parts import RESULTS, needs_vectors, out_words
 
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
@@ -188,12 +189,12 @@ class RunRequest(DataRequest):
         embedder = with_device(self.embedder, self.device)
         return with_long_text(with_precision(embedder, self.precision), self.long_text)
 
-    def on_this_device(self, notify: Callable[[str], None]) -> Self:
+    def on_this_device(self) -> Self:
         """Return the request with the device that `auto` means on this machine, and a note on it; else as it is.
 
         Each machine would take `auto` for another device, and make another run.
         """
-        settled = settled_device(self.resolved_embedder() if self.needs_vectors else None, notify)
+        settled = settled_device(self.resolved_embedder() if self.needs_vectors else None)
         return self.model_copy(update=settled | {"long_text": None}) if settled else self
 
     @property
@@ -306,14 +307,14 @@ class ComparisonRequest(Request):
     )
 
 
-def settled_device(embedder: str | None, notify: Callable[[str], None] = silent) -> dict[str, str]:
+def settled_device(embedder: str | None) -> dict[str, str]:
     """Return the fields that name the device which an embedder's `auto` means on this machine; else none."""
     from repoeval_bench.embedding.device import AUTO, device_note, settled
 
     if embedder is None or f"device={AUTO}" not in embedder:
         return {}
     embedder = settled(embedder)
-    notify(device_note(embedder))
+    NOTICES.info(device_note(embedder))
     return {"embedder": embedder, "device": "cpu", "precision": "auto"}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,10 +76,10 @@ class Results:
     def put(self, folder: Path) -> None:
         """Share a run that is in its place."""
 
-    def fetch(self, notify: Callable[[str], None]) -> None:
-        """Bring here the runs that are shared; `notify` is told which of them are broken."""
+    def fetch(self) -> None:
+        """Bring here the runs that are shared; a notice says which of them are broken."""
 
-    def read(self, notify: Callable[[str], None]) -> None:
+    def read(self) -> None:
         """Do as `fetch` for a command that only reads; a UsageError where no run is shared."""
 
     def check_writable(self) -> None:
@@ -92,7 +92,7 @@ class Results:
         """Yield the content of each shared object below a folder."""
         yield from ()
 
-    def vectors(self, home: Path | None, notify: Callable[[str], None]) -> VectorCache | None:
+    def vectors(self, home: Path | None) -> VectorCache | None:
         """Return the vector cache in `home` in front of the shared vectors; None where none are shared."""
 
 

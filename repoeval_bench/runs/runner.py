@@ -6,7 +6,7 @@ share what a chunker made of them. An executor decides where a job runs and noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +22,7 @@ from repoeval_bench.core.errors import (
     all_mistakes,
     without_traceback,
 )
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.registry import is_parallel
 from repoeval_bench.core.words import count
@@ -41,7 +42,6 @@ from repoeval_bench.runs.parts import (
     make_parts,
     make_retriever,
     shown_place,
-    silent,
     skipped_for_language,
     skipped_line,
 )
@@ -101,7 +101,6 @@ def make_runs(
     *,
     reuse: bool,
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
 ) -> Iterator[list[RunView | ChunkError]]:
     """Yield for each chunker its run under each setting, or why the chunker failed there; each is stored when done.
@@ -110,7 +109,7 @@ def make_runs(
     embedder. Where there is none, a chunker's runs are one job, and its chunks go nowhere; else all chunkers cut first,
     and what is missing is embedded in one pass. Raises a BenchError in one sentence.
     """
-    rows = list(zip(*(_planned_runs(setting, chunkers, home, notify) for setting in settings), strict=True))
+    rows = list(zip(*(_planned_runs(setting, chunkers, home) for setting in settings), strict=True))
     stored = [[results.find(run.run_id) if reuse else None for run in row] for row in rows]
     new_runs: Iterator[list[str | ChunkError]] = iter(())
     if not all(map(all, stored)):
@@ -122,7 +121,7 @@ def make_runs(
             if not all(of_chunker)
         ]
         if embedder := settings[0].embedder:
-            new_runs = _make_in_one_pass(jobs, embedder, results, executor, notify)
+            new_runs = _make_in_one_pass(jobs, embedder, results, executor)
         else:
             new_runs = executor.map([partial(_make, work, results) for work in jobs])
     for of_chunker in stored:
@@ -131,12 +130,10 @@ def make_runs(
         yield [results.open(run) if isinstance(run, str) else run for run in runs]
 
 
-def _planned_runs(
-    setting: Setting, chunkers: Sequence[Chunker], home: Path | None, notify: Callable[[str], None]
-) -> list[PlannedRun]:
+def _planned_runs(setting: Setting, chunkers: Sequence[Chunker], home: Path | None) -> list[PlannedRun]:
     """Return the run of each chunker that a setting asks for."""
     request, protocol, embedder = setting.request, setting.protocol, setting.embedder
-    retriever = make_retriever(request.retriever, protocol, home=home, notify=notify)
+    retriever = make_retriever(request.retriever, protocol, home=home)
     planned = []
     for chunker in chunkers:
         cutters = make_parts(protocol, chunker)
@@ -221,7 +218,7 @@ def _store(run: PlannedRun, inputs: Inputs, cut: Cut | Plan | ChunkError, result
 
 
 def _make_in_one_pass(
-    jobs: Sequence[Work], embedder: Embedder, results: Results, executor: Executor, notify: Callable[[str], None]
+    jobs: Sequence[Work], embedder: Embedder, results: Results, executor: Executor
 ) -> Iterator[list[str | ChunkError]]:
     """Make the jobs' runs as `_make` does, after every text without a vector is embedded, each distinct one once."""
     cuts = executor.map([partial(_cut_all, work) for work in jobs])
@@ -241,7 +238,7 @@ def _make_in_one_pass(
     ready = [run_plan for of_work in plans for run_plan in of_work if isinstance(run_plan, Plan)]
     if ready and ready[0].usage:
         counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in ready[0].usage.items())
-        notify(f"{count(ready[0].encoded, 'text')} embedded: {counts}, as the server counts them")
+        NOTICES.info(f"{count(ready[0].encoded, 'text')} embedded: {counts}, as the server counts them")
     # A model that has something to do is loaded once and has the cores to itself.
     executor = IN_PROCESS if any(run_plan.encoded for run_plan in ready) else executor
     return executor.map([partial(_make, work, results, of_work) for work, of_work in zip(jobs, plans, strict=True)])
@@ -254,8 +251,8 @@ class Runner:
     is fetched. An `executor` that logs jobs makes each run as a job of its own, whose worker reads the data that the
     request names; any other makes the runs of the loaded data together. `benchmark` is data that is loaded already. At
     most `sample` tasks are drawn from those that a protocol scores. With `ahead` False, one setting is made after the
-    other, and each run when it is asked for. `notify` receives a line on each source of data that was chosen, each part
-    that is missing, and each option without effect.
+    other, and each run when it is asked for. Notices name each source of data, each
+    part that is missing, and each option without effect.
 
     `skipped` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
     LanguageError. `failed` is setting -> chunker -> the error, where something went wrong: that ends its run alone.
@@ -267,7 +264,6 @@ class Runner:
         *,
         out: Path = RESULTS,
         home: Path | None = None,
-        notify: Callable[[str], None] = silent,
         problems: Problems | None = None,
         executor: Executor | JobLog = IN_PROCESS,
         benchmark: Benchmark | None = None,
@@ -283,16 +279,16 @@ class Runner:
                 check_countable(request.embedder)
         problems.check()
         store.check_writable(out)
-        tell_unread(requests, notify)
+        tell_unread(requests)
         if self._log:  # each machine would take `auto` for another device
-            requests = [request.on_this_device(notify) for request in requests]
+            requests = [request.on_this_device() for request in requests]
         self._members = by_setting(requests)
         self._requests = list(chain.from_iterable(self._members.values()))
         self._without = unscored_repositories(requests)
-        self._results, self._home, self._notify = results_at(out), home, notify
+        self._results, self._home = results_at(out), home
         self._sample, self._ahead = sample, ahead
         self._materials = Materials(
-            requests[0], without=self._without, results=self._results, home=home, notify=notify, benchmark=benchmark
+            requests[0], without=self._without, results=self._results, home=home, benchmark=benchmark
         )
         self.skipped: dict[str, str] = {}
         self.failed: dict[RunRequest, dict[str, ChunkError]] = {}
@@ -342,7 +338,7 @@ class Runner:
         for other, named, cutters in self._chunkers:
             if named == specs and replace(other, embedder=asking.embedder).is_cut_like(asking):
                 return cutters
-        cutters = make_chunkers(self.benchmark, specs, setting, self._notify)
+        cutters = make_chunkers(self.benchmark, specs, setting)
         self._chunkers.append((asking, specs, cutters))
         return cutters
 
@@ -355,13 +351,13 @@ class Runner:
         for run in self.runs_of(setting, reuse=reuse):
             runs.append(run)
             if run is not None:
-                self._notify(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
+                NOTICES.info(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
         errors = list(self.failed.get(setting, {}).values())
         if errors and not any(runs) and not self._log:
             # A new error: one that a local names would keep this frame, and with it the vector cache, in a cycle.
             raise (type(errors[0]) if len(errors) == 1 else ChunkError)(all_mistakes(map(str, errors)))
         for name, reason in self.failed_of(setting).items():
-            self._notify(skipped_line(name, reason))
+            NOTICES.info(skipped_line(name, reason))
         return runs
 
     def runs_of(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
@@ -398,7 +394,7 @@ class Runner:
     def _skip(self, chunker: str, reason: str) -> None:
         if chunker not in self.skipped:
             self.skipped[chunker] = reason
-            self._notify(skipped_line(chunker, reason))
+            NOTICES.info(skipped_line(chunker, reason))
 
     def _line(self, request: RunRequest) -> str:
         """Return the shell line that makes a run alone, or the advice to repeat the command where none does."""
@@ -449,7 +445,6 @@ class Runner:
                 self._results,
                 reuse=reuse,
                 home=self._home,
-                notify=self._notify,
                 executor=self._executor,
             ):
                 for of_setting, other in zip(later, others, strict=True):
@@ -486,13 +481,11 @@ def _parts(request: RunRequest) -> tuple[str, ...]:
     return (request.chunker or "no chunker", *request.combination().values())
 
 
-def _make_one(
-    request: RunRequest, materials: Materials, notify: Callable[[str], None], *, reuse: bool, sample: int | None
-) -> str:
+def _make_one(request: RunRequest, materials: Materials, *, reuse: bool, sample: int | None) -> str:
     """Make the one run of a checked request, in a worker; its id."""
-    chunkers = make_chunkers(materials.benchmark, [request.chunker], request, notify)
+    chunkers = make_chunkers(materials.benchmark, [request.chunker], request)
     setting = materials.setting(request.setting, sample)
-    ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=materials.home, notify=notify)
+    ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=materials.home)
     if isinstance(run, ChunkError):
         raise without_traceback(run)
     return run.run_id
@@ -525,7 +518,6 @@ def evaluate(
     out: Path | str = RESULTS,
     reuse: bool = False,
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
     **fields: Any,
 ) -> RunView:
     """Chunk, embed, retrieve, score and store one run; returns what was stored.
@@ -533,8 +525,8 @@ def evaluate(
     A chunker is a spec, an object with `spec` and `chunk`, or None where the protocol has documents of its own.
     `embedder` is a spec or an object. `fields` are further fields of `RunRequest`: protocol, retriever, k, measures,
     match_size, header … With `reuse` a stored run made by exactly this code is returned unchanged. `out` is a folder
-    or, as a text, the URL of a store (docs/cluster.md). `notify` receives a line where the cache cannot keep anything,
-    and one on the tokens that a server says it embedded. Raises a BenchError in one sentence.
+    or, as a text, the URL of a store (docs/cluster.md). Notices say where the cache cannot keep anything, and how
+    many tokens a server says it embedded. Raises a BenchError in one sentence.
     """
     given = fields if not isinstance(embedder, str) else fields | {"embedder": embedder}
     if wrong := sorted(DataRequest.model_fields.keys() & given.keys()):
@@ -543,14 +535,12 @@ def evaluate(
     problems = Problems()
     check_setting(request, problems)
     problems.check()
-    materials = Materials(
-        request, without=frozenset(), results=results_at(out, home), home=home, notify=notify, benchmark=benchmark
-    )
-    chunkers = make_chunkers(benchmark, [chunker], request, notify)
+    materials = Materials(request, without=frozenset(), results=results_at(out, home), home=home, benchmark=benchmark)
+    chunkers = make_chunkers(benchmark, [chunker], request)
     setting = materials.setting(request)
     if not isinstance(embedder, str) and request.needs_vectors:
         setting = replace(setting, embedder=embedder)
-    ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=home, notify=notify)
+    ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=home)
     if isinstance(run, ChunkError):
         raise without_traceback(run)
     return run

@@ -27,16 +27,15 @@ def mini(mirror, tmp_path):
     return loaded
 
 
-def test_the_small_set_loads_whole(mini):
-    lines = []
-    benchmark = mini(notify=lines.append)
+def test_the_small_set_loads_whole(mini, notices):
+    benchmark = mini()
     assert benchmark.is_whole
     assert list(benchmark.files) == ["acme_inventory", "northwind_textkit"]
     assert [len(files) for files in benchmark.files.values()] == [4, 5]
     assert len(benchmark.fingerprint) == 12
-    assert lines == ["data from mirror: 18 of 18 tasks, 2 of 2 repositories"]
-    assert mini(notify=lines.append) == benchmark
-    assert len(lines) == 1, "a whole set that is there needs no notice"
+    assert notices == ["data from mirror: 18 of 18 tasks, 2 of 2 repositories"]
+    assert mini() == benchmark
+    assert len(notices) == 1, "a whole set that is there needs no notice"
 
 
 def test_a_limit_is_of_the_repositories_that_are_scored(mini):

@@ -95,16 +95,15 @@ def test_the_wheels_are_fetched_once_for_all_contexts(wheels, tmp_path):
     assert len(wheels) == 1
 
 
-def test_a_part_says_so_at_every_load_with_what_is_missing(wheels, tmp_path):
-    lines = []
-    load_benchmark("pypi", home=tmp_path, notify=lines.append)
-    load_benchmark("pypi", home=tmp_path, notify=lines.append, limit=1)
-    assert len(lines) == 2
-    for line in lines:
+def test_a_part_says_so_at_every_load_with_what_is_missing(wheels, tmp_path, notices):
+    load_benchmark("pypi", home=tmp_path)
+    load_benchmark("pypi", home=tmp_path, limit=1)
+    assert len(notices) == 2
+    for line in notices:
         assert line.startswith("data from pypi: ")
         assert " of 455 tasks, 1 of 8 repositories (missing: CarperAI_trlx, " in line
         assert "`repoeval-bench data fetch --upgrade` tries for more" in line
-    assert "left out 1 file not RepoEval's: northwind_textkit/textkit/search.py" in lines[0]
+    assert "left out 1 file not RepoEval's: northwind_textkit/textkit/search.py" in notices[0]
 
 
 def test_a_text_that_is_not_at_its_place_is_refused(wheels):

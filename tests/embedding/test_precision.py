@@ -124,17 +124,16 @@ def machine(monkeypatch):
         ((), f"minilm:precision={choose_precision('auto', 'cpu')}"),
     ],
 )
-def test_device_auto_is_named_with_its_precision(machine, present, named):
+def test_device_auto_is_named_with_its_precision(machine, present, named, notices):
     """The run's name says where and in what was computed; without a GPU it is the usual run. A note tells it."""
     machine(*present)
     name = RunRequest(device="auto").resolved_embedder()
     assert name == "minilm:device=auto"
     assert models.locate(name).spec == named
     assert settled(name) == settled(named)
-    notes = []
-    assert make_embedder(name, notify=notes.append).spec == named
+    assert make_embedder(name).spec == named
     where = present[0] if present else "cpu"
-    assert notes[0] == f"note: device auto is {where} here; vectors are those of {named}"
+    assert notices[0] == f"note: device auto is {where} here; vectors are those of {named}"
 
 
 def test_a_device_as_an_option_joins_the_embedders_spec(machine):

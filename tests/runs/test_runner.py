@@ -3,6 +3,7 @@
 import pytest
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.notices import collected
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner, evaluate
 
@@ -10,10 +11,10 @@ FIXED = "fixed:max_nws=400"
 
 
 def notes(places, **given):
-    said = []
     request = RunRequest(chunker=FIXED, source=places["source"], **given)
-    Runner([request], out=places["home"] / "results", home=places["home"], notify=said.append)
-    return [line for line in said if "not read" in line]
+    with collected() as lines:
+        Runner([request], out=places["home"] / "results", home=places["home"])
+    return [line for line in lines if "not read" in line]
 
 
 def test_each_option_that_nothing_reads_is_named_in_one_line(places):
@@ -41,19 +42,18 @@ def test_python_asks_for_everything_that_a_request_has(benchmark, tmp_path):
     assert "ndcg@5" in second.metrics.micro
 
 
-def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_path):
+def test_sizes_are_matched_once_for_protocols_over_the_same_files(places, tmp_path, notices):
     """`docstring` changes the files, so there they are matched again."""
-    said = []
     asked = [
         RunRequest(
             chunker="ast", match_size=FIXED, retriever="bm25", source=places["source"], protocol=protocol, few_gold=True
         )
         for protocol in ("context", "body", "docstring")
     ]
-    experiment = Runner(asked, out=tmp_path, home=places["home"], notify=said.append)
+    experiment = Runner(asked, out=tmp_path, home=places["home"])
     first, second, _ = [experiment.run(setting)[0].metrics for setting in experiment.settings]
     assert first.chunker == second.chunker
-    assert len([line for line in said if "chunks average" in line]) == 2
+    assert len([line for line in notices if "chunks average" in line]) == 2
 
 
 @pytest.mark.parametrize(

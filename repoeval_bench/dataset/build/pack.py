@@ -18,6 +18,7 @@ from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, al
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import folder_beside
 from repoeval_bench.core.languages import LANGUAGES
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest, short_hash, slug
@@ -96,12 +97,11 @@ def build_pack(
     request: BuildRequest,
     out: Path | str,
     *,
-    notify: Callable[[str], None] = lambda _: None,
     opener: Callable[[str, Path], Origin] = open_origin,
 ) -> Pack:
     """Build a pack of the sources in the folder `out`, which must not exist yet or be empty.
 
-    `notify` receives a line on every source, and one on each level with too few tasks. `opener` opens a source's text,
+    Notices name every source, and each level with too few tasks. `opener` opens a source's text,
     with a folder for what it fetches. UsageError: what is asked does
     not exist or does not fit together; DatasetError: a source cannot be read, holds no code, or gives no task. Then
     nothing is written.
@@ -109,13 +109,13 @@ def build_pack(
     request.check()
     target = new_target(out, "pack")
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
-        building = _Building(request, folder, notify)
+        building = _Building(request, folder)
         for source in request.sources:
-            notify(building.add(opener(source, Path(work))))
+            NOTICES.info(building.add(opener(source, Path(work))))
         content = building.finish()
         for level, counted in content.levels.items():
             if counted.tasks < FEWEST_TASKS:
-                notify(
+                NOTICES.info(
                     f"note: {count(counted.tasks, f'{level} task')}: below {FEWEST_TASKS} no difference "
                     "between chunkers can be significant"
                 )
@@ -133,9 +133,8 @@ class _Repository:
 class _Building:
     """A pack in the making: files are written while they are read, and only the candidates' places are kept."""
 
-    def __init__(self, request: BuildRequest, folder: Path, notify: Callable[[str], None]) -> None:
+    def __init__(self, request: BuildRequest, folder: Path) -> None:
         self._request = request
-        self._notify = notify
         self._folder = folder
         self._repositories: dict[str, _Repository] = {}
         self._candidates: Counter[str] = Counter()
@@ -146,7 +145,7 @@ class _Building:
     def add(self, origin: Origin) -> str:
         """Write a source's files and find its candidates; one line on it."""
         for note in origin.notes:
-            self._notify(f"note: {note}")
+            NOTICES.info(f"note: {note}")
         name = self._free_name(origin.name)
         root = self._folder / TREE / name
         gathered = Gathered()
@@ -216,7 +215,7 @@ class _Building:
             return {}
         levels = {level: tasks for level, tasks in drawn.items() if tasks}
         indexes = {name: self._indexes.get(name) for name in self._repositories}
-        return resolve_levels(levels, self._folder / TREE, indexes, self._notify)
+        return resolve_levels(levels, self._folder / TREE, indexes)
 
     def _manifest(self, levels: dict[str, PackLevel]) -> PackFile:
         sources = [repository.source for repository in self._repositories.values()]
@@ -288,7 +287,7 @@ def _version(package: str) -> str:
         return package
 
 
-def benchmark_of(source: str, folder: Path, tasks: int, *, notify: Callable[[str], None] = lambda _: None) -> str:
+def benchmark_of(source: str, folder: Path, tasks: int) -> str:
     """Return the source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
 
     `tasks` is the most tasks of one level that are drawn. A pack of the same files and tasks under the same rules is
@@ -299,7 +298,7 @@ def benchmark_of(source: str, folder: Path, tasks: int, *, notify: Callable[[str
     with ExitStack() as stack:
         with os_errors_as(DatasetError, f"{folder} cannot be written", "name another folder with --out"):
             work = stack.enter_context(folder_beside(folder / "pack"))
-        built = build_pack(BuildRequest(sources=(source,), tasks=tasks), work / "pack", notify=notify)
+        built = build_pack(BuildRequest(sources=(source,), tasks=tasks), work / "pack")
         target = folder / f"{slug(built.content.name, 32)}-{_fingerprint(built)}"
         if not target.is_dir():
             built.root.rename(target)

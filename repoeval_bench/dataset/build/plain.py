@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
 from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
@@ -48,10 +48,10 @@ class Code:
         return max(sizes, key=lambda name: (sizes[name], name))
 
 
-def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Code:
+def read_code(source: str) -> Code:
     """The code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs.
 
-    `notify` receives a line on what was taken and left out. UsageError: the source does not exist or is of no known
+    A notice says what was taken and left out. UsageError: the source does not exist or is of no known
     form; DatasetError: it cannot be fetched or read, or has no code.
     """
     with tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
@@ -61,8 +61,8 @@ def read_code(source: str, notify: Callable[[str], None] = lambda _: None) -> Co
     if not files:
         raise NoDataError(no_code(origin, gathered, ()))
     for note in origin.notes:
-        notify(f"note: {note}")
-    notify(f"{source}: {gathered.summary}")
+        NOTICES.info(f"note: {note}")
+    NOTICES.info(f"{source}: {gathered.summary}")
     return Code(origin.name, str(origin.facts["kind"]), tuple(sorted(files, key=lambda file: file.path)))
 
 
@@ -82,9 +82,9 @@ def without_tasks(folder: str) -> NoDataError:
     )
 
 
-def load_folder(source: str, combination: Combination, notify: Callable[[str], None]) -> Benchmark:
+def load_folder(source: str, combination: Combination) -> Benchmark:
     """The code of a folder by the rules of packs, without tasks; a DatasetError where it has none."""
-    code = read_code(source, notify)
+    code = read_code(source)
     return Benchmark(
         name=f"{FOLDER}-{code.name}-{combination}",
         fingerprint=fingerprint((), {code.name: code.files}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.languages import ENDINGS
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.uses import TIERS, Tier
 from repoeval_bench.core.words import count
@@ -68,7 +69,6 @@ def resolve_levels(
     levels: Mapping[str, Sequence[Task]],
     tree: Path,
     repositories: Mapping[str, Path | None],
-    notify: Callable[[str], None],
 ) -> dict[str, TaskUses]:
     """Level -> what its tasks use of the repositories in the folder `tree`, some of which have a SCIP index.
 
@@ -79,7 +79,7 @@ def resolve_levels(
     with progress(desc="resolve names", unit="tasks", total=total) as bar:
         for repo, index in repositories.items():
             if (size := _bytes_of(tree / repo)) > MOST_CODE:
-                notify(
+                NOTICES.info(
                     f"note: {repo} has {size / 1e6:.0f} MB of code; names are resolved up to {MOST_CODE / 1e6:.0f} MB, "
                     "so its tasks use nothing under protocol uses"
                 )
@@ -95,7 +95,7 @@ def resolve_levels(
                             by_level[level].add([task], resolver)
                             bar.update()
             if more := _unread(by_level) - unread:
-                notify(
+                NOTICES.info(
                     f"note: {count(more, 'task')} of {repo} left unread, so they use nothing under protocol uses: the "
                     f"file cannot be parsed, is nested more than {DEEPEST:,} deep, or takes more than {MOST:,} steps"
                 )

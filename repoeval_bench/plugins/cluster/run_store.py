@@ -10,7 +10,7 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from zlib import error as ZlibError  # noqa: N812 - a class
 
 from repoeval_bench.core.errors import UsageError, os_errors_as
 from repoeval_bench.core.files import path_problem, write_atomic
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
@@ -72,9 +73,9 @@ class StoredResults(Results):
         if not _holds(self.store, folder):
             put_run(folder, self.store)
 
-    def read(self, notify: Callable[[str], None]) -> None:
+    def read(self) -> None:
         """`fetch`, for those who only read: a UsageError where the store holds no run."""
-        self.fetch(notify)
+        self.fetch()
         if not any(self.out.glob(f"[!.]*/{MANIFEST}")):
             folder = folder_of_runs(self.name)
             if folder is not None:
@@ -93,16 +94,16 @@ class StoredResults(Results):
         """The content of each object below a folder of the store."""
         return map(self.store.read, self.store.names(folder))
 
-    def vectors(self, home: Path | None, notify: Callable[[str], None]) -> SharedVectorCache:
+    def vectors(self, home: Path | None) -> SharedVectorCache:
         """The vector cache in `home` in front of the vectors of the store."""
         from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache  # opens the database
 
-        return SharedVectorCache(vectors_folder(home), self.store, notify)
+        return SharedVectorCache(vectors_folder(home), self.store)
 
-    def fetch(self, notify: Callable[[str], None]) -> None:
+    def fetch(self) -> None:
         """Bring here what is in the store, and forget what was fetched and is there no more.
 
-        `notify` is told which runs are broken there, and how many are here alone.
+        Notices say which runs are broken there, and how many are here alone.
         """
         before, states = self._fetched(), run_states(self.store)
         for run_id in before.keys() - states.keys():
@@ -120,9 +121,11 @@ class StoredResults(Results):
             write_atomic(self.out / _FETCHED, json.dumps({run_id: states[run_id] for run_id in sorted(there)}))
         self._fetch_records(self.store)
         if broken:
-            notify(f"note: {self.name} holds broken runs: {', '.join(broken)}; delete them there, and make them again")
+            NOTICES.info(
+                f"note: {self.name} holds broken runs: {', '.join(broken)}; delete them there, and make them again"
+            )
         if alone := {path.parent.name for path in self.out.glob(f"[!.]*/{MANIFEST}")} - states.keys():
-            notify(
+            NOTICES.info(
                 f"note: {count(len(alone), 'run')} of this machine not in {self.name} yet; the command that made "
                 "them puts them there"
             )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.embedding.storage import Kind, VectorCache
 from repoeval_bench.plugins.cluster.blocks import (
     ENTRIES,
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 class SharedVectorCache(VectorCache):
     """A `VectorCache` that takes what it lacks from a store, a block at a time, and puts there what is new.
 
-    What is new waits for a full block, or for `flush`. A broken block is named to `notify` once, and left out.
+    What is new waits for a full block, or for `flush`. A notice names a broken block once, and left out.
     """
 
-    def __init__(self, folder: Path, store: ObjectStore, notify: Callable[[str], None] = lambda _: None) -> None:
-        super().__init__(folder, notify)
-        self._store, self._tell = store, notify
+    def __init__(self, folder: Path, store: ObjectStore) -> None:
+        super().__init__(folder)
+        self._store = store
         self._heads: dict[str, NDArray[np.uint64]] = {}
         self._waiting: dict[tuple[Kind, str], dict[bytes, bytes]] = defaultdict(dict)
 
@@ -104,7 +105,7 @@ class SharedVectorCache(VectorCache):
             super().write(values, kind, identity)
 
     def _broken(self, name: str, error: Exception) -> None:
-        self._tell(f"note: block {name} of {self._store.url} is left out ({error}); what it held is computed again")
+        NOTICES.info(f"note: block {name} of {self._store.url} is left out ({error}); what it held is computed again")
 
 
 def _heads(keys: list[bytes]) -> NDArray[np.uint64]:

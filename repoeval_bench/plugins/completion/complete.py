@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -14,6 +14,7 @@ from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
 from repoeval_bench.core.languages import Language, language_of
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile, spliced
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import Spec, nearest
@@ -27,7 +28,7 @@ from repoeval_bench.plugins.completion.fragments import fragments_of
 from repoeval_bench.plugins.completion.layout import MOST_FRAGMENTS, Prompt, lay_out, layout_hash
 from repoeval_bench.plugins.completion.model import Answers, Model, ModelRequest, answer_all, parse_model
 from repoeval_bench.runs.options import Request, option
-from repoeval_bench.runs.parts import silent, vectors_folder
+from repoeval_bench.runs.parts import vectors_folder
 from repoeval_bench.runs.records import COMPLETIONS, Completed, CompletionRow
 from repoeval_bench.runs.store import check_writable
 
@@ -109,7 +110,6 @@ def complete(
     out: Path,
     created: str,
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
 ) -> RunView:
     """Complete every task of a run and store that as a run of its own in `out`, with the measures of the texts.
 
@@ -119,7 +119,7 @@ def complete(
     prompted = prompts_of(run, benchmark, request, context)
     _check_grammars(prompted)
     check_writable(out)
-    cache = VectorCache(vectors_folder(home), notify)
+    cache = VectorCache(vectors_folder(home))
     requests = [
         model.request(one.prompt.text, stops(one.task, one.language.name, chat=model.chat), one.task.level)
         for one in prompted
@@ -127,7 +127,7 @@ def complete(
     started = perf_counter()
     answers = answer_all(model, requests, cache, concurrency=request.concurrency)
     spent = Spent(perf_counter() - started, answers.sent, answers.usage)
-    notify(_account(answers, len(set(requests))))
+    NOTICES.info(_account(answers, len(set(requests))))
     rows = [_row(*pair, answers, chat=model.chat) for pair in zip(prompted, requests, strict=True)]
     scores = score_texts(rows, benchmark)
     settings = Completed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from repoeval_bench.plugins.lab.verified import VerificationState, VerificationS
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.naming import check_finished, check_folder
-from repoeval_bench.runs.parts import RESULTS, VERIFIED, shown_place, silent
+from repoeval_bench.runs.parts import RESULTS, VERIFIED, shown_place
 from repoeval_bench.runs.records import MANIFEST, METRICS
 from repoeval_bench.runs.replay import code_named_by
 from repoeval_bench.runs.results import differing, results_at
@@ -42,7 +42,6 @@ def add_run(
     questions: str | None = None,
     allowed: Collection[str] = (),
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
 ) -> RunView:
     """Verify a run folder, copy it into `out` with a record beside it, for `leaderboard` to show; the run there.
 
@@ -53,7 +52,7 @@ def add_run(
     check_folders([folder])
     run = RunView.open(folder)
     results = results_at(out, home)
-    results.fetch(notify)
+    results.fetch()
     stored = results.out / run.run_id
     if stored.is_dir() and (other := differing(folder, stored)):
         sentence = f"{shown_place(stored)} is another run of that id: {', '.join(other)} differ"
@@ -66,7 +65,7 @@ def add_run(
             raise ResultError(f"{folder} contradicts itself: {'; '.join(wrong)}; nothing was added")
         state = VerificationState(status=VerificationStatus.NOT_VERIFIED, reason=reason)
     else:
-        result = verify(run, source, questions=questions, allowed=allowed, home=home, notify=notify)
+        result = verify(run, source, questions=questions, allowed=allowed, home=home)
         if not result.holds:
             raise ResultError(f"{_refusal(result)}; nothing was added")
         values = sum(result.compared.values())

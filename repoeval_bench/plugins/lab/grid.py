@@ -22,6 +22,7 @@ import numpy as np
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, os_errors_as, without_traceback
 from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.registry import is_outside
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset.repoeval import repository_name
@@ -38,7 +39,7 @@ from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.jobs import DataJob, JobLog, Shared, check_countable
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.options import option
-from repoeval_bench.runs.parts import CELLS, Parts, choose_measures, choose_retriever, make_retriever, silent
+from repoeval_bench.runs.parts import CELLS, Parts, choose_measures, choose_retriever, make_retriever
 from repoeval_bench.runs.planning import Plan, select
 from repoeval_bench.runs.problems import Problems, check_data, check_embedder
 from repoeval_bench.runs.provenance import code_state, versions
@@ -152,12 +153,11 @@ class Grid:
         embedder: Embedder | None,
         *,
         home: Path | None,
-        notify: Callable[[str], None] = silent,
     ) -> Grid:
         """Return the grid of a checked request."""
         protocols = make_protocols(request.protocols, request.queries, request.relevances)
         strictest = next((protocol for protocol in protocols if protocol.documents == "baseline"), protocols[0])
-        retrievers = tuple(make_retriever(spec, strictest, home=home, notify=notify) for spec in request.retrievers)
+        retrievers = tuple(make_retriever(spec, strictest, home=home) for spec in request.retrievers)
         measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))
         return cls(benchmark, protocols, Parts(embedder, retrievers, home), measures)
 
@@ -345,9 +345,7 @@ class GridJobs:
             yield ChunkError(str(job.error)) if job.result is None else job.result
 
 
-def _score_one(
-    request: GridRequest, chunker: str, materials: Materials, _: Callable[[str], None]
-) -> Mapping[Cell, Scores]:
+def _score_one(request: GridRequest, chunker: str, materials: Materials) -> Mapping[Cell, Scores]:
     """Score one chunker in every cell, in a worker."""
     (scores,) = _worker_grid(request, materials).score_all([make_chunker(chunker)], IN_PROCESS)
     if isinstance(scores, ChunkError):
@@ -485,27 +483,25 @@ def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None
             raise UsageError(sentence)
 
 
-def scoring_protocols(request: GridRequest, notify: Callable[[str], None]) -> tuple[str, ...]:
+def scoring_protocols(request: GridRequest) -> tuple[str, ...]:
     """Those of the grid's protocols that score one of the repositories asked for; a line names each of the others."""
     scoring, repos = [], request.repos or ()
     for name in request.protocols:
         try:
             check_scored(Protocol.parse(name), map(repository_name, repos), request.level)
         except UsageError:
-            notify(f"protocol {name} scores none of {', '.join(repos)} and is left out")
+            NOTICES.info(f"protocol {name} scores none of {', '.join(repos)} and is left out")
         else:
             scoring.append(name)
     return tuple(scoring)
 
 
-def answerable_protocols(
-    protocols: Sequence[str], benchmark: Benchmark, notify: Callable[[str], None]
-) -> tuple[str, ...]:
+def answerable_protocols(protocols: Sequence[str], benchmark: Benchmark) -> tuple[str, ...]:
     """Those of the protocols whose gold the benchmark has; a line names each of the others."""
     known = all(task.uses is not None for task in benchmark.tasks)
     lacking = [name for name in protocols if Protocol.parse(name).of_definitions and not known]
     for name in lacking:
-        notify(f"protocol {name} needs the definitions that tasks use, which are not known here; it is left out")
+        NOTICES.info(f"protocol {name} needs the definitions that tasks use, which are not known here; it is left out")
     return tuple(name for name in protocols if name not in lacking)
 
 

@@ -5,7 +5,7 @@ Nothing is tuned towards a published number: every setting below was chosen from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.embedding.choice import choose_embedder
-from repoeval_bench.runs.parts import make_embedder, silent
+from repoeval_bench.runs.parts import make_embedder
 from repoeval_bench.runs.request import RunRequest, shell_line
 from repoeval_bench.runs.runner import evaluate, plan_run
 from repoeval_bench.runs.stages import embed, texts_of
@@ -148,7 +149,6 @@ def reproduce(
     embedders: Sequence[str] = (),
     source: str = "",
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
 ) -> Reproduction:
     """Every row, measured; the CodeRAG-Bench rows of further `embedders` (specs) last.
 
@@ -165,7 +165,7 @@ def reproduce(
     repositories = 0
     for planned in (*plan, *map(_of_model, embedders)):
         command = _command(planned.request, source)
-        notify(command)
+        NOTICES.info(command)
         try:
             run = evaluate(
                 benchmark, planned.request.chunker, **_options(planned.request), out=out, reuse=True, home=home

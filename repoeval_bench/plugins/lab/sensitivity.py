@@ -19,6 +19,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ChunkError, UsageError, all_mistakes, without_traceback
+from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
@@ -29,7 +30,6 @@ from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.parts import (
     RESULTS,
     make_embedder,
-    silent,
     skipped_for_language,
     skipped_line,
 )
@@ -167,7 +167,6 @@ def sensitivity(
     *,
     out: Path | str = RESULTS,
     home: Path | None = None,
-    notify: Callable[[str], None] = silent,
     executor: Executor = IN_PROCESS,
     jobs: GridJobs | None = None,
     fail: Callable[[str, ChunkError], None] = _raise,
@@ -190,20 +189,20 @@ def sensitivity(
     problems.check()
     embedder, results = None, results_at(out, home)
     if model := request.embedder_spec():
-        cache = results.vectors(home, notify)
-        embedder = make_embedder(model, home=home, notify=notify, cache=cache)
-    grid = Grid.of(benchmark, request, embedder, home=home, notify=notify)
+        cache = results.vectors(home)
+        embedder = make_embedder(model, home=home, cache=cache)
+    grid = Grid.of(benchmark, request, embedder, home=home)
     named = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
     for spec, reason in skipped_for_language(benchmark, named, least=2, skippable=False).items():
-        notify(skipped_line(spec, reason))
+        NOTICES.info(skipped_line(spec, reason))
         del named[spec]
     file_sets = grid.file_sets()
     offsets = placebo_arms(BASELINE, request.placebo, [files for files, _ in file_sets]) if request.placebo else []
     if offsets:
-        notify(describe(offsets))
+        NOTICES.info(describe(offsets))
     shifted = [offset.size.spec for offset in offsets if offset.matched]
     # Protocols score different repositories: sizes are matched on those, and hold for these protocols alone.
-    matched = [_matched(named, files, names, notify) for files, names in file_sets] if request.match else []
+    matched = [_matched(named, files, names) for files, names in file_sets] if request.match else []
     further = (*shifted, *(spec for sizes in matched for spec in sizes.specs.values()))
     every = named | {spec: make_chunker(spec) for spec in further}
 
@@ -212,7 +211,7 @@ def sensitivity(
             return jobs.score(request, list(missing), results)
         return grid.score_all([*missing.values()], suited(executor, benchmark, missing.values(), [grid.parts]))
 
-    scored, failed = _score(every, CellCache(grid, results), score, notify)
+    scored, failed = _score(every, CellCache(grid, results), score)
     for spec, error in failed.items():
         fail(spec, error)
     if len(named.keys() - failed.keys()) < 2:
@@ -225,7 +224,6 @@ def _score(
     chunkers: Mapping[str, Chunker],
     cells: CellCache,
     score: Callable[[Mapping[str, Chunker]], Iterator[Mapping[Cell, Scores] | ChunkError]],
-    notify: Callable[[str], None],
 ) -> tuple[dict[str, Mapping[Cell, Scores]], dict[str, ChunkError]]:
     """Return spec -> the scores in every cell, and spec -> the error; `score` scores what is not cached."""
     scored: dict[str, Mapping[Cell, Scores]] = {}
@@ -233,12 +231,12 @@ def _score(
         if (cached := cells.get(chunker)) is not None:
             scored[spec] = cached
     if scored:
-        notify(f"{len(scored)} of {len(chunkers)} chunkers were scored before and are reused")
+        NOTICES.info(f"{len(scored)} of {len(chunkers)} chunkers were scored before and are reused")
     missing = {spec: chunker for spec, chunker in chunkers.items() if spec not in scored}
     failed: dict[str, ChunkError] = {}
     results = score(missing)
     for spec, chunker in missing.items():
-        notify(f"scoring {spec}")
+        NOTICES.info(f"scoring {spec}")
         result = next(results)
         if isinstance(result, ChunkError):
             failed[spec] = result
@@ -266,9 +264,7 @@ def _compare(
     return pairs
 
 
-def _matched(
-    chunkers: Mapping[str, Chunker], files: Sequence[Any], protocols: frozenset[str], notify: Callable[[str], None]
-) -> _Matched:
+def _matched(chunkers: Mapping[str, Chunker], files: Sequence[Any], protocols: frozenset[str]) -> _Matched:
     """Match sizes to that of the first chunker that does not fail; of one that fails a line says why."""
     target, specs = 0.0, dict[str, str]()
     repositories = len({file.repo for file in files})
@@ -279,9 +275,9 @@ def _matched(
                 continue
             size = match_size(spec, target, files)
         except ChunkError as error:
-            notify(f"{spec}: no size to match ({error})")
+            NOTICES.info(f"{spec}: no size to match ({error})")
             continue
         if size.matched:
             specs[spec] = size.spec
-        notify(f"{size} ({count(repositories, 'repository')})")
+        NOTICES.info(f"{size} ({count(repositories, 'repository')})")
     return _Matched(protocols, specs)

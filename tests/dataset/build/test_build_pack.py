@@ -366,11 +366,10 @@ def test_packs_inside_a_source_are_left_out(tmp_path):
     assert second.content.sources[0].left_out == {"pack": 1}
 
 
-def test_names_of_a_repository_that_is_too_large_are_not_resolved(code, tmp_path, monkeypatch):
+def test_names_of_a_repository_that_is_too_large_are_not_resolved(code, tmp_path, monkeypatch, notices):
     monkeypatch.setattr("repoeval_bench.dataset.build.uses.MOST_CODE", 1000)
-    said = []
-    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p", notify=said.append)
-    assert any(line.startswith("note: mixed has 0 MB of code; names are resolved up to") for line in said)
+    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p")
+    assert any(line.startswith("note: mixed has 0 MB of code; names are resolved up to") for line in notices)
     for counted in pack.content.levels.values():
         assert counted.uses is not None
         assert counted.uses.unread == counted.tasks
@@ -390,13 +389,12 @@ def test_a_file_is_read_once_for_all_candidates_in_it(tmp_path, monkeypatch):
     assert len(read) == 1
 
 
-def test_tasks_of_too_many_steps_are_counted_as_unread(code, tmp_path, monkeypatch):
+def test_tasks_of_too_many_steps_are_counted_as_unread(code, tmp_path, monkeypatch, notices):
     monkeypatch.setattr("repoeval_bench.references.steps.Steps.take", too_many)
-    said = []
-    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p", notify=said.append)
+    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p")
     unread = sum(each.uses.unread for each in pack.content.levels.values())
     assert unread > 0
-    assert any(line.startswith(f"note: {unread} tasks of mixed left unread") for line in said)
+    assert any(line.startswith(f"note: {unread} tasks of mixed left unread") for line in notices)
 
 
 def too_many(*_):
@@ -433,10 +431,9 @@ def test_long_and_deep_code_is_read_or_counted(name, code, tmp_path):
         assert counted.uses.tasks == before.content.levels[level].uses.tasks
 
 
-def test_few_tasks_are_said(code, tmp_path):
-    said = []
-    build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p", notify=said.append)
-    assert any("13 function tasks: below 20" in line for line in said)
+def test_few_tasks_are_said(code, tmp_path, notices):
+    build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p")
+    assert any("13 function tasks: below 20" in line for line in notices)
 
 
 def test_the_manifest_states_sources_rules_and_counts(pack):
@@ -472,17 +469,16 @@ def test_tasks_are_in_upstreams_format(pack):
     assert Path(*row["metadata"]["fpath_tuple"][1:]).as_posix() in {*CODE, *ASIDE}
 
 
-def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch):
+def test_files_without_a_grammar_are_left_out_and_counted(tmp_path, monkeypatch, notices):
     """An installation that lacks one still reads the rest; what is left has the command that mends it."""
     monkeypatch.setattr(Language, "installed", property(lambda language: language.name not in {"go", "typescript"}))
     code = write_code(tmp_path / "mixed")
-    said = []
-    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "pack", notify=said.append)
+    pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "pack")
     (source,) = pack.content.sources
     assert source.files == {"java": 1, "python": 1}
     assert source.left_out == LEFT_OUT | {"no grammar": 2}
-    assert all(f"1 {each}" in said[0] for each in ("go", "typescript"))
-    assert install_command() in said[0]
+    assert all(f"1 {each}" in notices[0] for each in ("go", "typescript"))
+    assert install_command() in notices[0]
     (tmp_path / "go").mkdir()
     (tmp_path / "go" / "a.go").write_text("package a\n\nfunc A() int {\n\treturn 1\n}\n")
     with pytest.raises(NoDataError, match=re.escape(install_command())):

@@ -185,19 +185,19 @@ def test_a_later_rule_moves_nothing(built, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_package_that_is_gone_is_said_and_counted(built, kind, index, tmp_path):
+def test_a_package_that_is_gone_is_said_and_counted(built, kind, index, tmp_path, notices):
     page = index.files.pop(page_of(kind, FIRST))
-    home, said = tmp_path / "home", []
+    home = tmp_path / "home"
     gone = f"{PROJECTS[FIRST]}-{VERSION[kind]}"
-    part = load_benchmark("small-2", home=home, notify=said.append)
+    part = load_benchmark("small-2", home=home)
     assert (len(part.files), part.whole_repos) == (len(PROJECTS) - 1, len(PROJECTS))
     assert f"{len(PROJECTS) - 1} of {len(PROJECTS)} repositories" in part.label
     assert part.whole_tasks == len(load_benchmark(built.root).tasks) > len(part.tasks)
-    assert any(gone in line and "has no package" in line for line in said)
+    assert any(gone in line and "has no package" in line for line in notices)
     # It is said again each time, and fetched when more is asked for.
-    said.clear()
-    load_benchmark("small-2", home=home, notify=said.append)
-    assert any(f"missing: {gone}" in line and f"--source {NAME} --upgrade" in line for line in said)
+    notices.clear()
+    load_benchmark("small-2", home=home)
+    assert any(f"missing: {gone}" in line and f"--source {NAME} --upgrade" in line for line in notices)
     index.files[page_of(kind, FIRST)] = page
     obtain("small-2", combination_at("small-2", "function", "2k", "codex"), home, upgrade=True)
     assert load_benchmark("small-2", home=home).is_whole
@@ -236,11 +236,11 @@ def test_facts_that_were_changed_are_noticed(built, tmp_path):
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["whole", "without a package"])
-def test_new_definitions_used_reach_a_pack_that_is_installed(built, index, tmp_path, gone):
+def test_new_definitions_used_reach_a_pack_that_is_installed(built, index, tmp_path, gone, notices):
     """They are in no fingerprint of the manifest and need no package: they are renewed alone, and it is said."""
     if gone:
         del index.files[page_of("pypi", FIRST)]
-    home, said = tmp_path / "home", []
+    home = tmp_path / "home"
     before = load_benchmark("small-2", home=home)
     path = tmp_path / "shipped" / NAME / shipped.USES
     header, *rows = shipped.read_table(path).splitlines()
@@ -248,13 +248,13 @@ def test_new_definitions_used_reach_a_pack_that_is_installed(built, index, tmp_p
     rows.remove(dropped)
     path.write_bytes(shipped.pack_table("\n".join([header, *rows]) + "\n"))
     asked = len(index.requests)
-    after = load_benchmark("small-2", home=home, notify=said.append)
+    after = load_benchmark("small-2", home=home)
     assert sum(len(task.uses) for task in after.tasks) == sum(len(task.uses) for task in before.tasks) - 1
     assert (after.files, len(index.requests)) == (before.files, asked)
-    assert "definitions used that ship now" in "".join(said)
-    said.clear()
-    load_benchmark("small-2", home=home, notify=said.append)
-    assert "definitions used" not in "".join(said)
+    assert "definitions used that ship now" in "".join(notices)
+    notices.clear()
+    load_benchmark("small-2", home=home)
+    assert "definitions used" not in "".join(notices)
 
 
 def test_a_request_takes_it_as_pack_or_as_source(built):

@@ -284,19 +284,18 @@ def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
         assert f"stored in {url} as fixed-400_" in done.out, done.out
 
 
-def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean, monkeypatch):
+def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean, monkeypatch, notices):
     """A machine that shares it computes none again, also where another has lost a part of them."""
     monkeypatch.setattr("repoeval_bench.plugins.lab.grid.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
     url = f"file://{tmp_path}/store"
     options = {"protocols": ["context"], "retrievers": ["bm25"], "placebo": 0, "match": False, "queries": ["tail:10"]}
     benchmark = load_benchmark(places["source"], home=places["home"])
-    told = []
     answers = [
-        sensitivity(benchmark, list(CHUNKERS), out=out, home=tmp_path / home, notify=told.append, **options)
+        sensitivity(benchmark, list(CHUNKERS), out=out, home=tmp_path / home, **options)
         for out, home in ((url, "a"), (url, "b"), (tmp_path / "alone", "c"))
     ]
     assert answers[0] == answers[1] == answers[2]
-    assert told.count("2 of 2 chunkers were scored before and are reused") == 1
+    assert notices.count("2 of 2 chunkers were scored before and are reused") == 1
     cells = sorted((tmp_path / "store" / "sensitivity").rglob("*"))
     cells[-1].write_bytes(cells[-1].read_bytes()[:100])
     assert sensitivity(benchmark, list(CHUNKERS), out=url, home=tmp_path / "d", **options) == answers[0]

@@ -32,10 +32,10 @@ def fair_weather(monkeypatch):
     monkeypatch.setattr("repoeval_bench.plugins.cluster.object_store._LONGEST_PAUSE", 0.001)
 
 
-def machine(tmp_path, name, store, notify=lambda _: None):
+def machine(tmp_path, name, store):
     """(encoder, cache, embedder) of a machine with a home of its own."""
     encoder = CountingEncoder(precision="fp32")
-    cache = SharedVectorCache(tmp_path / name, store, notify)
+    cache = SharedVectorCache(tmp_path / name, store)
     return encoder, cache, CachedEmbedder(encoder, cache)
 
 
@@ -67,7 +67,7 @@ def test_what_one_machine_computed_no_other_computes(tmp_path, protocol):
     assert np.array_equal(alone.encode(TEXTS, "document"), whole)
 
 
-def test_a_broken_block_is_computed_again_and_told(tmp_path):
+def test_a_broken_block_is_computed_again_and_told(tmp_path, notices):
     """Nothing of it is believed."""
     store = ObjectStore(f"file://{tmp_path}/store")
     _, cache, embedder = machine(tmp_path, "a", store)
@@ -75,12 +75,11 @@ def test_a_broken_block_is_computed_again_and_told(tmp_path):
     cache.flush()
     for path in (tmp_path / "store").rglob("*.block"):
         path.write_bytes(path.read_bytes()[:-3])
-    said = []
-    encoder, _, embedder = machine(tmp_path, "b", store, said.append)
+    encoder, _, embedder = machine(tmp_path, "b", store)
     assert np.array_equal(embedder.encode(TEXTS, "document"), expected)
     assert len(encoder.asked) == 50
-    assert all("is left out (its bytes are not those that its name says)" in line for line in said)
-    assert said
+    assert all("is left out (its bytes are not those that its name says)" in line for line in notices)
+    assert notices
 
 
 class Failing(CountingEncoder):

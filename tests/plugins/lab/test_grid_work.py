@@ -13,9 +13,8 @@ CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
 __all__ = ["benchmark", "checkout", "large"]
 
 
-def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, tmp_path):
+def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, tmp_path, notices):
     """Every arm is scored once, in one of the two; the cells are the same to the last digit."""
-    said = []
     settings = {
         "protocols": ["context", "linemap"],
         "queries": ["full", "tail:20"],
@@ -25,11 +24,10 @@ def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_hom
         "placebo": 2,
         "embedder": "hash",
         "home": warm_home,
-        "notify": said.append,
     }
     with Counted() as pool:
         shared = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "shared", executor=pool)
-    scored = [line for line in said if line.startswith("scoring ")]
+    scored = [line for line in notices if line.startswith("scoring ")]
     assert pool.jobs == [len(scored)] * 2
     assert len(scored) > 4
     alone = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "alone")

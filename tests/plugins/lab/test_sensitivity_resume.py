@@ -3,6 +3,7 @@
 import pytest
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.notices import collected
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.plugins.lab import grid
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
@@ -25,17 +26,11 @@ def ask(mirror, warm_home, monkeypatch):
     """Ask of a grid in a folder; the answer, and the lines it printed, in clean code unless `dirty`."""
     benchmark = load_benchmark(str(mirror), home=warm_home)
 
-    def run(out, *, dirty=False, notify=None):
+    def run(out, *, dirty=False):
         state = CodeState(commit="c" * 40, dirty=dirty)
         monkeypatch.setattr("repoeval_bench.plugins.lab.grid.code_state", lambda: state)
-        lines = []
-        results = sensitivity(
-            benchmark,
-            ["ast:max_nws=400", "fixed:max_nws=500"],
-            **SETTINGS,
-            out=out,
-            notify=notify or lines.append,
-        )
+        with collected() as lines:
+            results = sensitivity(benchmark, ["ast:max_nws=400", "fixed:max_nws=500"], **SETTINGS, out=out)
         return [result.as_dict() for result in results], lines
 
     return run

@@ -9,7 +9,7 @@ import click
 
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import json_option, note, out_option
+from repoeval_bench.cli.options import json_option, out_option
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.cluster.merge import merge_all
 from repoeval_bench.runs.parts import shown_results
@@ -27,7 +27,7 @@ def merge_command(*, folders: tuple[str, ...], out: Path, as_json: bool) -> None
     Runs of one id must be the same run: where their files differ, times apart, nothing is merged and exit is 1.
     """
     check_writable(out)
-    results_at(out).fetch(note)
+    results_at(out).fetch()
     merged = merge_all(folders, out)
     if as_json:
         print_json(asdict(merged))

@@ -50,14 +50,14 @@ def run_command(
     def data_of(run: RunView) -> Benchmark:
         key = (run.metrics.dataset.fingerprint, run.metrics.protocol)
         if key not in loaded:
-            loaded[key] = benchmark_of(run, source, home=home, notify=note)
+            loaded[key] = benchmark_of(run, source, home=home)
         return loaded[key]
 
     done = []
     for context in request.shown:
         for run in stored:
             created = datetime.now(UTC).isoformat(timespec="seconds")
-            completed = complete(run, data_of(run), request, context, out=out, created=created, home=home, notify=note)
+            completed = complete(run, data_of(run), request, context, out=out, created=created, home=home)
             done.append(completed)
             note(f"{run.run_id} · {context} -> {shown_place(done[-1].folder)}")
     if as_json:
@@ -83,7 +83,7 @@ def prompt_command(
     if len(request.shown) > 1:
         raise UsageError("one prompt is printed; name one --context")
     base = base_run(find_run(run, out))
-    prompted = prompts_of(base, benchmark_of(base, source, home=home, notify=note), request, request.shown[0])
+    prompted = prompts_of(base, benchmark_of(base, source, home=home), request, request.shown[0])
     shown = next((one for one in prompted if task in (None, one.task.task_id)), None)
     if shown is None:
         raise UsageError(f"{base.run_id} has no task {task!r}; its first is {prompted[0].task.task_id}")

@@ -91,7 +91,7 @@ def add_command(*, folders: tuple[Path, ...], out: Path, **data: Any) -> None:
 
     check_folders(folders)
     for folder in folders:
-        run = add_run(folder, out, **data, notify=note)
+        run = add_run(folder, out, **data)
         echo(f"added {shown_place(run.folder)}: {verification_words(verification_of(run.folder))}")
 
 

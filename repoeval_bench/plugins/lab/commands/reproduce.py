@@ -12,7 +12,7 @@ import click
 
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import home_option, json_option, note, request_options
+from repoeval_bench.cli.options import home_option, json_option, request_options
 from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
@@ -50,8 +50,8 @@ def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, hom
     check_writable(out)
     # What `eval` finds by itself needs no name in the commands that the page prints.
     named = "" if source in ("auto", os.environ.get("REPOEVAL_SOURCE")) else source
-    benchmark = load_benchmark(source, home=home, notify=note)
-    measured = reproduce(benchmark, out, embedders=embedders, source=named, home=home, notify=note)
+    benchmark = load_benchmark(source, home=home)
+    measured = reproduce(benchmark, out, embedders=embedders, source=named, home=home)
     page = format_page(benchmark.label, measured.rows, measured.repositories)
     _write(out, page, measured.rows)
     if as_json:

@@ -56,17 +56,17 @@ def sensitivity_command(
     check_writable(out)
     usual = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
     if usual:
-        request = request.model_copy(update={"protocols": scoring_protocols(request, note)})
+        request = request.model_copy(update={"protocols": scoring_protocols(request)})
     problems = Problems()
     check_grid(request, home, problems)
     problems.check()
-    tell_unread(request.requests(), note)
+    tell_unread(request.requests())
     data = request.model_dump(include=set(DataRequest.model_fields))
     protocols = map(Protocol.parse, request.protocols)
     without = passed_over(protocols, request.level)
-    benchmark = load_benchmark(**data, without=without, home=home, notify=note)
+    benchmark = load_benchmark(**data, without=without, home=home)
     if usual:
-        request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark, note)})
+        request = request.model_copy(update={"protocols": answerable_protocols(request.protocols, benchmark)})
     grid = request.model_dump(exclude={*DataRequest.model_fields, "chunkers"})
     failed: list[str] = []
 
@@ -74,7 +74,7 @@ def sensitivity_command(
         failed.append(f"{spec}: {error}")
         note(skipped_line(spec, str(error)))
 
-    places: dict[str, Any] = {"out": out, "home": home, "notify": note}
+    places: dict[str, Any] = {"out": out, "home": home}
     with executor_of(execution, **places, unit="chunkers", write_page=page_of(execution)) as executor:
         options: dict[str, Any] = {"executor": executor}
         if isinstance(executor, JobLog):

@@ -39,7 +39,7 @@ def stability_command(*, old: str, new: str, specs: tuple[str, ...], skip_errors
     """
     chunkers = of_each(make_chunker, specs or ("ast",))
     check_distinct(chunkers)
-    before, after = (read_code(source, note) for source in (old, new))
+    before, after = (read_code(source) for source in (old, new))
     if before.kind != after.kind:
         note(f"note: {before.name} is a {before.kind} and {after.name} a {after.kind}, which can hold other files")
     results = [stability(chunker, before.files, after.files, skip_errors=skip_errors) for chunker in chunkers]

@@ -1,0 +1,57 @@
+"""Notices: lines for the person who waits, such as where data comes from and what is left out. They are no result.
+
+They are records of one logger, so that a script reads them by `logging`, and no function hands a callable on. A command
+prints them on standard error; a job brings those of its worker back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+NOTICES = logging.getLogger("repoeval_bench")
+
+_collecting: ContextVar[list[str] | None] = ContextVar("collecting", default=None)
+
+
+def _is_shown(record: logging.LogRecord) -> bool:
+    """Add a notice to the list that collects those of this thread; where there is none it goes to the handlers."""
+    lines = _collecting.get()
+    if lines is not None:
+        lines.append(record.getMessage())
+    return lines is None
+
+
+NOTICES.addFilter(_is_shown)
+
+
+@contextmanager
+def collected() -> Iterator[list[str]]:
+    """Collect the notices of a block in a list; no handler gets them."""
+    lines: list[str] = []
+    level, token = NOTICES.level, _collecting.set(lines)
+    NOTICES.setLevel(logging.INFO)
+    try:
+        yield lines
+    finally:
+        _collecting.reset(token)
+        NOTICES.setLevel(level)
+
+
+class _Shown(logging.Handler):
+    """Gives each notice to a function."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__()
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._show(record.getMessage())
+
+
+def show_notices(show: Callable[[str], None]) -> None:
+    """Give every notice from now on to a function, and to it alone."""
+    NOTICES.handlers[:] = [_Shown(show)]
+    NOTICES.setLevel(logging.INFO)
