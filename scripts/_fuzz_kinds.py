@@ -261,7 +261,8 @@ def facts(rng: random.Random, inputs: Inputs) -> str:
         raise
     if any(unicodedata.category(char) == "Cc" for name in result for char in name):
         return f"a fact with a control character in its name: {list(result)}"
-    for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")):
+    # Blank lines before the head are left out, as the reader leaves them out.
+    for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig").lstrip("\r\n"), newline="")):
         for name, text in row.items():
             values = result.get(name, ())
             if odd_number(text) and any(type(value) is float and value == float(text) for value in values):
