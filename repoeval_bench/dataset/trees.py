@@ -106,8 +106,9 @@ def _visible_paths(root: Path) -> list[str]:
     paths: list[str] = []
     for folder, subfolders, names in os.walk(root, onerror=stop):  # links to folders are not entered
         subfolders[:] = [name for name in subfolders if not _is_hidden(name)]
-        prefix = Path(folder).relative_to(root)
-        paths.extend((prefix / name).as_posix() for name in names)
+        where = Path(folder).relative_to(root).as_posix()
+        prefix = "" if where == "." else f"{where}/"
+        paths.extend(prefix + name for name in names)
     return sorted(paths)
 
 

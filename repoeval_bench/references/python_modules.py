@@ -48,7 +48,8 @@ class Name:
 
 Target = Name | Package | Outside
 
-_WORD = re.compile(r"\w+")
+_BINDS = re.compile(r"\b(?:def|class)[\s\\]+(\w+)|(\w+)\b(?!\s*\()")
+"""A word that may be where a name is bound: one that is only called is not."""
 
 BUILTINS = frozenset(dir(builtins))
 
@@ -87,18 +88,19 @@ class Modules:
             self._modules[path] = read_module(file) if file else None
         return self._modules[path]
 
-    def with_word(self, word: str) -> Iterable[Module]:
-        """Yield the modules whose text holds a word, in the order of the files; no other one is read."""
-        paths = sorted({*self._with_word.get(word, ()), *self._with_word.get("", ())})
+    def that_may_define(self, name: str) -> Iterable[Module]:
+        """Yield the modules whose text may bind a name, in the order of the files; no other one is read."""
+        paths = sorted({*self._binding.get(name, ()), *self._binding.get("", ())})
         return (module for index in paths if (module := self.of_file(self._paths[index])))
 
     @cached_property
-    def _with_word(self) -> Mapping[str, Sequence[int]]:
-        """Word -> the indexes of the files that hold it; "" -> those that may spell an identifier in other letters."""
+    def _binding(self) -> Mapping[str, Sequence[int]]:
+        """Name -> the indexes of the files that may bind it; "" -> those that may spell a name in other letters."""
         files: dict[str, list[int]] = defaultdict(list)
         for index, path in enumerate(self._paths):
             text = self._files[path].text
-            for word in set(_WORD.findall(text)) if text.isascii() else ("",):
+            words = {defined or word for defined, word in _BINDS.findall(text)} if text.isascii() else {""}
+            for word in words:
                 files[word].append(index)
         return files
 

@@ -72,7 +72,7 @@ class PythonNames:
         if name not in self._named:
             matches = (
                 module.definition(scope, name)
-                for module in self._modules.with_word(name)
+                for module in self._modules.that_may_define(name)
                 for scope in module.scopes.values()
                 if name in scope.names or name in scope.members
             )

@@ -4,7 +4,11 @@ import pytest
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references import python_modules
+from repoeval_bench.references.python_bindings import read_module
+from repoeval_bench.references.python_names import PythonNames
 from repoeval_bench.references.resolver import Resolver
+from repoeval_bench.references.steps import Steps
 
 FILES = {
     "shop/__init__.py": "from .core import *\nfrom .core import Basket as Cart\nfrom shop.prices import rate\n",
@@ -412,3 +416,36 @@ def test_names_that_are_bound_again_lead_nowhere_and_those_given_on_to_the_end(c
         found = resolver.uses("task.py", LineSpan(4, 5)).used
     assert {each.definition.name for each in found} == set(SHADOWS[code].split())
     assert "r/other/a.py" not in {each.definition.file for each in found}
+
+
+def test_only_modules_that_may_bind_a_name_are_read_for_it(monkeypatch):
+    """A method of a value of unknown type is looked for by its name alone, and most files only call it."""
+    read: list[str] = []
+
+    def read_and_note(file):
+        read.append(file.path)
+        return read_module(file)
+
+    monkeypatch.setattr(python_modules, "read_module", read_and_note)
+    callers = {f"caller_{n}.py": f"def call_{n}(x):\n    return x.find_owner(x)\n" for n in range(50)}
+    binders = {
+        "function.py": "def find_owner(x):\n    pass\n",
+        "method.py": "class A:\n    async def \\\n        find_owner(self): pass\n",
+        "assigned.py": "class B:\n    def __init__(self):\n        self.find_owner = 1\n",
+        "listed.py": "for find_owner in []: pass\n",
+        "other_letters.py": "# é\nclass \ufb01nd: pass\n",
+    }
+    texts = {**callers, **binders}
+    with Resolver([SourceFile("r", path, text) for path, text in texts.items()]) as resolver:
+        for n in range(3):
+            resolver.uses(f"caller_{n}.py", LineSpan(1, 2))
+        assert sorted(read) == sorted(["caller_0.py", "caller_1.py", "caller_2.py", *binders])
+        named = PythonNames([SourceFile("r", path, text) for path, text in texts.items()], Steps()).named(
+            "", "find_owner"
+        )
+        assert [definition.file for definition in named] == [
+            "r/function.py",
+            "r/method.py",
+            "r/assigned.py",
+            "r/listed.py",
+        ]

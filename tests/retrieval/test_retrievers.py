@@ -142,6 +142,32 @@ def test_bm25_of_own_chunks_weighs_what_the_query_sees():
     assert own.chunk_id not in dict(run.rankings["p"])
 
 
+def test_a_line_is_tokenised_once_for_all_corpora(monkeypatch):
+    """Chunkers and sizes cut the same lines in other ways, and a task's own chunks hold nearly all of them again."""
+    tokenised: list[str] = []
+
+    def note(text):
+        tokenised.append(text)
+        return words(text)
+
+    monkeypatch.setitem(TOKENIZERS, "noted", note)
+    lines = [f"line_{n} = of_{n % 7}\n" for n in range(60)]
+    file, blank = (SourceFile("r", "a.py", "".join([*rows, *lines[20:]])) for rows in (lines[:20], ["\n"] * 20))
+    for size in (3, 5, 12):
+        of_file, own = (
+            tuple(Chunk.cut(it, it.chars_of(LineSpan(n, n + size))) for n in range(0, 60, size)) for it in (file, blank)
+        )
+        Bm25Retriever({"r": of_file}, {"q": own}, k1=1.2, b=0.75, tokenizer="noted").search([query("line_1 of_2")], 9)
+    assert sorted(tokenised) == sorted([*map(str.strip, lines), "", "line_1 of_2"])
+
+
+@given(st.text(max_size=60), st.sampled_from(sorted(TOKENIZERS)))
+def test_no_term_reaches_over_the_end_of_a_line(text, tokenizer):
+    """So that the terms of a text are those of its lines."""
+    tokenize = TOKENIZERS[tokenizer]
+    assert tokenize(text) == [term for line in text.splitlines() for term in tokenize(line)]
+
+
 def test_queries_and_corpora_without_words():
     """Nothing shared scores 0 and is ranked by id; an empty repository gives an empty ranking."""
     retriever = Bm25Retriever({"r": corpus()["r"], "e": ()}, {}, k1=1.2, b=0.75, tokenizer="code")

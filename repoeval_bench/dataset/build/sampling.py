@@ -118,7 +118,9 @@ class Distinct:
         pairs = frozenset(pairwise(tokens))
         ordered = sorted(pairs, key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
         prefix = ordered[: len(pairs) - ceil(SIMILAR * len(pairs)) + 1] or [("", "")]
-        if any(_are_similar(pairs, other) for pair in prefix for other in self._by_pair[pair]):
+        # A text that shares several pairs is compared once.
+        others = {id(other): other for pair in prefix for other in self._by_pair[pair]}
+        if any(_are_similar(pairs, other) for other in others.values()):
             return False
         for pair in prefix:
             self._by_pair[pair].append(pairs)
@@ -126,11 +128,11 @@ class Distinct:
 
 
 def _are_similar(one: frozenset[_TokenPair], other: frozenset[_TokenPair]) -> bool:
-    small, large = sorted((len(one), len(other)))
-    if small < SIMILAR * large:  # a share of the union that they cannot reach
+    n_one, n_other = len(one), len(other)
+    if n_one < SIMILAR * n_other or n_other < SIMILAR * n_one:  # a share of the union that they cannot reach
         return False
     shared = len(one & other)
-    return shared >= SIMILAR * (small + large - shared)
+    return shared >= SIMILAR * (n_one + n_other - shared)
 
 
 def some_of(files: Sequence[SourceFile]) -> list[SourceFile]:
