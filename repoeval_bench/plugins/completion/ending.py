@@ -1,7 +1,7 @@
 """The end of a completion: the stops that a server is sent, and the lines of its answer that count.
 
-Holes of level `function` end where the indentation does: at the first non-blank line that is indented less than the
-hole's first line. Of the levels `line` and `api` as many non-blank lines are kept as the ground truth has (RepoCoder
+Targets of level `function` end where the indentation does: at the first non-blank line that is indented less than the
+target's first line. Of the levels `line` and `api` as many non-blank lines are kept as the ground truth has (RepoCoder
 scores no more either). Stops are never within what would be kept, so that they save tokens and change no score.
 """
 
@@ -28,7 +28,7 @@ def indentation(text: str) -> str:
 
 
 def stops(task: Task, language: str, *, chat: bool) -> tuple[str, ...]:
-    """Return what a server is told to stop at: code in the first column, where the hole has none; at most four texts.
+    """Return what a server is told to stop at: code in the first column, where the target has none; at most four texts.
 
     Nothing in a chat, where the first line may have lost its indentation.
     """
@@ -38,9 +38,9 @@ def stops(task: Task, language: str, *, chat: bool) -> tuple[str, ...]:
 
 
 def cut(answer: str, task: Task, *, chat: bool) -> str:
-    """The lines of an answer that are in the hole, each with a line end; empty for none.
+    """The lines of an answer that are in the target, each with a line end; empty for none.
 
-    Of a chat's answer that begins with a fence, what is in the fence; its first line is indented as the hole's, for
+    Of a chat's answer that begins with a fence, what is in the fence; its first line is indented as the target's, for
     servers strip what they send.
     """
     if chat:

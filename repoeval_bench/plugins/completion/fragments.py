@@ -1,7 +1,7 @@
-"""The chunks of a stored run that are shown with a task, in their order. Nothing beside the hole is ever shown.
+"""The chunks of a stored run that are shown with a task, in their order. Nothing beside the target is ever shown.
 
 As in RepoCoder, a chunk of the task's own file is shown only if it ends where the prompt begins, or before: then it
-holds neither the hole, nor what follows it, nor what the prompt shows anyway.
+holds neither the target, nor what follows it, nor what the prompt shows anyway.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Ranked(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The fragments for a task, the best first, and how many chunks were passed over as they are beside the hole."""
+    """The fragments for a task, the best first, and the number of chunks that were skipped because they are beside the target."""
 
     fragments: tuple[Fragment, ...]
     hidden: int

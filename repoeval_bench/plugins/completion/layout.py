@@ -47,7 +47,7 @@ class Prompt:
 def lay_out(
     code: str, fragments: Sequence[Fragment], comment: str, *, budget: int, most: int = MOST_FRAGMENTS
 ) -> Prompt:
-    """The prompt for `code`, the lines above the hole, with the fragments (best first) that fit the budget of tokens.
+    """The prompt for `code`, the lines above the target, with the fragments (best first) that fit the budget of tokens.
 
     Up to `most` fragments are shown. One that does not fit is passed over, and a smaller one behind it may be shown.
     """

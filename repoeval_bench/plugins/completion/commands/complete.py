@@ -94,7 +94,7 @@ def prompt_command(
     echo(shown.prompt.text, nl=False)
     note(
         f"{shown.task.task_id}: {shown.prompt.tokens:,} tokens, {shown.prompt.context_tokens:,} of them for "
-        f"{len(shown.prompt.shown)} fragments; {shown.hidden} beside the hole passed over; SHA-256 {digest}"
+        f"{len(shown.prompt.shown)} fragments; {shown.hidden} beside the target skipped; SHA-256 {digest}"
     )
 
 
