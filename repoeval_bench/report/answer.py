@@ -77,7 +77,7 @@ def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _MeasureRow:
     """A run by a measure; `difference` is that to the reference, None of the reference itself."""
 
     measure: str
@@ -101,7 +101,7 @@ def _differences(runs: Sequence[RunView], verdict: WordedVerdict, title: str, no
         order.sort(key=lambda i: i != verdict.reference)
         for position, i in enumerate(order):
             name = heading(measure) if position == 0 else ""
-            lines.append(_Row(name, names[i], means[i], against.get((measure, full[i]))))
+            lines.append(_MeasureRow(name, names[i], means[i], against.get((measure, full[i]))))
     minus = reference if len(reference) <= _HEAD else "the first"
     columns = [
         Column(name="measure", value=lambda line: _wrapped(line.measure)),
@@ -113,11 +113,11 @@ def _differences(runs: Sequence[RunView], verdict: WordedVerdict, title: str, no
     return table_of(columns, lines, title=title, notes=notes, emphasis=lambda line: _emphasis(line.difference))
 
 
-def _verdict(line: _Row) -> tuple[str, ...]:
+def _verdict(line: _MeasureRow) -> tuple[str, ...]:
     return () if line.difference is None else _wrapped(outcome_name(line.difference.verdict))
 
 
-def _estimate(line: _Row) -> Estimate | None:
+def _estimate(line: _MeasureRow) -> Estimate | None:
     return None if line.difference is None else Estimate(line.difference.difference, line.difference.ci)
 
 

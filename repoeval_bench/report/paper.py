@@ -31,7 +31,7 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
     """
     if len(runs) > len(ascii_lowercase):
         raise UsageError(f"a table marks up to {len(ascii_lowercase)} runs by letters, not {len(runs)}; name fewer")
-    columns = list(dict.fromkeys(name for wanted in measures for name in shared_measures(runs, wanted)))
+    columns = list(dict.fromkeys(name for requested in measures for name in shared_measures(runs, requested)))
     full, over, first = run_names(runs), runs[0].metrics.headline, runs[0].metrics
     letters = dict(zip(full, ascii_lowercase, strict=False))
     beaten: dict[tuple[str, str], list[str]] = {}

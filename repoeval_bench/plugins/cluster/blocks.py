@@ -81,15 +81,15 @@ def read_block(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, by
         lengths = struct.unpack_from(f"<{count}I", content, count * KEY_BYTES)
     except (ValueError, LookupError, TypeError, struct.error) as error:
         raise BrokenBlockError(f"it was not written by this program ({error})") from error
-    place = count * (KEY_BYTES + 4)
+    begin = count * (KEY_BYTES + 4)
     values: dict[bytes, bytes] = {}
     for key, length in zip(keys, lengths, strict=True):
-        end = place + length + SEAL_BYTES
-        value = unsealed(key, content[place:end])
+        end = begin + length + SEAL_BYTES
+        value = unsealed(key, content[begin:end])
         if value is None or len(value) != length:
             raise BrokenBlockError("an entry of it has no seal of its own")
         values[key] = value
-        place = end
+        begin = end
     return kind, identity, values
 
 

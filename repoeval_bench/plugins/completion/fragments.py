@@ -29,7 +29,7 @@ class _Ranked(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The fragments for a task, the best first, and the number of chunks that were skipped because they are beside the target."""
+    """The fragments for a task, the best first, and how many chunks were skipped because they are beside the target."""
 
     fragments: tuple[Fragment, ...]
     hidden: int

@@ -122,7 +122,7 @@ class LeaderboardAnalysis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class ProtocolAgreement:
     """The agreement of two protocols on the ranking of the runs that both have, on the same data by the same retriever.
 
     A run is the same where its chunker's spec is, or else its label with a size that both know. `tau` is Kendall's
@@ -158,7 +158,7 @@ def analyses(leaderboards: Sequence[Leaderboard], updates: Sequence[StabilityRow
     return results
 
 
-def agreements(analyses: Sequence[LeaderboardAnalysis]) -> list[Agreement]:
+def agreements(analyses: Sequence[LeaderboardAnalysis]) -> list[ProtocolAgreement]:
     """Every pair of protocols of one data set, the same part of it, and one retriever."""
     groups: dict[tuple[object, ...], list[LeaderboardAnalysis]] = {}
     for analysis in analyses:
@@ -359,7 +359,7 @@ def _languages(leaderboard: Leaderboard, sized_runs: Mapping[str, SizedRun]) -> 
     return results
 
 
-def _agreement(a: LeaderboardAnalysis, b: LeaderboardAnalysis) -> Agreement:
+def _agreement(a: LeaderboardAnalysis, b: LeaderboardAnalysis) -> ProtocolAgreement:
     from scipy.stats import kendalltau
 
     pairs = _same(a, b)
@@ -371,7 +371,7 @@ def _agreement(a: LeaderboardAnalysis, b: LeaderboardAnalysis) -> Agreement:
         for ours, theirs in pairs
         if ours in a.against and theirs in b.against
     }
-    return Agreement(
+    return ProtocolAgreement(
         dataset=a.leaderboard.runs[0].metrics.dataset.name,
         ranker=a.ranker,
         protocols=(a.leaderboard.protocol, b.leaderboard.protocol),

@@ -457,29 +457,29 @@ class GridRequest(DataRequest):
         return self.model_copy(update=settled_device(self.embedder_spec()))
 
 
-def check_grid(request: GridRequest, home: Path | None, found: Problems) -> None:
+def check_grid(request: GridRequest, home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in a grid that can be found without data or a model."""
-    chunkers = _good(found, "chunkers", request.chunkers, make_chunker)
-    protocols = _good(found, "protocols", request.protocols, Protocol.parse)
-    _good(found, "queries", request.queries, query_policy)
-    _good(found, "relevances", request.relevances, relevance_rule)
-    retrievers = _good(found, "retrievers", request.retrievers, choose_retriever)
+    chunkers = _good(problems, "chunkers", request.chunkers, make_chunker)
+    protocols = _good(problems, "protocols", request.protocols, Protocol.parse)
+    _good(problems, "queries", request.queries, query_policy)
+    _good(problems, "relevances", request.relevances, relevance_rule)
+    retrievers = _good(problems, "retrievers", request.retrievers, choose_retriever)
     for retriever in retrievers:
-        with found.about("retrievers"):
+        with problems.about("retrievers"):
             retriever.check_installed()
-    _good(found, "measures", request.measures, lambda name: choose_measures([name], DEPTH))
-    check_embedder(request.requests()[0], found, needed=any(retriever.vectors for retriever in retrievers))
-    check_data(request, {protocol.name: protocol for protocol in protocols}, home, found)
+    _good(problems, "measures", request.measures, lambda name: choose_measures([name], DEPTH))
+    check_embedder(request.requests()[0], problems, needed=any(retriever.vectors for retriever in retrievers))
+    check_data(request, {protocol.name: protocol for protocol in protocols}, home, problems)
     for retriever in retrievers:
         for protocol in protocols:
-            with found.about("retrievers"):
+            with problems.about("retrievers"):
                 choose_retriever(retriever.spec, protocol)
     specs = [chunker.spec for chunker in chunkers]
     # A misspelt chunker is reported already: it may well be another one.
     specs += request.chunkers[len(specs) :]
-    problems = grid_problems(specs, protocols, [retriever.spec for retriever in retrievers])
-    for sentence in (*problems, *placebo_problems(request.placebo)):
-        with found.about("grid"):
+    of_grid = grid_problems(specs, protocols, [retriever.spec for retriever in retrievers])
+    for sentence in (*of_grid, *placebo_problems(request.placebo)):
+        with problems.about("grid"):
             raise UsageError(sentence)
 
 

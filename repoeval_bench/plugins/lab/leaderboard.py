@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class RankedRun:
     """One run on its leaderboard. `score` is its mean of the leaderboard's measure, `ci` the 95 % interval of that.
 
     `to_first` is its paired difference to the first run with its interval, `against_first` the verdict on that
@@ -72,7 +72,7 @@ class Leaderboard:
     measure: str
     over: Headline
     clustered_by: str
-    entries: tuple[Entry, ...]
+    entries: tuple[RankedRun, ...]
     choice: Choice | None
 
     @property
@@ -210,12 +210,12 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
     own = scores.table([measure])
     columns = np.column_stack([own, own + differences, differences])
     means, intervals = mean_intervals(columns, scores.clusters, scores.repos, over)
-    entries: list[Entry] = []
+    entries: list[RankedRun] = []
     for index, run in enumerate(ordered):
         score = run.metrics.over(over)[measure]
         tied = bool(entries) and round(entries[-1].score, 12) == round(score, 12)
         entries.append(
-            Entry(
+            RankedRun(
                 rank=entries[-1].rank if tied else index + 1,
                 run=run,
                 score=score,

@@ -45,7 +45,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PublishedRow:
     """One number: where it belongs, what was published (None where nothing was), what was measured, and how.
 
     `reason` says why it was not judged or was skipped. `source` says whose the setting is, where a table has settings
@@ -130,7 +130,7 @@ SIZES = (500, 1000, 1500, 3000, 6000)
 class Reproduction:
     """The rows, and the number of repositories that CodeRAG-Bench's rows are averaged over."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
     repositories: int
 
 
@@ -139,7 +139,7 @@ class _Asked:
     """A run and the rows that are read off it, not measured yet."""
 
     request: RunRequest
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
 
 
 def reproduce(
@@ -161,7 +161,7 @@ def reproduce(
     why_not = _why_not_judged(benchmark)
     plan = [*_expected(), *_causes(), *_sizes(), *_coderag()]
     _embed_ahead(benchmark, [planned.request for planned in plan], home)
-    rows: list[Row] = []
+    rows: list[PublishedRow] = []
     repositories = 0
     for planned in (*plan, *map(_of_model, embedders)):
         command = _command(planned.request, source)
@@ -184,7 +184,7 @@ def _expected() -> Iterator[_Asked]:
     for protocol in ("context", "code-chunk"):
         for chunker, values in EXPECTED.items():
             pairs = zip(MEASURES, values, strict=True)
-            rows = (Row("expected", protocol, chunker, measure, published=value) for measure, value in pairs)
+            rows = (PublishedRow("expected", protocol, chunker, measure, published=value) for measure, value in pairs)
             yield _Asked(_precise(chunker=chunker, protocol=protocol), tuple(rows))
 
 
@@ -193,7 +193,7 @@ def _causes() -> Iterator[_Asked]:
         for chunker in EXPECTED:
             fields = {"protocol": "code-chunk", **changed}
             request = _precise(chunker=chunker + fields.pop("options", ""), **fields)
-            yield _Asked(request, tuple(Row("causes", setting, chunker, measure) for measure in MEASURES))
+            yield _Asked(request, tuple(PublishedRow("causes", setting, chunker, measure) for measure in MEASURES))
 
 
 def _sizes() -> Iterator[_Asked]:
@@ -201,23 +201,23 @@ def _sizes() -> Iterator[_Asked]:
         for size in SIZES:
             request = _precise(chunker=f"{chunker}:max_nws={size}", protocol="code-chunk", retriever="bm25")
             measures = (*MEASURES, "line_recall_auc")
-            yield _Asked(request, tuple(Row("sizes", f"{size}", chunker, measure) for measure in measures))
+            yield _Asked(request, tuple(PublishedRow("sizes", f"{size}", chunker, measure) for measure in measures))
 
 
 def _coderag() -> Iterator[_Asked]:
     published = CODERAG["BM25"] / 100
-    row = Row("coderag", "coderag", "BM25", "ndcg@10", published=published)
+    row = PublishedRow("coderag", "coderag", "BM25", "ndcg@10", published=published)
     yield _Asked(_precise(protocol="coderag", retriever=CODERAG_BM25), (row,))
     for what, retriever, whose in BM25_SETTINGS:
-        row = Row("bm25", what, "BM25", "ndcg@10", published=published, source=whose)
+        row = PublishedRow("bm25", what, "BM25", "ndcg@10", published=published, source=whose)
         yield _Asked(_precise(protocol="coderag", retriever=retriever), (row,))
-    yield _Asked(_precise(protocol="coderag"), (Row("coderag", "coderag", UNPUBLISHED, "ndcg@10"),))
+    yield _Asked(_precise(protocol="coderag"), (PublishedRow("coderag", "coderag", UNPUBLISHED, "ndcg@10"),))
 
 
 def _of_model(embedder: str) -> _Asked:
     name = embedder.partition(":")[2] or embedder
     points = CODERAG.get(name.partition(",")[0])
-    row = Row("coderag", "coderag", name, "ndcg@10", published=None if points is None else points / 100)
+    row = PublishedRow("coderag", "coderag", name, "ndcg@10", published=None if points is None else points / 100)
     return _Asked(_precise(protocol="coderag", embedder=embedder), (row,))
 
 
@@ -248,7 +248,7 @@ def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Pat
         embed([*plan.values()], make_embedder(embedder, home=home), texts_of([*plan.values()]))
 
 
-def _measured(run: RunView, row: Row, command: str, why_not: str) -> Row:
+def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> PublishedRow:
     """The row with what was measured; judged where something was published, unless `why_not` says why not."""
     scored = run.scores
     (mean,), (ci,) = mean_intervals(scored.table([row.measure]), scored.clusters, scored.repos, run.metrics.headline)

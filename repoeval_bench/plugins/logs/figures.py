@@ -21,7 +21,7 @@ Kind = Literal["mean", "share", "change", "milliseconds", "number"]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Statistic:
     """One number: `ci` is its 95 % interval, `n` of how many `of` (queries, chunks) it is made.
 
     A change also has the means it lies between and `p` (sign-flip test over clusters, Holm-adjusted over its section).
@@ -49,30 +49,30 @@ class Section:
     name: str
     title: str
     _: KW_ONLY
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[Statistic, ...] = ()
     stages: tuple[str, str] = ("before", "after")
     notes: tuple[str, ...] = ()
     missing: str = ""
 
 
-def mean_of(name: str, values: FloatArray, clusters: Sequence[Hashable]) -> Figure:
+def mean_of(name: str, values: FloatArray, clusters: Sequence[Hashable]) -> Statistic:
     """Mean over queries with its interval, signs of clusters flipped."""
     sample = Sample.micro(values, clusters)
     (ci,) = intervals(sample, np.random.default_rng(SEED))
-    return Figure(name, "mean", float(sample.mean()[0]), ci=ci, n=len(values))
+    return Statistic(name, "mean", float(sample.mean()[0]), ci=ci, n=len(values))
 
 
 def share_of(
     name: str, answers: FloatArray | Sequence[float], clusters: Sequence[Hashable], of: str = "queries"
-) -> Figure:
+) -> Statistic:
     """Share of ones among 0/1 answers, each of a cluster, with its interval."""
     ones = np.asarray(answers, dtype=np.float64)
-    return Figure(name, "share", float(ones.mean()), ci=share_interval(ones, clusters), n=len(ones), of=of)
+    return Statistic(name, "share", float(ones.mean()), ci=share_interval(ones, clusters), n=len(ones), of=of)
 
 
 def changes_of(
     before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], clusters: Sequence[Hashable]
-) -> list[Figure]:
+) -> list[Statistic]:
     """For each measure its change (after - before, paired by query) with interval and Holm-adjusted p."""
     sample = Sample.micro(np.column_stack([after[name] - before[name] for name in before]), clusters)
     ends = intervals(sample, np.random.default_rng(SEED))
@@ -81,15 +81,15 @@ def changes_of(
     for name, mean, ci, p in zip(before, sample.mean(), ends, adjusted, strict=True):
         means = float(before[name].mean()), float(after[name].mean())
         changes.append(
-            Figure(name, "change", float(mean), ci=ci, n=len(before[name]), before=means[0], after=means[1], p=p)
+            Statistic(name, "change", float(mean), ci=ci, n=len(before[name]), before=means[0], after=means[1], p=p)
         )
     return changes
 
 
-def quantile_of(name: str, values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> Figure:
+def quantile_of(name: str, values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> Statistic:
     """The q-quantile of milliseconds with its interval."""
     value = float(np.quantile(values, q))
-    return Figure(name, "milliseconds", value, ci=quantile_interval(values, clusters, q), n=len(values))
+    return Statistic(name, "milliseconds", value, ci=quantile_interval(values, clusters, q), n=len(values))
 
 
 _TAIL = 0.025

@@ -93,7 +93,7 @@ def import_run(
             fields = Fields()
             run.writelines(run_lines(result.rankings, read.first.system, fields))
             run.seek(0)
-            qrels, factor = format_qrels(result.judged.gains, fields)
+            qrels, factor = format_qrels(result.judgements.gains, fields)
             content = RunFiles(
                 manifest=result.manifest(created, factor),
                 metrics=result.metrics(),
@@ -101,7 +101,7 @@ def import_run(
                 timings=_time_rows(result, timings),
                 run=run,
                 qrels=qrels,
-                log=(line for _, line in read.lines(result.kept)),
+                log=(line for _, line in read.lines(result.stored)),
             )
             return RunView(write_folder(results / result.run_id, content))
     except OSError as error:
@@ -228,16 +228,16 @@ class _Log:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _JudgedLog:
-    """A log beside its judgements; `values` is measure -> one value per query, `kept` are the rows that are stored."""
+    """A log beside its judgements; `values` is measure -> one value per query, `stored` the rows to store."""
 
     log: _Log
     gold: Path
-    judged: Judgements
+    judgements: Judgements
     scores: RunScores
     values: Mapping[str, list[float]]
     groups: Groups
     lines: LineInputs | None
-    kept: Mapping[str, _Row]
+    stored: Mapping[str, _Row]
     run_id: str
     dataset: DatasetRecord
 
@@ -245,42 +245,42 @@ class _JudgedLog:
     def of(
         cls,
         log: _Log,
-        judged: Judgements,
+        judgements: Judgements,
         gold: Path,
         measures: Sequence[str],
         lines: LineInputs | None,
         cluster_by: str | None,
     ) -> Self:
         """Score the log; a ResultError where it shares no query with the gold."""
-        if not judged.gains.keys() & log.rows.keys():
+        if not judgements.gains.keys() & log.rows.keys():
             raise ResultError(f"{log.path} and {gold} share no query; check their query_id")
-        relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judged.gains.items()}
+        relevant = {query_id: {c: g for c, g in gains.items() if g > 0} for query_id, gains in judgements.gains.items()}
         by_lines = [name for name in measures if lines and inputs_of([name]) == INPUTS]
         scores = score_run(log.rankings, relevant, [name for name in measures if name not in by_lines])
         columns = dict(scores.values)
         if lines:
             columns |= score_run(lines.rankings, relevant, by_lines, lines.context).values
         values = {name: columns[name].tolist() for name in measures}
-        kept = {q: row for q, row in log.rows.items() if q in judged.gains or q in log.unanswerable}
-        n = len(judged.gains)
-        content = judged.gains if judged.kind == "chunks" else _gold_lines(gold)
+        stored = {q: row for q, row in log.rows.items() if q in judgements.gains or q in log.unanswerable}
+        n = len(judgements.gains)
+        content = judgements.gains if judgements.kind == "chunks" else _gold_lines(gold)
         fingerprint = short_hash(json.dumps(content, sort_keys=True), 12)
         return cls(
             log=log,
             gold=gold,
-            judged=judged,
+            judgements=judgements,
             scores=scores,
-            values=values | judged.condensed(log.rankings),
+            values=values | judgements.condensed(log.rankings),
             groups=Groups.of(
-                judged.gains,
-                judged.names,
+                judgements.gains,
+                judgements.names,
                 {query_id: row.names for query_id, row in log.rows.items()},
-                with_files=len(judged.files) == len(judged.gains),
+                with_files=len(judgements.files) == len(judgements.gains),
                 cluster_by=cluster_by,
             ),
             lines=lines,
-            kept=kept,
-            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(kept)}",
+            stored=stored,
+            run_id=f"imported-{fingerprint}_{slug(log.first.system)}-{log.digest(stored)}",
             dataset=DatasetRecord(
                 name=f"imported-{gold.stem}",
                 fingerprint=fingerprint,
@@ -292,16 +292,16 @@ class _JudgedLog:
     @property
     def rankings(self) -> dict[str, list[tuple[str, float]]]:
         """The rankings of queries with gold, in the log's order."""
-        return {q: ranking for q, ranking in self.log.rankings.items() if q in self.judged.gains}
+        return {q: ranking for q, ranking in self.log.rankings.items() if q in self.judgements.gains}
 
     @property
     def counts(self) -> Counts:
         """Return how many queries are scored, and how many are not."""
         return Counts(
-            queries=len(self.judged.gains),
+            queries=len(self.judgements.gains),
             queries_without_relevant=self.scores.without_relevant,
             queries_not_in_log=self.scores.missing,
-            queries_without_gold=len(self.log.rows.keys() - self.judged.gains.keys() - self.log.unanswerable),
+            queries_without_gold=len(self.log.rows.keys() - self.judgements.gains.keys() - self.log.unanswerable),
             queries_no_answer=len(self.log.unanswerable),
             queries_without_cluster=self.groups.alone,
             **({"queries_not_read": self.lines.unread} if self.lines else {}),
@@ -310,16 +310,16 @@ class _JudgedLog:
     @property
     def repos(self) -> list[str]:
         """The repository of each query; one for all where none is named."""
-        return [self.groups.repositories.get(query_id, "all") for query_id in self.judged.gains]
+        return [self.groups.repositories.get(query_id, "all") for query_id in self.judgements.gains]
 
     def leak(self) -> Averages | None:
         """Return the share of the gold in the queries of the log; None where a text or the sources lack."""
-        rows = {query_id: self.log.rows[query_id] for query_id in self.judged.gains if query_id in self.log.rows}
+        rows = {query_id: self.log.rows[query_id] for query_id in self.judgements.gains if query_id in self.log.rows}
         if self.lines is None or any(row.query is None for row in rows.values()):
             return None
-        repos = dict(zip(self.judged.gains, self.repos, strict=True))
+        repos = dict(zip(self.judgements.gains, self.repos, strict=True))
         queries = [Query(query_id, repos[query_id], row.query or "") for query_id, row in rows.items()]
-        shares = gold_in_query(queries, self.lines.files, self.judged.places)
+        shares = gold_in_query(queries, self.lines.files, self.judgements.places)
         means = Means.of({"gold_lines_in_query": list(shares.values())}, [repos[query_id] for query_id in shares])
         return Averages(micro=means.micro, macro=means.macro)
 
@@ -332,7 +332,7 @@ class _JudgedLog:
             run_id=self.run_id,
             imported=True,
             dataset=self.dataset,
-            protocol=f"imported+gold={self.judged.kind}" + ("+pooled" if self.judged.pooled else ""),
+            protocol=f"imported+gold={self.judgements.kind}" + ("+pooled" if self.judgements.pooled else ""),
             headline="micro",
             headline_measure=LINE_HEADLINE if LINE_HEADLINE in self.values else None,
             chunker=one_line(first.chunker.algo + (f":{parameters}" if parameters else "")),
@@ -348,13 +348,16 @@ class _JudgedLog:
 
     def manifest(self, created: str, gain_factor: int) -> Manifest:
         """The content of manifest.json."""
-        as_ofs = sorted(row.as_of for row in self.kept.values() if row.as_of)
+        as_ofs = sorted(row.as_of for row in self.stored.values() if row.as_of)
         return Manifest(
             schema=SCHEMA,
             run_id=self.run_id,
             created=created,
             imported=ImportSource(
-                log=self.log.path.name, gold=self.gold.name, gold_kind=self.judged.kind, pooled=self.judged.pooled
+                log=self.log.path.name,
+                gold=self.gold.name,
+                gold_kind=self.judgements.kind,
+                pooled=self.judgements.pooled,
             ),
             dataset=self.dataset,
             counts=self.counts,
@@ -367,12 +370,12 @@ class _JudgedLog:
 
     def query_rows(self) -> Iterator[QueryRow]:
         """The rows of per_query.jsonl."""
-        judged, rows, groups = self.judged, self.log.rows, self.groups
-        for i, (query_id, gains) in enumerate(judged.gains.items()):
+        judgements, rows, groups = self.judgements, self.log.rows, self.groups
+        for i, (query_id, gains) in enumerate(judgements.gains.items()):
             yield QueryRow(
                 query_id=query_id,
                 repo=groups.repositories.get(query_id),
-                gold_files=judged.files.get(query_id, ()),
+                gold_files=judgements.files.get(query_id, ()),
                 cluster=groups.clusters.get(query_id),
                 cluster_by=groups.cluster_by,
                 n_relevant=sum(gain > 0 for gain in gains.values()),
@@ -388,6 +391,6 @@ def _gold_lines(gold: Path) -> list[str]:
 def _time_rows(result: _JudgedLog, path: Path | None) -> Iterator[TimeRow]:
     rows = (row for _, row in read_rows(path, TimeRow)) if path else ()
     joined = {row.query_id: row.latency_ms for row in rows if row.query_id is not None}
-    for query_id, row in result.kept.items():
+    for query_id, row in result.stored.items():
         if latency := {**joined.get(query_id, {}), **(row.latency_ms or {})}:
             yield TimeRow(query_id=query_id, latency_ms=latency)

@@ -10,8 +10,8 @@ from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figure
 from repoeval_bench.report.text import heading, interval, with_interval
 
 if TYPE_CHECKING:
-    from repoeval_bench.plugins.logs.figures import Figure, Section
-    from repoeval_bench.plugins.logs.judgements.bounds import Agreement, Bounds, Corrected
+    from repoeval_bench.plugins.logs.figures import Section, Statistic
+    from repoeval_bench.plugins.logs.judgements.bounds import Bounds, Corrected, JudgeAgreement
 
 
 def section_tables(section: Section) -> list[Table]:
@@ -66,7 +66,7 @@ def bounds_table(all_bounds: Sequence[Bounds], title: str) -> Table:
     return make_table(["measure", *figures(*names)], rows, title=title)
 
 
-def agreement_lines(agreement: Agreement, k: int, waiting: int) -> list[str]:
+def agreement_lines(agreement: JudgeAgreement, k: int, waiting: int) -> list[str]:
     """Return what the judgements cover, in sentences."""
     lines = [
         f"{count(agreement.judged, 'judgement')} of the run's queries; the judge adds {agreement.added} relevant "
@@ -108,12 +108,12 @@ def _name(name: str) -> str:
     return heading(measure) + blank + rest if "@" in measure or not blank else name
 
 
-def _of(figure: Figure) -> str:
+def _of(figure: Statistic) -> str:
     one = f"{figure.of.removesuffix('queries')}query" if figure.of.endswith("queries") else figure.of.removesuffix("s")
     return count(figure.n, one, figure.of)
 
 
-def _format(figure: Figure) -> str:
+def _format(figure: Statistic) -> str:
     """Return how a figure of its kind is written."""
     match figure.kind:
         case "change":

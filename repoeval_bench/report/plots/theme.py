@@ -87,11 +87,11 @@ def looks(runs: Sequence[RunView]) -> list[Look]:
     """
     own = list(map(_series, runs))
     # The colours that chunkers of these runs will want are not given away before their turn.
-    own_series = {series for series in own if series is not None}
+    own_series = set(own) - {None}
     taken: list[int] = []
-    for wanted in own:
-        if wanted is not None and wanted not in taken:
-            taken.append(wanted)
+    for series in own:
+        if series is not None and series not in taken:
+            taken.append(series)
         else:
             taken.append(next(i for i in count() if i not in own_series and i not in taken))
     return [_look(i) for i in taken]

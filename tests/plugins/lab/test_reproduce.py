@@ -6,13 +6,13 @@ import pytest
 
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.plugins.lab.report.reproduction import format_page
-from repoeval_bench.plugins.lab.reproduction import EXPECTED, MEASURES, Row, Status, judge, reproduce
+from repoeval_bench.plugins.lab.reproduction import EXPECTED, MEASURES, PublishedRow, Status, judge, reproduce
 
 
 def row(table, setting, system, measure, published=None, status=Status.NOT_PUBLISHED, reason=""):
     command = f"repoeval-bench eval -c {system}"
     numbers = {"published": published, "measured": 0.5, "low": 0.4, "high": 0.6}
-    return Row(table, setting, system, measure, **numbers, status=status, reason=reason, command=command)
+    return PublishedRow(table, setting, system, measure, **numbers, status=status, reason=reason, command=command)
 
 
 def test_a_number_is_reproduced_within_its_tolerance():
@@ -32,7 +32,7 @@ def test_the_page_has_every_row_its_verdict_and_the_commands():
     results += [row("causes", "base", c, m) for c in EXPECTED for m in MEASURES]
     results += [row("sizes", s, c, m) for s in ("500", "900") for c in EXPECTED for m in (*MEASURES, "line_recall_auc")]
     results.append(row("coderag", "coderag", "BM25", "ndcg@10", 0.5, Status.REPRODUCED))
-    results.append(Row("coderag", "coderag", "far/model", "ndcg@10", status=Status.SKIPPED, reason="not here"))
+    results.append(PublishedRow("coderag", "coderag", "far/model", "ndcg@10", status=Status.SKIPPED, reason="not here"))
     settings = (("whole", 0.92, "here"), ("k1 0.9", 0.93, "theirs"), ("both", 0.9345, "theirs"))
     results += [
         replace(row("bm25", what, "BM25", "ndcg@10", 0.932), measured=score, source=source)

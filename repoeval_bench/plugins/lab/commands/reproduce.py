@@ -17,7 +17,7 @@ from repoeval_bench.cli.output import OUTPUT_FOLDER
 from repoeval_bench.core.files import write_named
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.plugins.lab.report.reproduction import format_page
-from repoeval_bench.plugins.lab.reproduction import Row, reproduce
+from repoeval_bench.plugins.lab.reproduction import PublishedRow, reproduce
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.store import check_writable
@@ -60,7 +60,7 @@ def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, hom
         echo(page, nl=False)
 
 
-def _write(out: Path, page: str, rows: Sequence[Row]) -> None:
+def _write(out: Path, page: str, rows: Sequence[PublishedRow]) -> None:
     instead = "another folder with --out"
     write_named(out / "reproduction.json", json.dumps([asdict(row) for row in rows], indent=2) + "\n", instead)
     write_named(out / "reproduction.md", page, instead)

@@ -15,7 +15,7 @@ from repoeval_bench.report.text import full_outcome_name, heading, outcome_name,
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.analysis.verdicts import Choice
-    from repoeval_bench.plugins.lab.analysis import Agreement, LeaderboardAnalysis, SizeEffect
+    from repoeval_bench.plugins.lab.analysis import LeaderboardAnalysis, ProtocolAgreement, SizeEffect
     from repoeval_bench.plugins.lab.stability import Updates
 
 
@@ -101,7 +101,7 @@ def against_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
     return make_table(columns, rows)
 
 
-def agreement_table(agreements: Sequence[Agreement]) -> Table:
+def agreement_table(agreements: Sequence[ProtocolAgreement]) -> Table:
     """A row for each pair of protocols: how alike they rank, and how many verdicts change between them."""
     columns = [
         *map(_text, ("protocols", "data", "retriever")),
@@ -145,10 +145,10 @@ def analysis_record(analysis: LeaderboardAnalysis) -> dict[str, Any]:
         "sizes": [{"measure": leaderboard.measure} | _size(size) for size in analysis.sizes],
         "against_fixed": [
             _run(analysis, run_id)
-            | {name: getattr(each, name) for name in ("measure", "difference", "ci", "p_adjusted")}
-            | {"verdict": full_outcome_name(each.verdict)}
+            | {name: getattr(comparison, name) for name in ("measure", "difference", "ci", "p_adjusted")}
+            | {"verdict": full_outcome_name(comparison.verdict)}
             for run_id, compared in analysis.against.items()
-            for each in compared
+            for comparison in compared
         ],
         "frontier": [
             {"measure": f"{analysis.recall}@{point.budget}"} | _run(analysis, point.run_id) | asdict(point)
@@ -159,7 +159,7 @@ def analysis_record(analysis: LeaderboardAnalysis) -> dict[str, Any]:
     }
 
 
-def analysis_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[Agreement]) -> dict[str, str]:
+def analysis_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[ProtocolAgreement]) -> dict[str, str]:
     """File name -> CSV of one kind of number, a row for each of them in full precision: lists of `analysis_record`s."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for record in records:
@@ -170,7 +170,7 @@ def analysis_csvs(records: Iterable[Mapping[str, Any]], agreed: Sequence[Agreeme
     return {f"{name}.csv": as_csv(record_table(of_name)) for name, of_name in rows.items() if of_name}
 
 
-def agreement_record(agreement: Agreement) -> dict[str, Any]:
+def agreement_record(agreement: ProtocolAgreement) -> dict[str, Any]:
     """Its numbers, without which verdicts change."""
     return {
         "dataset": agreement.dataset,

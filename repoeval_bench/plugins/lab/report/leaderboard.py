@@ -24,7 +24,7 @@ from repoeval_bench.report.table import (
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 
 if TYPE_CHECKING:
-    from repoeval_bench.plugins.lab.leaderboard import Entry, Leaderboard, Leaderboards
+    from repoeval_bench.plugins.lab.leaderboard import Leaderboard, Leaderboards, RankedRun
     from repoeval_bench.plugins.lab.verified import VerificationState
 
 
@@ -55,8 +55,8 @@ def leaderboard_title(leaderboard: Leaderboard) -> tuple[str, str]:
 
 def notes(leaderboards: Leaderboards) -> list[str]:
     """Return what is said under the leaderboards."""
-    left_out = [f"not ranked: {name}: {reason}" for name, reason in leaderboards.not_ranked.items()]
-    return [*explained(leaderboards), *verification_notes(leaderboards), *left_out]
+    not_ranked = [f"not ranked: {name}: {reason}" for name, reason in leaderboards.not_ranked.items()]
+    return [*explained(leaderboards), *verification_notes(leaderboards), *not_ranked]
 
 
 def verification_notes(leaderboards: Leaderboards) -> list[str]:
@@ -101,12 +101,12 @@ def explained(leaderboards: Leaderboards) -> list[str]:
 
 # Longer than 60 lines: an entry for each column, and nothing else to read.
 def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
-    """The columns of a leaderboard in their order, of an `Entry` each; tables, CSV, JSON and pages have these."""
+    """The columns of a leaderboard in their order, of an `RankedRun` each; tables, CSV, JSON and pages have these."""
     measure, over = leaderboard.measure, leaderboard.over
     # With an expansion a hit brings more, so the ceiling is another: a column of its own.
     expansions = list(dict.fromkeys(run.metrics.expand for run in leaderboard.runs))
 
-    def share(entry: Entry) -> float | None:
+    def share(entry: RankedRun) -> float | None:
         return entry.run.metrics.shares_of_ceiling.get(measure)
 
     def ceiling(expand: str | None) -> Column:
@@ -121,10 +121,10 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
     def beside(name: str) -> Column:
         return number(heading(name), lambda entry: entry.run.metrics.over(over).get(name))
 
-    def fact(key: str, value: Callable[[Entry], Any]) -> Column:
+    def fact(key: str, value: Callable[[RankedRun], Any]) -> Column:
         return Column(name=key, value=value, forms=("record",))
 
-    def spec(name: str, value: Callable[[Entry], str]) -> Column:
+    def spec(name: str, value: Callable[[RankedRun], str]) -> Column:
         return Column(name=name, width=36, value=value, forms=("table", "record"))
 
     return [

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from repoeval_bench.core.words import count
-from repoeval_bench.plugins.lab.reproduction import CODERAG_TOLERANCE, MEASURES, TOLERANCE, Row, Status
+from repoeval_bench.plugins.lab.reproduction import CODERAG_TOLERANCE, MEASURES, TOLERANCE, PublishedRow, Status
 from repoeval_bench.report.text import heading
 
 
 # Longer than 60 lines: it is the page's text.
-def format_page(label: str, rows: Sequence[Row], repositories: int) -> str:
+def format_page(label: str, rows: Sequence[PublishedRow], repositories: int) -> str:
     """The Markdown page: tables, verdicts and the commands that print the figures.
 
     `repositories` is how many CodeRAG-Bench's rows are the mean of.
@@ -75,7 +75,7 @@ def format_page(label: str, rows: Sequence[Row], repositories: int) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _verdict(row: Row) -> str:
+def _verdict(row: PublishedRow) -> str:
     """The status in words, with the distance or the reason; empty where nothing was published."""
     if row.status is Status.NOT_PUBLISHED:
         return ""
@@ -85,13 +85,13 @@ def _verdict(row: Row) -> str:
     return f"{words} ({row.measured - row.published:+.3f})"
 
 
-def _figures(row: Row) -> str:
+def _figures(row: PublishedRow) -> str:
     if row.measured is None:
         return "| "
     return f"{row.measured:.4f} | [{row.low:.4f}, {row.high:.4f}]"
 
 
-def _wide(rows: Sequence[Row], table: str, first: str, measures: Sequence[str]) -> list[str]:
+def _wide(rows: Sequence[PublishedRow], table: str, first: str, measures: Sequence[str]) -> list[str]:
     cells = {(row.setting, row.system, row.measure): row for row in rows if row.table == table}
     lines = [f"| {first} | chunker | {' | '.join(map(heading, measures))} |", "|---|---|" + "---:|" * len(measures)]
     for setting, system in dict.fromkeys((setting, system) for setting, system, _ in cells):
@@ -100,7 +100,7 @@ def _wide(rows: Sequence[Row], table: str, first: str, measures: Sequence[str]) 
     return [*lines, "", *_commands([row for row in rows if row.table == table])]
 
 
-def _effects(rows: Sequence[Row]) -> list[str]:
+def _effects(rows: Sequence[PublishedRow]) -> list[str]:
     """One sentence: by how much each cause alone changes nDCG@10, largest first."""
     first = rows[0].setting if rows else ""
     base = {row.system: row.measured or 0.0 for row in rows if row.setting == first}
@@ -118,7 +118,7 @@ def _effects(rows: Sequence[Row]) -> list[str]:
     return ["Change of nDCG@10 by each cause alone, largest first: " + "; ".join(parts) + ".", ""]
 
 
-def _size_effect(rows: Sequence[Row]) -> list[str]:
+def _size_effect(rows: Sequence[PublishedRow]) -> list[str]:
     """One sentence: the change from the smallest size to the largest, over chunks and over lines."""
     cells = {(row.system, row.setting, row.measure): row.measured or 0.0 for row in rows}
     sizes = list(dict.fromkeys(row.setting for row in rows))
@@ -131,7 +131,7 @@ def _size_effect(rows: Sequence[Row]) -> list[str]:
     return [f"From {sizes[0]} to {sizes[-1]}, nDCG@10 and lines found change for " + ", for ".join(parts) + ".", ""]
 
 
-def _bm25(rows: Sequence[Row]) -> list[str]:
+def _bm25(rows: Sequence[PublishedRow]) -> list[str]:
     """Possible settings of BM25 behind the published row, and a sentence on what each explains."""
     if not rows:
         return []
@@ -158,5 +158,5 @@ def _bm25(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _commands(rows: Sequence[Row]) -> list[str]:
+def _commands(rows: Sequence[PublishedRow]) -> list[str]:
     return ["```", *dict.fromkeys(row.command for row in rows if row.command), "```", ""]

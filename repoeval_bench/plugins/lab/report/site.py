@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from repoeval_bench.analysis.pair_verdicts import PairVerdict
-    from repoeval_bench.plugins.lab.leaderboard import Entry, Leaderboards
+    from repoeval_bench.plugins.lab.leaderboard import Leaderboards, RankedRun
     from repoeval_bench.runs.view import RunView
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -152,26 +152,26 @@ def _page_title(dataset: str, ranker: str) -> str:
 
 
 def page_columns(analysis: LeaderboardAnalysis) -> list[Column]:
-    """A leaderboard's own columns with what its analysis adds, of an `Entry` each."""
+    """A leaderboard's own columns with what its analysis adds, of an `RankedRun` each."""
 
-    def chunker(entry: Entry) -> tuple[str, ...]:
+    def chunker(entry: RankedRun) -> tuple[str, ...]:
         label, spec = analysis.sized_runs[entry.run_id].label, entry.run.metrics.chunker
         return label, *filter(None, (spec if spec != label else "", verification_words(entry.verification)))
 
-    def tokens(entry: Entry) -> float | None:
+    def tokens(entry: RankedRun) -> float | None:
         nws = analysis.sized_runs[entry.run_id].nws
         return READ * nws * analysis.tokens_per_nws if nws and analysis.tokens_per_nws else None
 
-    def difference(entry: Entry) -> Estimate | None:
+    def difference(entry: RankedRun) -> Estimate | None:
         return next(
             (Estimate(comparison.difference, comparison.ci) for comparison in analysis.against.get(entry.run_id, ())),
             None,
         )
 
-    def verdict(entry: Entry) -> PairVerdict | None:
+    def verdict(entry: RankedRun) -> PairVerdict | None:
         return next((comparison.verdict for comparison in analysis.against.get(entry.run_id, ())), None)
 
-    def again(entry: Entry) -> float | None:
+    def again(entry: RankedRun) -> float | None:
         cost = analysis.updates.get(entry.run_id)
         return None if cost is None else cost.share
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResultLocation:
     """A chunk and, where they are known, its file and lines (0-based, half-open)."""
 
     chunk_id: str
@@ -34,7 +34,7 @@ class Ranked:
     """One result: its rank, place and score, and whether it is relevant."""
 
     rank: int
-    place: Place
+    place: ResultLocation
     score: float
     relevant: bool
 
@@ -51,7 +51,7 @@ class WorstQuery:
     query: str | None
     relevant: int
     first_hit: int | None
-    gold: tuple[Place, ...]
+    gold: tuple[ResultLocation, ...]
     top: tuple[Ranked, ...]
     bm25: tuple[Ranked, ...] | None
 
@@ -84,7 +84,7 @@ def worst_queries(evidence: Evidence, measure: str, ids: Sequence[str], bm25: Be
     ]
 
 
-def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[Place, ...]:
+def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[ResultLocation, ...]:
     places = (_place(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
     return tuple(
         sorted(places, key=lambda location: (location.file or "", location.start_line or 0, location.chunk_id))
@@ -102,10 +102,10 @@ def _top(entries: Iterable[Retrieved], gold: Mapping[str, float]) -> tuple[Ranke
     )
 
 
-def _place(chunk_id: str, entry: Retrieved | None) -> Place:
+def _place(chunk_id: str, entry: Retrieved | None) -> ResultLocation:
     if entry is None:
-        return Place(chunk_id, None, None, None)
-    return Place(chunk_id, entry.file, entry.start_line, entry.end_line)
+        return ResultLocation(chunk_id, None, None, None)
+    return ResultLocation(chunk_id, entry.file, entry.start_line, entry.end_line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

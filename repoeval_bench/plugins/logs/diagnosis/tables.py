@@ -15,7 +15,7 @@ from repoeval_bench.report.text import heading, printable
 if TYPE_CHECKING:
     from repoeval_bench.plugins.logs.diagnosis.checks import Check
     from repoeval_bench.plugins.logs.diagnosis.gaps import Gap
-    from repoeval_bench.plugins.logs.diagnosis.report import Diagnosis, Place, Ranked, WorstQuery
+    from repoeval_bench.plugins.logs.diagnosis.report import Diagnosis, Ranked, ResultLocation, WorstQuery
 
 _GOLD_SHOWN = 8
 _TEXT = 110
@@ -49,7 +49,7 @@ def checks_table(checks: Sequence[Check], title: str = "") -> Table:
             tuple(f"{_named(name)}: {_number(value)}" for name, value in check.numbers.items()),
             tuple(f"{name} {value:g}" for name, value in check.limits.items()),
         )
-        for check in sorted(checks, key=lambda each: order[each.status])
+        for check in sorted(checks, key=lambda any_check: order[any_check.status])
     ]
     return make_table(columns, rows, title=title)
 
@@ -148,7 +148,7 @@ def _result(ranked: Ranked | None) -> str:
     return ("* " if ranked.relevant else "  ") + _place(ranked.place)
 
 
-def _place(location: Place) -> str:
+def _place(location: ResultLocation) -> str:
     """`file:13-40` with lines as editors count them, else the chunk's id."""
     if location.file is None or location.start_line is None or location.end_line is None:
         return printable(location.chunk_id)

@@ -22,7 +22,7 @@ from repoeval_bench.analysis.statistics import LEVEL, Sample
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import Measure
-from repoeval_bench.plugins.logs.figures import Figure, effective_size, mean_of
+from repoeval_bench.plugins.logs.figures import Statistic, effective_size, mean_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, chosen_depth
 from repoeval_bench.plugins.logs.judgements.pooling import read_judgements
 from repoeval_bench.plugins.logs.records import Calibrated, read_rows
@@ -165,14 +165,14 @@ class Bounds:
     """A measure's mean by gold alone, by gold plus judge, and the ends between which the truth lies."""
 
     measure: str
-    gold: Figure
-    lower: Figure
-    upper: Figure
-    both: Figure
+    gold: Statistic
+    lower: Statistic
+    upper: Statistic
+    both: Statistic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class JudgeAgreement:
     """The agreement of judge and gold: pairs judged, gold pairs judged and called not relevant, pairs added."""
 
     judged: int
@@ -195,7 +195,7 @@ class BoundsReport:
     run: str
     k: int
     bounds: tuple[Bounds, ...]
-    agreement: Agreement
+    agreement: JudgeAgreement
     without_grade: int
     corrected: Corrected | None
     qrels: Qrels
@@ -259,7 +259,7 @@ def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measu
             lower[name] = np.minimum(lower[name], low[name])
         both = high
 
-    def mean(name: str, which: str, scores: Mapping[str, NDArray[np.float64]]) -> Figure:
+    def mean(name: str, which: str, scores: Mapping[str, NDArray[np.float64]]) -> Statistic:
         return mean_of(f"{name} {which}", scores[name], log.clusters)
 
     return [
@@ -274,12 +274,12 @@ def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measu
     ]
 
 
-def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -> Agreement:
+def agreement(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], k: int) -> JudgeAgreement:
     """Return what the judgements cover of the run's queries, and of the first k chunks of each."""
     graded = {(q, c): grade for q in log.query_ids for c, grade in grades.get(q, {}).items()}
     gold = {(q, c) for q in log.query_ids for c in log.qrels[q]}
     top = [(q, c) for q in log.query_ids for c in log.ranked(q)[:k]]
-    return Agreement(
+    return JudgeAgreement(
         judged=len(graded),
         gold_judged=len(gold & graded.keys()),
         gold_refused=sum(graded[pair] < RELEVANT for pair in gold & graded.keys()),

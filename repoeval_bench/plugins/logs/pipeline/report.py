@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from repoeval_bench.plugins.logs.figures import Figure, Section, quantile_of
+from repoeval_bench.plugins.logs.figures import Section, Statistic, quantile_of
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, chosen_depth
 from repoeval_bench.plugins.logs.pipeline.stages import (
     entity_linking,
@@ -69,21 +69,21 @@ def cost(
     `index` is what the log or the run says of the index `version`, None where it says nothing; `encoded` how many
     vectors were made in how many seconds.
     """
-    figures: list[Figure] = []
+    figures: list[Statistic] = []
     notes: list[str] = []
     if index is not None:
         known = (("vectors", index.vectors), ("tokens embedded", index.tokens), ("index bytes", index.bytes))
-        figures += [Figure(name, "number", float(n), n=1, of="index") for name, n in known if n is not None]
+        figures += [Statistic(name, "number", float(n), n=1, of="index") for name, n in known if n is not None]
         if index.vectors and index.bytes:
-            figures.append(Figure("bytes per vector", "number", index.bytes / index.vectors, n=1, of="index"))
+            figures.append(Statistic("bytes per vector", "number", index.bytes / index.vectors, n=1, of="index"))
     if encoded is not None and encoded[0] and encoded[1]:
         rate = encoded[0] / encoded[1]
-        figures.append(Figure("vectors per second", "number", rate, n=encoded[0], of="vectors"))
+        figures.append(Statistic("vectors per second", "number", rate, n=encoded[0], of="vectors"))
     elif index is not None:
         notes.append("vectors per second are not known: none was made in this run, or no seconds are logged")
     if query_tokens:
         for name, value in zip(("median", "p90"), np.quantile(query_tokens, (0.5, 0.9)).tolist(), strict=True):
-            figures.append(Figure(f"tokens of a query, {name}", "number", value, n=len(query_tokens)))
+            figures.append(Statistic(f"tokens of a query, {name}", "number", value, n=len(query_tokens)))
     title = f"cost of index {version}"
     if not figures:
         return Section("cost", title, missing="no row has index (vectors, tokens, bytes, seconds) or query_tokens")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.plugins.logs.figures import Figure, Section, changes_of, mean_of, share_of
+from repoeval_bench.plugins.logs.figures import Section, Statistic, changes_of, mean_of, share_of
 from repoeval_bench.runs.log import LogRow, Moment, Retrieved, moment
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def reranker(log: JudgedLog, k: int) -> Section:
     shallow = (f"ndcg@{k}", f"precision@{k}", f"mrr@{k}")
     before = part.scores(raw.__getitem__, (*deep, *shallow))
     after = part.scores(part.ranked, shallow)
-    figures: list[Figure] = [mean_of(f"{name} raw", before[name], part.clusters) for name in deep]
+    figures: list[Statistic] = [mean_of(f"{name} raw", before[name], part.clusters) for name in deep]
     figures += changes_of({name: before[name] for name in shallow}, after, part.clusters)
     longest = max(map(len, raw.values()))
     notes = skipped_note(log, part, "raw_topk")
