@@ -71,7 +71,9 @@ def test_every_row_says_what_made_it():
 def test_what_the_findings_mark_as_shown_is_a_verdict():
     """Two signs, bold for a verdict and a dagger for one that one file or repository carries, stand where the data has them."""
     verdicts = defaultdict(set)
-    for row in rows("against.csv"):
+    for row in (*rows("against.csv"), *rows("experiments.csv")):
+        if not row["ci.low"]:
+            continue
         figure = tuple(f"{float(row[name]):+.3f}" for name in ("difference", "ci.low", "ci.high"))
         verdicts[figure].add(row["verdict"].partition(" ")[0].rstrip(","))
     page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
@@ -87,7 +89,7 @@ def test_what_the_findings_mark_as_shown_is_a_verdict():
 def test_every_interval_in_the_findings_is_in_the_data():
     """`+0.018 [-0.001, +0.039]` is a row of one of the tables, rounded."""
     known = set()
-    for name in ("leaderboard", "against", "sizes", "frontier", "updates"):
+    for name in ("leaderboard", "against", "sizes", "frontier", "updates", "experiments"):
         for row in rows(f"{name}.csv"):
             for value, ci in (
                 ("score", "score"),
