@@ -1,4 +1,4 @@
-"""One function decides: what `compare`, the report, `recommend` and the leaderboard say of the same runs is one record."""
+"""One function decides: what `compare`, the report and `recommend` say of the same runs is one record."""
 
 import tempfile
 from dataclasses import fields, replace
@@ -18,7 +18,6 @@ from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alph
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.api.recommendation import read_boards
 from repoeval_bench.cli.answer import answer_to
-from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
 from repoeval_bench.runs.request import RunRequest
 from support.runs import write_run
 
@@ -73,7 +72,7 @@ def same(ours, theirs):
     headline=st.sampled_from(["micro", "macro"]),
 )
 @example(seed=1, k=3, n_files=40, n_repos=2, lead=0.02, spread=0.03, headline="micro")
-def test_four_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, headline):
+def test_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, headline):
     """The whole record is one: result, reference, leads, intervals, p, family, and what carries a lead."""
     with tempfile.TemporaryDirectory() as folder:
         runs = stored(
@@ -85,18 +84,10 @@ def test_four_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, 
         of_recommend = evidence_of(
             RunRequest(protocol="context", retriever="bm25"), made, 0.3, "python", read_boards()
         ).verdict
-        (board,) = leaderboards(run_folders(Path(folder))).ranked
-    for theirs in (of_report, of_recommend, board.choice.verdict, verdict_on(runs[::-1])):
+        of_leads = choose(runs).verdict
+    for theirs in (of_report, of_recommend, of_leads, verdict_on(runs[::-1])):
         same(of_compare, theirs)
     assert of_compare.family == of_compare.pairs == k * (k - 1) // 2
-    assert [entry.run_id for entry in board.entries] == [
-        of_compare.reference.run_id,
-        *(each.run.run_id for each in of_compare.others),
-    ]
-    assert [entry.against_first for entry in board.entries] == [
-        None,
-        *(each.verdict.reversed() for each in of_compare.others),
-    ]
 
 
 def test_a_lead_that_one_repository_carries_is_no_win_anywhere(tmp_path):
@@ -118,9 +109,7 @@ def test_a_lead_that_one_repository_carries_is_no_win_anywhere(tmp_path):
         "r1",
     )
     assert rival.p_adjusted < 0.05 <= rival.verdict.carrier.p
-    (board,) = leaderboards(run_folders(tmp_path)).ranked
-    assert board.choice.verdict == found
-    assert board.entries[1].against_first.outcome is Outcome.CARRIED
+    assert choose(runs).verdict == found
 
 
 def test_pairs_are_tested_as_their_differences_are():

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from plugins.logs.made_logs import judged, row
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.plugins.logs.judgements.bounds import (
     Calibration,
@@ -13,7 +14,6 @@ from repoeval_bench.plugins.logs.judgements.bounds import (
     read_calibration,
     rogan_gladen,
 )
-from support.logs import judged, row
 
 
 def write(path, rows):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from plugins.logs.made_logs import by_name, chunks, judged, row
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.plugins.logs.judgements.bounds import agreement, gold_plus_judge, judged_bounds
 from repoeval_bench.plugins.logs.judgements.pooling import pool_rows, read_judgements
@@ -16,7 +17,6 @@ from repoeval_bench.plugins.logs.pipeline.stages import (
     router,
 )
 from repoeval_bench.runs.log import IndexCost, moment
-from support.logs import by_name, chunks, judged, row
 
 GOLD = {"a": "x", "b": "x"}
 PLAIN = judged([row("a", "xy"), row("b", "yx")], GOLD)

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from plugins.logs.made_logs import row
 from repoeval_bench.cli import app
 from repoeval_bench.core.errors import BenchError
 from support.command import bench, one_sentence
-from support.logs import row
 
 SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entities", "latency", "cost")
 
