@@ -24,7 +24,7 @@ def normal_below(z: float) -> float:
 
 def t_above(t: float, df: float) -> float:
     """Return the probability that Student's t is above `t`, which is at least 0."""
-    return _incomplete_beta(df / (df + t * t), df / 2, 0.5) / 2
+    return _incomplete_beta(df / (df + t * t), t * t / (df + t * t), df / 2, 0.5) / 2
 
 
 @cache
@@ -44,7 +44,7 @@ def beta_quantile(p: float, a: float, b: float) -> float:
     """Return the value below which a beta(`a`, `b`) is with probability `p`."""
     constant = lgamma(a + b) - lgamma(a) - lgamma(b)
     return _root(
-        lambda x: _incomplete_beta(x, a, b) - p,
+        lambda x: _incomplete_beta(x, 1 - x, a, b) - p,
         lambda x: exp(constant + (a - 1) * log(x) + (b - 1) * log1p(-x)),
         (0.0, 1.0),
         start=a / (a + b),
@@ -84,12 +84,12 @@ def _root(
     return x
 
 
-def _incomplete_beta(x: float, a: float, b: float) -> float:
-    """Return the regularised incomplete beta function, by Lentz's continued fraction."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
+def _incomplete_beta(x: float, y: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function at x = 1 - y, by Lentz's continued fraction."""
+    if x <= 0 or y <= 0:
+        return float(y <= 0)
     if x > (a + 1) / (a + b + 2):
-        return 1 - _incomplete_beta(1 - x, b, a)
+        return 1 - _incomplete_beta(y, x, b, a)
     c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
     fraction = d
     for m in range(1, _MOST_TERMS):
@@ -101,7 +101,7 @@ def _incomplete_beta(x: float, a: float, b: float) -> float:
             fraction *= c * d
         if abs(fraction - before) <= _EXACT * abs(fraction):
             break
-    return fraction * exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
+    return fraction * exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(y)) / a
 
 
 def _incomplete_gamma(x: float, a: float) -> float:
