@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.chunkers.fixed import FixedChunker
+from repoeval_bench.chunkers.tools import conformance
 from repoeval_bench.chunkers.tools.conformance import (
     PROMISES,
     abbreviated,
@@ -115,7 +117,8 @@ class MindsLineEnds(Based):
         (MindsLineEnds, "line ends"),
     ],
 )
-def test_each_defect_breaks_its_promise(chunker, promise: str) -> None:
+def test_each_defect_breaks_its_promise(chunker, promise: str, monkeypatch) -> None:
+    monkeypatch.setattr(conformance, "smallest", partial(smallest, seconds=0.1))
     report = check_chunker(chunker(), examples=5)
     assert not report.conforms
     assert promise in {finding.promise for finding in report.findings if finding.n_broken}

@@ -33,17 +33,8 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, m
     here = metrics_of(evaluate("-c", AST, "--set", "precision=fp32", "--json"))
     home, results = tmp_path / "home", tmp_path / "remote"
     spec = f"openai:{MINILM},base_url={server.base_url}"
-    arguments = (
-        "eval",
-        "-c",
-        AST,
-        "--source",
-        mirror,
-        "--out",
-        results,
-        "--embedder",
-        f"{spec},batch=16,concurrency=1",
-    )
+    arguments = ("eval", "-c", AST, "--source", mirror, "--out", results)
+    arguments += ("--embedder", f"{spec},batch=16,concurrency=1")
     stopped = {"status": 400}
     server.fail({"status": 429, "headers": {"Retry-After": "0"}}, {}, stopped)
     failed = bench(*arguments, home=home, OPENAI_API_KEY=KEY)
@@ -79,7 +70,7 @@ def test_one_command_takes_a_server_through_a_file_and_its_rows_are_verified(ser
     """`run FILE --embedder` asks the server what the file asks the bundled model; a leaderboard verifies the runs."""
     file = tmp_path / "bench.yaml"
     file.write_text("chunkers: [fixed, ast]\nprotocol: body\nembedder: minilm\ncompare: false\n")
-    spec = f"openai:{MINILM},base_url={server.base_url}"
+    spec = f"openai:drawn,base_url={server.base_url}"
     where = ("--source", mirror, "--out", tmp_path / "theirs")
     done = bench("run", file, "--embedder", spec, *where, home=tmp_path / "home", OPENAI_API_KEY=KEY)
     assert done.code == 0, done.err

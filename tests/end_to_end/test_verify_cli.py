@@ -293,11 +293,9 @@ def test_an_imported_run_is_refused(claimed, mirror, home, tmp_path):
     "asked",
     [
         ("--protocol", "coderag"),
-        *(
-            ("-c", "fixed", "--protocol", protocol, *part)
-            for protocol in ("code-chunk", "uses")
-            for part in ((), ("--limit", "60"), ("--repos", "deepmind_tracr"))
-        ),
+        ("-c", "fixed", "--protocol", "uses"),
+        ("-c", "fixed", "--protocol", "uses", "--repos", "deepmind_tracr"),
+        ("-c", "fixed", "--protocol", "code-chunk", "--limit", "60"),
     ],
     ids=" ".join,
 )
