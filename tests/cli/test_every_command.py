@@ -239,7 +239,7 @@ def test_every_run_that_is_not_there_is_named(stored, tmp_path, call):
     missing = tmp_path / "one", tmp_path / "two"
     done = bench(*words(call, {**stored, "way": tmp_path}, tmp_path), *missing)
     assert done.code == 2
-    assert all(f"{name} is not there" in done.err for name in missing)
+    assert all(f"{name} is not there" in done.err for name in missing), done.err
 
 
 TO_FILES = {name: call for name, call in OUTPUTS.items() if Path(call).suffix} | {
@@ -274,7 +274,7 @@ UNREAD = {
 
 @pytest.mark.parametrize("call", UNREAD)
 def test_an_option_that_would_not_be_read_is_refused(stored, tmp_path, call):
-    done = bench(*words(call, stored, tmp_path), home=stored["home"])
+    done = bench(*words(call, stored, tmp_path), home=stored["home"], cwd=tmp_path)
     assert UNREAD[call] in one_sentence(done, 2)
     assert not done.out
 

@@ -76,6 +76,7 @@ def test_a_job_page_needs_jobs(call):
     assert "--set job_page=jobs.html is about jobs; add --executor" in one_sentence(done, 2)
 
 
+@pytest.mark.slow
 def test_the_page_says_what_ran_where_and_what_failed(call, wrong, tmp_path):
     """In a browser, narrow and wide: every run, the failed one with its reason and the line that tries it again."""
     page = tmp_path / "jobs.html"
