@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, zip_longest
@@ -63,13 +63,33 @@ def documented(benchmark: Benchmark) -> Benchmark:
         )
         in_turn = filter(None, chain.from_iterable(zip_longest(*askable)))
         tasks += question_tasks(repo, LEVEL, ((function.question, function.gold, None) for function in in_turn))
+    return with_question_tasks(
+        benchmark,
+        tasks,
+        files,
+        unscored,
+        nothing=f"no function in {', '.join(files) or benchmark.name} has a docstring of {LEAST} words or more, so "
+        "protocol docstring asks nothing; choose another protocol",
+    )
+
+
+def with_question_tasks(
+    benchmark: Benchmark,
+    tasks: Sequence[Task],
+    files: Mapping[str, tuple[SourceFile, ...]],
+    unscored: int,
+    *,
+    nothing: str,
+) -> Benchmark:
+    """The benchmark with these tasks, up to its limit, and with the files of their repositories.
+
+    A DatasetError says that there is `nothing` to ask where there is no task.
+    """
     if not tasks:
-        raise DatasetError(
-            f"no function in {', '.join(files) or benchmark.name} has a docstring of {LEAST} words or more, so "
-            "protocol docstring asks nothing; choose another protocol"
-        )
+        raise DatasetError(nothing)
     first = tuple(tasks[: benchmark.limit])
-    sources = {repo: files[repo] for repo in files if any(task.repo == repo for task in first)}
+    repos = {task.repo for task in first}
+    sources = {repo: of_repo for repo, of_repo in files.items() if repo in repos}
     return replace(
         benchmark,
         tasks=first,

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.definitions import Definition, definitions
-from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.places import Gold, Place, join
@@ -25,9 +23,8 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import segments
 from repoeval_bench.core.terms import identifiers
 from repoeval_bench.core.uses import Definition as Called
-from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.code import is_test
-from repoeval_bench.dataset.documented import first_paragraph, question_tasks
+from repoeval_bench.dataset.documented import first_paragraph, question_tasks, with_question_tasks
 from repoeval_bench.references.resolver import Resolver
 
 LEVEL = "test"
@@ -78,20 +75,13 @@ def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmar
                 else:
                     unscored += 1
         tasks += question_tasks(repo, LEVEL, filter(None, chain.from_iterable(zip_longest(*by_file))))
-    if not tasks:
-        raise DatasetError(
-            f"no test in {', '.join(files) or benchmark.name} calls a definition and has a name of {LEAST} words or "
-            "more beside it, so protocol tests asks nothing; name code with its tests, such as sdist:NAME==VERSION"
-        )
-    first = tuple(tasks[: benchmark.limit])
-    sources = {repo: files[repo] for repo in files if any(task.repo == repo for task in first)}
-    return replace(
+    return with_question_tasks(
         benchmark,
-        tasks=first,
-        files=sources,
-        fingerprint=fingerprint(first, sources),
-        whole_tasks=len(tasks),
-        unscored=unscored,
+        tasks,
+        files,
+        unscored,
+        nothing=f"no test in {', '.join(files) or benchmark.name} calls a definition and has a name of {LEAST} words "
+        "or more beside it, so protocol tests asks nothing; name code with its tests, such as sdist:NAME==VERSION",
     )
 
 
