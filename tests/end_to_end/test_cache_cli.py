@@ -60,7 +60,7 @@ def test_prune(home):
     done = bench("cache", "prune", "--max-size", "500k", "--json", home=home)
     assert (done.code, json.loads(done.out)["bytes_after"] <= 500_000) == (0, True)
     done = bench("cache", "prune", "--max-size", "0", home=home)
-    assert (done.code, "still larger than 0 bytes: an empty database" in done.out) == (1, True)
+    assert (done.code, "still larger than 0 B: an empty database" in done.out) == (1, True)
     assert json.loads(bench("cache", "info", "--json", home=home).out)["entries"] == 0
     assert "write bytes, or a number with kB" in one_sentence(
         bench("cache", "prune", "--max-size", "much", home=home), 2
