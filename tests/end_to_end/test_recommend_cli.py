@@ -109,18 +109,17 @@ def test_every_framework_has_a_line_to_paste(answered):
         compile(f"{setup['imports']}\n{setup['code']}", setup["framework"], "exec")
 
 
-def test_every_chunker_has_the_size_of_fixed(code, answered):
+def test_every_chunker_has_the_size_of_fixed(answered, notices):
     """Within 5 % of its realised mean, or a line says why not."""
     out, _ = answered
     (pack,) = (out / "packs").iterdir()
     benchmark = load_benchmark(pack)
     files = [file for held in benchmark.files.values() for file in held]
-    told: list[str] = []
-    by_size, left_out, failures = sized(benchmark, ["fixed", "ast", "file"], [200, 400], told.append)
+    by_size, left_out, failures = sized(benchmark, ["fixed", "ast", "file"], [200, 400])
     assert [[arm.name for arm in arms] for arms in by_size] == [["fixed", "ast", "file"], ["fixed", "ast"]]
     for arms in by_size:
         fixed, ast = (mean_nws(make_chunker(arm.spec), files) for arm in arms[:2])
-        assert abs(ast - fixed) <= 0.05 * fixed or any("gives a mean within" in line for line in told)
+        assert abs(ast - fixed) <= 0.05 * fixed or any("gives a mean within" in line for line in notices)
     assert not left_out
     assert not failures
 
