@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -48,21 +49,21 @@ def headline_means(run: RunView, measures: Sequence[str]) -> dict[str, tuple[flo
 
 def over_ranks(run: RunView, names: Sequence[str]) -> dict[str, Curve]:
     """Score measures such as `recall` at every k of `RANKS` that was ranked, from the stored ranking and judgements."""
-    at = tuple(k for k in RANKS if k <= run.metrics.k)
-    measures = {name: [Measure(name, k) for k in at] for name in names}
-    scores = score_run(run.rankings(), run.qrels(), [each for of_name in measures.values() for each in of_name])
+    depths = tuple(k for k in RANKS if k <= run.metrics.k)
+    measures = {name: [Measure(name, k) for k in depths] for name in names}
+    scores = score_run(run.rankings(), run.qrels(), [*chain.from_iterable(measures.values())])
     positions = {query_id: i for i, query_id in enumerate(scores.query_ids)}
     order = [positions[as_field(query_id, "query id")] for query_id in run.scores.query_ids]
     return {
-        name: _curve(run, np.column_stack([scores.values[str(measure)] for measure in of_name])[order], at)
+        name: _curve(run, np.column_stack([scores.values[str(measure)] for measure in of_name])[order], depths)
         for name, of_name in measures.items()
     }
 
 
 def over_budgets(run: RunView) -> Curve | None:
     """Return line recall at every budget that was scored; None where none was."""
-    at = tuple(budget for budget in BUDGETS if f"line_recall@{budget}" in run.scores.values)
-    return _curve(run, run.scores.table([f"line_recall@{budget}" for budget in at]), at) if at else None
+    budgets = tuple(budget for budget in BUDGETS if f"line_recall@{budget}" in run.scores.values)
+    return _curve(run, run.scores.table([f"line_recall@{budget}" for budget in budgets]), budgets) if budgets else None
 
 
 def search_time(run: RunView) -> float | None:

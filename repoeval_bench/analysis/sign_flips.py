@@ -110,13 +110,13 @@ def flip_signs(
     flipped = sample.summary(lows, highs)
     n_flips = first
     while n_flips < most and (open_ := np.flatnonzero(undecided(flipped.p, flipped.error))).size:
-        more, chosen = min(n_flips, most - n_flips), sample.columns(open_)
-        ends = chosen.ends(_drawn_flips(rng, more, len(parts)))
+        more, open_sample = min(n_flips, most - n_flips), sample.columns(open_)
+        ends = open_sample.ends(_drawn_flips(rng, more, len(parts)))
         for position, column in enumerate(open_.tolist()):
             # A column that was decided for a while may be open again: it has missed flips, and takes these.
             lows[column] = np.concatenate([lows[column], ends[0][position]])
             highs[column] = np.concatenate([highs[column], ends[1][position]])
-        again = chosen.summary([lows[column] for column in open_], [highs[column] for column in open_])
+        again = open_sample.summary([lows[column] for column in open_], [highs[column] for column in open_])
         for name in ("p", "error", "low", "high", "n_flips"):
             getattr(flipped, name)[open_] = getattr(again, name)
         n_flips += more

@@ -59,18 +59,18 @@ def recommend(
     executor: Executor | JobLog = IN_PROCESS,
     data: DataRequest | None = None,
     clock: Callable[[], float] = monotonic,
-    **asked: Any,
+    **fields: Any,
 ) -> Recommendation:
     """Choose a chunker and its size for the code of a benchmark or pack.
 
-    `asked` are further fields of `RecommendRequest`. Every chunker is set to the mean size that `fixed` has at each of
+    `fields` are further fields of `RecommendRequest`. Every chunker is set to the mean size that `fixed` has at each of
     `sizes`. Runs are stored in `out`, and stored ones that this very code made are taken as they are, so that an
     interrupted recommendation goes on. Where `executor` logs jobs, each run is one, whose worker reads the `data`.
     `clock` gives seconds, for `time_limit`. Raises a BenchError in one sentence.
     """
-    if wrong := sorted(DataRequest.model_fields.keys() & asked.keys()):
+    if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
-    request = RecommendRequest.of(asked)
+    request = RecommendRequest.of(fields)
     skipped: list[str] = []
     settings = request.requests(request.protocols or suitable(benchmark, request.purpose, skipped))
     problems = Problems()
@@ -78,18 +78,18 @@ def recommend(
     problems.check()
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
-    by_size, left_out, failures = sized(benchmark, request.chunkers, request.sizes or SIZES, pool)
-    skipped += [*left_out, *failures]
-    _check_choice(by_size, len(request.chunkers), [*left_out, *failures])
+    by_size, unsuited, failures = sized(benchmark, request.chunkers, request.sizes or SIZES, pool)
+    skipped += [*unsuited, *failures]
+    _check_choice(by_size, len(request.chunkers), [*unsuited, *failures])
     ratio = tokens_per_nws(sample_of(benchmark))
     named = data.model_dump() if data else {}
     specs = [candidate.spec for of_size in by_size for candidate in of_size]
-    requests = [each.model_copy(update=named | {"chunker": spec}) for each in settings for spec in specs]
+    requests = [setting.model_copy(update=named | {"chunker": spec}) for setting in settings for spec in specs]
     where: dict[str, Any] = {"out": results_at(out, home).out, "home": home, "executor": executor}
     drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
     runner = Runner(requests, **where, **drawn, ahead=deadline is None)
     skipped += _undrawn(runner)
-    runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {each: [] for each in runner.settings}
+    runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {setting: [] for setting in runner.settings}
 
     def past_deadline() -> bool:
         return deadline is not None and any(runs.values()) and clock() >= deadline
@@ -97,7 +97,9 @@ def recommend(
     failed = _gather(runner, by_size, runs, skipped, past_deadline)
     language, boards = main_language(benchmark), read_boards()
     evidence = tuple(
-        evidence_of(setting, made, ratio, language, boards) for setting, made in runs.items() if len(made) > 1
+        evidence_of(setting, candidate_runs, ratio, language, boards)
+        for setting, candidate_runs in runs.items()
+        if len(candidate_runs) > 1
     )
     return conclude(
         benchmark.label,
@@ -106,7 +108,7 @@ def recommend(
         boards=boards,
         skipped=skipped,
         n_failed=failed + len(failures) * len(settings),
-        runs=[run for made in runs.values() for _, run in made],
+        runs=[run for candidate_runs in runs.values() for _, run in candidate_runs],
         candidates={candidate.label: candidate for of_size in by_size for candidate in of_size},
     )
 
@@ -248,8 +250,8 @@ def sized(
     The largest size is that of the largest file: it is taken for all above it, with a line for each. A
     chunker that does not know a language of the code is left out, and one that fails on a file, with a line apart.
     """
-    made = {name: make_chunker(name) for name in chunkers}
-    unknown = skipped_for_language(benchmark, made, skippable=False)
+    cutters = {name: make_chunker(name) for name in chunkers}
+    unknown = skipped_for_language(benchmark, cutters, skippable=False)
     files = sample_of(benchmark)
     largest = max([1, *(count_nws(file.text) for of_repo in benchmark.files.values() for file in of_repo)])
     by_size: dict[int, list[SizedChunker]] = {min(size, largest): [] for size in sizes}
@@ -258,11 +260,11 @@ def sized(
     targets = [mean_nws(baseline, files) for baseline in baselines]
     searched = [
         name
-        for name, chunker in made.items()
+        for name, chunker in cutters.items()
         if name != BASELINE and name not in unknown and size_option(Spec.parse(chunker.spec))
     ]
     # A chunker may have a process or a state of its own, unless its row says that it has none.
-    executor = executor if all(is_parallel(made[name].spec) for name in searched) else IN_PROCESS
+    executor = executor if all(is_parallel(cutters[name].spec) for name in searched) else IN_PROCESS
     jobs = [partial(match_targets, name, targets, files) for name in searched]
     results = dict(zip(searched, executor.map(jobs), strict=True))
     failures = {name: str(result) for name, result in results.items() if isinstance(result, ChunkError)}
@@ -274,8 +276,8 @@ def sized(
             for more in dict.fromkeys(sizes)
             if size == largest < more
         ]
-        for name in [name for name in made if name not in unknown and name not in failures]:
-            spec, own_size, reason = made[name].spec, None, ""
+        for name in [name for name in cutters if name not in unknown and name not in failures]:
+            spec, own_size, reason = cutters[name].spec, None, ""
             if name == BASELINE:
                 spec, own_size = baseline.spec, size
             elif name in matches:

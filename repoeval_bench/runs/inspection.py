@@ -134,7 +134,7 @@ class StoredQuery:
 
     def gold_here(self) -> list[LineSpan]:
         """Return the gold in the query's own file."""
-        return [place.lines for place in self.gold if place.file == self.file]
+        return [location.lines for location in self.gold if location.file == self.file]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ def _definitions(task: Task) -> tuple[DefinitionRow, ...]:
 
 
 def _places(gold: Gold) -> list[tuple[str, int, int]]:
-    return [(place.file, *_ends(place.lines)) for place in gold]
+    return [(location.file, *_ends(location.lines)) for location in gold]
 
 
 def _gold(rows: Iterable[tuple[str, int, int]]) -> Gold:

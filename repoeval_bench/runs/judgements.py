@@ -119,7 +119,7 @@ class _Seen:
 
 def _renamed(gold: Gold, file: str, name: str) -> Gold:
     """Return the places with another name for one file."""
-    return tuple(Place(name, place.lines) if place.file == file else place for place in gold)
+    return tuple(Place(name, location.lines) if location.file == file else location for location in gold)
 
 
 def own_file(file: str, query_id: str) -> str:
@@ -154,11 +154,11 @@ def _gold_lines(
     return {
         query_id: {
             chunk_id: frozenset(
-                (place.file, line)
-                for place in join(seen.gold[query_id])
-                if place.file == places[chunk_id].file
-                for line in place.lines.common(places[chunk_id].lines)
-                if seen.line_nws[place.file][line]
+                (location.file, line)
+                for location in join(seen.gold[query_id])
+                if location.file == places[chunk_id].file
+                for line in location.lines.common(places[chunk_id].lines)
+                if seen.line_nws[location.file][line]
             )
             for chunk_id in gains
         }

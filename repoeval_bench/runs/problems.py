@@ -101,9 +101,9 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
 
     known = None
     with problems.about("level"):
-        combination = combination_at(request.source, request.level, request.context, request.tokenizer)
+        task_set = combination_at(request.source, request.level, request.context, request.tokenizer)
         with problems.about("source"):
-            known = known_repositories(request.source, combination, data_home(home))
+            known = known_repositories(request.source, task_set, data_home(home))
     named = request.repos or ()
     for name in named if known is not None else ():
         with problems.about("repos", name):

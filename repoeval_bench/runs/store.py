@@ -225,7 +225,7 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
         # The query is made of its own file, so that it resembles the queries of that file too.
         # Definitions are used by files all over a repository, and would make one cluster of its queries.
         gold = () if planned.protocol.of_definitions else judgements.gold[task.task_id]
-        other_files = {place.file for place in gold} - {task.file}
+        other_files = {location.file for location in gold} - {task.file}
         files: dict[str, Any] = {"gold_files": (task.file, *sorted(other_files))} if other_files else {}
         # Tests of one file resemble each other, and call what is all over a repository.
         cluster: dict[str, Any] = (

@@ -130,6 +130,11 @@ def test_pairs_are_tested_as_their_differences_are():
         assert p.tolist() == found.p.tolist()
         assert n_flips.tolist() == found.n_flips.tolist()
         assert p[-1] == 1.0
+        # Where sums are added up for each column and not for each pair, ends differ in their last bits alone.
+        of_pairs = flip_signs(parts, weights, np.random.default_rng(1), pairs=pairs, undecided=undecided)
+        assert of_pairs.p.tolist() == found.p.tolist()
+        for ours, theirs in ((of_pairs.low, found.low), (of_pairs.high, found.high)):
+            assert ours == pytest.approx(theirs, abs=1e-11)
 
 
 CARRIER = Carrier(kind="file", name="f1", p=0.2)
