@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.distributions import t_quantile
 from repoeval_bench.analysis.sign_flips import ALPHA, EXACT_CLUSTERS, FloatArray, fewest_clusters
 
 if TYPE_CHECKING:
@@ -86,10 +85,12 @@ def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
     as extreme that nearly all clusters have to agree, it is the larger difference that this takes. None where the error
     is unknown or 0, and where so few clusters show no difference in so many tests, however large it is.
     """
+    from scipy.special import stdtrit
+
     errors = robust_error(sample)
     if errors.df <= 0 or sample.n_clusters < fewest_clusters(tests):
         return [None] * sample.sums.shape[1]
-    times = t_quantile(1 - ALPHA / (2 * tests), errors.df) + t_quantile(POWER, errors.df)
+    times = float(stdtrit(errors.df, 1 - ALPHA / (2 * tests)) + stdtrit(errors.df, POWER))
     if _extreme_flips(sample.n_clusters, tests) <= _FEW_FLIPS:
         _, weights = sample.parts()
         times = max(times, _shown_by_flips(tuple(sample.counts.tolist()), tuple(weights.tolist()), tests))

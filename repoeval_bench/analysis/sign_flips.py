@@ -23,7 +23,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.analysis.distributions import beta_quantile
 from repoeval_bench.core.cores import usable_cores
 
 FloatArray = NDArray[np.float64]
@@ -229,7 +228,9 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
 
 def _most_of(n_seen: int, n: int) -> float:
     """The largest share that shows at most so many of n with a chance of 2.5 %."""
-    return beta_quantile(1 - ALPHA / 2, n_seen + 1, n - n_seen)
+    from scipy.special import betaincinv
+
+    return float(betaincinv(n_seen + 1, n - n_seen, 1 - ALPHA / 2))
 
 
 class _Sample:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.analysis.distributions import normal_below, t_above
 from repoeval_bench.analysis.sign_flips import (
     FEWEST_CLUSTERS,
     FIRST_FLIPS,
@@ -147,6 +146,8 @@ def beside(sample: Sample) -> list[tuple[float, float]]:
 
     1.0 where a test is undefined: fewer than two clusters, or no cluster differs.
     """
+    from scipy.special import stdtr
+
     moved = np.round(sample.sums / sample.counts[:, None], _DIGITS)
     n = len(moved)
     tested = (n > 1) & (moved != 0).any(axis=0)
@@ -161,7 +162,7 @@ def beside(sample: Sample) -> list[tuple[float, float]]:
             t_p = 0.0
         else:
             t = means.mean() / (means.std(ddof=1) / sqrt(n))
-            t_p = 2 * t_above(abs(t), n - 1)
+            t_p = 2 * float(stdtr(n - 1, -abs(t)))
         tests.append((t_p, wilcoxon_p))
     return tests
 
@@ -188,6 +189,8 @@ def _wilcoxon_p(values: FloatArray) -> FloatArray:
 
 
 def _wilcoxon_p_of(values: FloatArray) -> float:
+    from scipy.special import ndtr
+
     moved = values[values != 0]
     n = len(moved)
     _, group, sizes = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
@@ -198,7 +201,7 @@ def _wilcoxon_p_of(values: FloatArray) -> float:
         sums = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1) @ ranks
         return min(1.0, 2 * float(np.mean(sums <= smaller)))
     variance = (n * (n + 1) * (2 * n + 1) - float((sizes**3 - sizes).sum()) / 2) / 24
-    return 2 * normal_below((smaller - n * (n + 1) / 4) / sqrt(variance))
+    return 2 * float(ndtr((smaller - n * (n + 1) / 4) / sqrt(variance)))
 
 
 def effect_sizes(values: FloatArray) -> list[float | None]:
