@@ -54,3 +54,35 @@ def test_parts_of_the_benchmarks_run():
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert done.stdout.count("  took ") == 5
+
+
+@pytest.mark.slow
+def test_index_experiments_asks_of_code_with_its_tests(tmp_path):
+    """Tests and cut chunks are compared with whole chunks of code alone; windows that overlap are read twice."""
+    names = ("debts", "entries", "ledgers")
+    code = "".join(
+        f'def {name}(text):\n    """Return the {name} of somebody who has some left."""\n    {name} = text\n    return {name}\n\n\n'
+        + "".join(f"X_{name}_{i} = {i}\n" for i in range(60))
+        for name in names
+    )
+    for path, text in {"shop/code.py": code, "tests/test_code.py": "def test_debts():\n    pass\n"}.items():
+        (tmp_path / "code" / path).parent.mkdir(parents=True)
+        (tmp_path / "code" / path).write_text(text, "utf-8")
+    done = {
+        folder: subprocess.run(
+            [sys.executable, SCRIPTS / "index_experiments.py", "--source", tmp_path / "code" / folder],
+            env=dict(os.environ, PYTHONPATH=str(SCRIPTS.parent), REPOEVAL_HOME=str(tmp_path / "home")),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for folder in (".", "shop")
+    }
+    assert done["."].returncode == 0, done["."].stderr
+    rows = [line.split(" | ") for line in done["."].stdout.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == 10
+    assert [row[-1] for row in rows[:7]] == ["0% |"] * 7
+    shares = [int(row[-1].partition("%")[0]) for row in rows[7:]]
+    assert 0 < shares[0] < shares[1] < shares[2]
+    assert done["shop"].returncode == 1
+    assert "the code has no tests" in done["shop"].stderr

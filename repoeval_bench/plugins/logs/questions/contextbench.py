@@ -37,7 +37,7 @@ class _Spans(RootModel[list[_Span]]):
     """The gold of an issue, as text."""
 
 
-class _Row(ForeignRecord):
+class _Instance(ForeignRecord):
     instance_id: str | None = None
     inst_id: str | None = None
     problem_statement: str = ""
@@ -49,7 +49,7 @@ class _Row(ForeignRecord):
 
 def read_contextbench(path: Path) -> Iterator[ForeignQuestion]:
     """The issues of a file, each with the lines of its gold; a ResultError names a row that is something else."""
-    for where, row in _parquet(path) if path.suffix == ".parquet" else read_foreign(path, _Row):
+    for where, row in _parquet(path) if path.suffix == ".parquet" else read_foreign(path, _Instance):
         if (name := row.instance_id or row.inst_id) is None:
             raise ResultError(f"{where}: the row has neither instance_id nor inst_id; give rows of ContextBench")
         try:
@@ -67,7 +67,7 @@ def read_contextbench(path: Path) -> Iterator[ForeignQuestion]:
         )
 
 
-def _parquet(path: Path) -> Iterator[tuple[str, _Row]]:
+def _parquet(path: Path) -> Iterator[tuple[str, _Instance]]:
     """(`path: row N`, row) of a Parquet file; a ResultError where it lacks a column or is damaged."""
     require(path.name, "pyarrow")
     import pyarrow as pa
@@ -83,4 +83,4 @@ def _parquet(path: Path) -> Iterator[tuple[str, _Row]]:
             f"{path} is no table with {', '.join(columns)} ({why}); give ContextBench's Parquet"
         ) from error
     for number, row in enumerate(rows, start=1):
-        yield f"{path}: row {number}", _Row(**{name: value for name, value in row.items() if value is not None})
+        yield f"{path}: row {number}", _Instance(**{name: value for name, value in row.items() if value is not None})
