@@ -16,7 +16,10 @@ GROUPS = {
     if isinstance(group := app.get_command(CONTEXT, name), CommandGroup)
 }
 LINES = [(name, line) for name, group in GROUPS.items() for line in group.examples.splitlines()]
-FILES = "log.jsonl run.json gold.jsonl chunks.jsonl pool.jsonl calibration.jsonl negatives.jsonl run.trec qrels.trec"
+FILES = (
+    "log.jsonl run.json gold.jsonl chunks.jsonl pool.jsonl calibration.jsonl negatives.jsonl run.trec qrels.trec "
+    "bench.jsonl results.jsonl"
+)
 
 
 def test_every_command_of_a_leaf_has_an_example_and_a_purpose():
@@ -28,7 +31,8 @@ def test_every_command_of_a_leaf_has_an_example_and_a_purpose():
 @pytest.mark.parametrize(("name", "line"), LINES, ids=[" ".join(each) for each in LINES])
 def test_the_command_takes_the_line(name, line, tmp_path, monkeypatch):
     """Every option exists and every value is of its type; nothing is run."""
-    (tmp_path / "src").mkdir()
+    for folder in ("src", "annotations"):
+        (tmp_path / folder).mkdir()
     for file in ("facts.csv", "grid.json", *FILES.split()):
         (tmp_path / file).touch()
     monkeypatch.chdir(tmp_path)
