@@ -62,9 +62,7 @@ def test_prune(home):
     done = bench("cache", "prune", "--max-size", "0", home=home)
     assert (done.code, "still larger than 0 B: an empty database" in done.out) == (1, True)
     assert json.loads(bench("cache", "info", "--json", home=home).out)["entries"] == 0
-    assert "write bytes, or a number with kB" in one_sentence(
-        bench("cache", "prune", "--max-size", "much", home=home), 2
-    )
+    assert "write bytes, or a size such as" in one_sentence(bench("cache", "prune", "--max-size", "much", home=home), 2)
 
 
 def test_a_home_without_a_cache(tmp_path):

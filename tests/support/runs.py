@@ -206,6 +206,6 @@ def make_together(benchmark, chunkers, out, *, embedder=None, executor=IN_PROCES
     """Yield the run of each chunker, or its error; `embedder` is an object."""
     request = RunRequest(**fields)
     setting = Setting(request=request, selected=select(benchmark, request.resolved_protocol()), embedder=embedder)
-    cutters = make_chunkers(benchmark, chunkers, request, print)
+    cutters = make_chunkers(benchmark, chunkers, request)
     rows = make_runs([setting], cutters, results_at(out), reuse=False, home=home, executor=executor)
     return (run for (run,) in rows)
