@@ -220,8 +220,10 @@ def read_elsewhere(folder, *keys):
         pytest.skip("root writes whatever the permissions say")
     drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     script = (
-        "import os, sys; from pathlib import Path; from repoeval_bench.embedding.storage import VectorCache\n"
-        "cache = VectorCache(Path(sys.argv[1]), lambda line: print(line, file=sys.stderr))\n"
+        "import os, sys; from pathlib import Path; from repoeval_bench.core.notices import show_notices\n"
+        "from repoeval_bench.embedding.storage import VectorCache\n"
+        "show_notices(lambda line: print(line, file=sys.stderr))\n"
+        "cache = VectorCache(Path(sys.argv[1]))\n"
         "cache.write({bytes(32): b'new'}, 'tokens', '{}')\n"
         "cache.note('that is all')\n"
         "if child := os.fork():\n"  # a copy of the process opens the database for itself

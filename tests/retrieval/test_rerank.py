@@ -213,18 +213,18 @@ def test_what_is_not_a_score_is_never_used(cache, value):
     assert len(verify(cache.folder).broken) == 1
 
 
-def test_a_cache_that_cannot_be_written_keeps_no_score(cache, tmp_path):
+def test_a_cache_that_cannot_be_written_keeps_no_score(cache, notices):
     """Scores that are there are read, the others computed once for this process; one line says so."""
     expected = CachedScorer(Counting(), cache).score("q", ["a", "b"])
     cache.close()
-    said, inner = [], Counting()
-    with_no_right = VectorCache(cache.folder, said.append)
+    inner = Counting()
+    with_no_right = VectorCache(cache.folder)
     with_no_right.read_only = True
     scorer = CachedScorer(inner, with_no_right)
     for _ in range(2):
         assert scorer.score("q", ["a", "c", "b"])[::2] == expected
     assert inner.asked == [("q", "c")]
-    (line,) = said
+    (line,) = notices
     assert "is read-only, so nothing new is kept in it; the scores of fake that it lacks" in line
     with_no_right.close()
     assert sum(model.scores for model in info(cache.folder).models) == 2

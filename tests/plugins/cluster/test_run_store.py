@@ -301,24 +301,23 @@ def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean, monkeypatch, 
     assert sensitivity(benchmark, list(CHUNKERS), out=url, home=tmp_path / "d", **options) == answers[0]
 
 
-def test_a_reader_follows_the_store(tmp_path):
+def test_a_reader_follows_the_store(tmp_path, notices):
     """A run that was replaced there is fetched again, one that was deleted is forgotten, a broken one is named."""
     store = ObjectStore(f"memory://{tmp_path}")
     for name in "abc":
         put_run(write_run(tmp_path / "made" / name, {"ndcg@10": [0.5, 1.0]}).folder, store)
     results = results_at(store.url, tmp_path / "home")
-    notes = []
-    results.fetch(notes.append)
-    assert notes == []
+    results.fetch()
+    assert notices == []
     put_run(write_run(tmp_path / "again" / "a", {"ndcg@10": [0.0, 0.0]}).folder, store)
     store._system.rm_file(store._path("runs/b.zip"))
     store.write("runs/c.zip", b"half", replace=True)
     store.write("runs/theirs/e.zip", store.read("runs/a.zip"))
     shutil.copytree(tmp_path / "made" / "a", results.out / "d")
-    results.fetch(notes.append)
+    results.fetch()
     assert sorted(path.name for path in results.out.glob("[!.]*")) == ["a", "c", "d"]
     assert RunView(results.out / "a").metrics.micro["ndcg@10"] == 0.0
-    assert [note.partition(";")[0] for note in notes] == [
+    assert [note.partition(";")[0] for note in notices] == [
         f"note: {store.url} holds broken runs: c, theirs/e",
         f"note: 1 run of this machine not in {store.url} yet",
     ]

@@ -99,7 +99,7 @@ class Failing(CountingEncoder):
 def test_a_store_that_fails_too_does_not_hide_why_embedding_failed(tmp_path, error):
     """Both are told in one sentence; an interrupt stays one. What was computed is in the machine's own cache."""
     store = ObjectStore(f"unsteady-local://{tmp_path}/store")
-    cache = SharedVectorCache(tmp_path / "a", store, lambda _: None)
+    cache = SharedVectorCache(tmp_path / "a", store)
     with pytest.raises(type(error)) as raised:
         CachedEmbedder(Failing(error), cache).ensure({"document": TEXTS})
     told = str(raised.value) + "".join(getattr(raised.value, "__notes__", ()))

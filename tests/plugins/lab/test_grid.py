@@ -263,13 +263,12 @@ def test_each_choice_of_a_protocol_is_judged_apart():
     assert {len(found) for name, found in relevant.items() if "body" not in name} == {5}
 
 
-def test_usual_protocols_that_score_nothing_are_left_out_and_named():
+def test_usual_protocols_that_score_nothing_are_left_out_and_named(notices):
     """Of the repositories outside the six only `context`, `body` and `uses` are scored."""
-    said = []
-    assert scoring_protocols(GridRequest(repos=("CarperAI_trlx",)), said.append) == ("context", "body", "uses")
-    assert "protocol code-chunk scores none of CarperAI_trlx and is left out" in said
-    assert scoring_protocols(GridRequest(), said.append) == GridRequest().protocols
-    assert len(said) == 2
+    assert scoring_protocols(GridRequest(repos=("CarperAI_trlx",))) == ("context", "body", "uses")
+    assert "protocol code-chunk scores none of CarperAI_trlx and is left out" in notices
+    assert scoring_protocols(GridRequest()) == GridRequest().protocols
+    assert len(notices) == 2
 
 
 def test_the_width_of_the_bands_is_told_by_measure():
