@@ -49,6 +49,20 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(document):
 
 
 @every_document
+def test_every_name_is_in_the_file_that_is_said_to_have_it(document):
+    """`name` in `room/file.py`: the file is under the package, or its path begins at the top."""
+    for name, path in re.findall(r"`(\w+)` in `([\w/]+\.py)`", document.read_text(encoding="utf-8")):
+        text = (ROOT / path if (ROOT / path).exists() else ROOT / "repoeval_bench" / path).read_text(encoding="utf-8")
+        assert re.search(rf"\b{name}\b", text), (name, path)
+
+
+def test_every_file_that_contributing_names_exists():
+    rooms = [ROOT, ROOT / "repoeval_bench", ROOT / "repoeval_bench" / "plugins", ROOT / "tests"]
+    for path in re.findall(r"`([\w.\-]+/[\w/.\-]+\.\w+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+        assert any((room / path).exists() for room in rooms), path
+
+
+@every_document
 def test_every_command_exists(document):
     named = re.findall(r"\brepoeval-bench +([a-z][a-z-]*)(?![\w-])", code(document))
     assert set(named) <= set(app.list_commands(click.Context(app)))
