@@ -34,7 +34,7 @@ LEAST = 3
 """Words that are left of a question at least once the names of what it asks for are masked."""
 
 COMMON_SHARE, COMMON_TESTS = 0.1, 10
-"""Share and number of a repository's tests; a definition that more than both call helps tests, and is no gold."""
+"""Share and number of the tests that call code; a definition that more than both call helps tests, and is no gold."""
 
 
 class _Test(NamedTuple):
@@ -80,8 +80,9 @@ def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmar
         tasks,
         files,
         unscored,
-        nothing=f"no test in {', '.join(files) or benchmark.name} calls a definition and has a name of {LEAST} words "
-        "or more beside it, so protocol tests asks nothing; name code with its tests, such as sdist:NAME==VERSION",
+        nothing=f"no test in {', '.join(files) or benchmark.name} calls a definition and has {LEAST} words or "
+        "more left in its name and docstring, so protocol tests asks nothing; name code with its tests, such as "
+        "sdist:NAME==VERSION",
     )
 
 

@@ -187,6 +187,25 @@ def test_what_is_no_such_format_is_refused(tmp_path, name, file, content, said):
     assert said in one_sentence(done, 1)
 
 
+def test_parquet_of_other_types_is_refused(tmp_path):
+    """One sentence names the row."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "gold.parquet"
+    table = {"instance_id": [7], "problem_statement": ["why"], "gold_context": ["[]"]}
+    parquet.write_table(pytest.importorskip("pyarrow").table(table), file)
+    done = bench("logs", "questions", "contextbench", file, "-o", tmp_path / "out")
+    assert "gold.parquet: row 1" in one_sentence(done, 1)
+
+
+def test_nothing_of_an_earlier_conversion_stays(tmp_path):
+    """A file that the new one does not have is removed."""
+    _, out = converted(tmp_path, "semble", write(tmp_path / "tool.json", SEMBLE))
+    assert (out / FILE_GOLD).exists()
+    converted(tmp_path, "contextbench", write(tmp_path / "gold.jsonl", CONTEXTBENCH))
+    assert (out / GOLD).exists()
+    assert not (out / FILE_GOLD).exists()
+
+
 def test_a_ranking_of_other_issues_is_refused(tmp_path):
     """The issue that the benchmark lacks is named; only SWE-Explore has rankings."""
     file = write(tmp_path / "bench.jsonl", SWE_EXPLORE)

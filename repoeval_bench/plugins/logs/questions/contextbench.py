@@ -8,6 +8,7 @@ named after the issue.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,4 +84,9 @@ def _parquet(path: Path) -> Iterator[tuple[str, _Instance]]:
             f"{path} is no table with {', '.join(columns)} ({why}); give ContextBench's Parquet"
         ) from error
     for number, row in enumerate(rows, start=1):
-        yield f"{path}: row {number}", _Instance(**{name: value for name, value in row.items() if value is not None})
+        where = f"{path}: row {number}"
+        stated = json.dumps({name: value for name, value in row.items() if value is not None}, default=str)
+        try:
+            yield where, json_reader.parse(stated, _Instance)
+        except json_reader.JsonFaultError as fault:
+            raise ResultError(f"{where}: {fault}; give ContextBench's Parquet") from fault

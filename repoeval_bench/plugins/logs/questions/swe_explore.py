@@ -97,5 +97,5 @@ def _repository(row: _Issue) -> str:
 
 
 def _target(where: str, region: _Region) -> Target:
-    whole = region.end == -1
+    whole = region.end == -1  # where the file ends is not known here, so from there on it is the file
     return Target(relative(region.path), None if whole else line_span(where, region.start, region.end))

@@ -139,9 +139,11 @@ def _question(question: ForeignQuestion) -> dict[str, Any]:
 
 
 def _write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
-    """Write rows, and no file where there is none; return how many."""
+    """Write rows, and leave no file, one of before included, where there is none; return how many."""
     written = list(rows)
-    if written:
+    if not written:
+        path.unlink(missing_ok=True)
+    else:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(jsonl(written), encoding="utf-8")
     return len(written)
