@@ -105,7 +105,9 @@ class Peer(Cutter, ABC):
             with named_failure(self.name, file):
                 spans = self.spans(file)
         except ChunkError as error:
-            _FAILURES[self.spec, file] = without_traceback(error)
+            # What the machine lacks now it may have later.
+            if not isinstance(error.__cause__, MemoryError | OSError | ImportError):
+                _FAILURES[self.spec, file] = without_traceback(error)
             raise
         if spans is None:
             raise ChunkError(

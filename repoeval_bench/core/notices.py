@@ -10,9 +10,13 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 
 NOTICES = logging.getLogger("repoeval_bench")
 
+_opening = Lock()
+_n_open = 0
+_level = logging.NOTSET
 _collecting: ContextVar[list[str] | None] = ContextVar("collecting", default=None)
 
 
@@ -30,14 +34,21 @@ NOTICES.addFilter(_is_shown)
 @contextmanager
 def collected() -> Iterator[list[str]]:
     """Collect the notices of a block in a list; no handler gets them."""
+    global _n_open, _level  # noqa: PLW0603  # a logger has one level for all threads
     lines: list[str] = []
-    level, token = NOTICES.level, _collecting.set(lines)
-    NOTICES.setLevel(logging.INFO)
+    token = _collecting.set(lines)
+    with _opening:
+        _level = _level if _n_open else NOTICES.level
+        _n_open += 1
+        NOTICES.setLevel(logging.INFO)
     try:
         yield lines
     finally:
         _collecting.reset(token)
-        NOTICES.setLevel(level)
+        with _opening:
+            _n_open -= 1
+            if not _n_open:
+                NOTICES.setLevel(_level)
 
 
 class _Shown(logging.Handler):
@@ -53,5 +64,6 @@ class _Shown(logging.Handler):
 
 def show_notices(show: Callable[[str], None]) -> None:
     """Give every notice from now on to a function, and to it alone."""
+    NOTICES.propagate = False
     NOTICES.handlers[:] = [_Shown(show)]
     NOTICES.setLevel(logging.INFO)

@@ -39,8 +39,8 @@ WINDOW = 250_000
 _WHOLE = 1_000_000
 """Bytes of the texts whose trees a parser keeps; a tree takes about 45 times the bytes of its text."""
 
-_REUSED = 32_000_000
-"""Bytes of the texts whose trees share nearly all nodes with another's: hundreds of tasks."""
+_REUSED = 8_000_000
+"""Bytes of the texts whose trees share nearly all nodes with another's, which they keep: hundreds of tasks."""
 
 _ROLES = {
     "comment": COMMENT,

@@ -48,7 +48,7 @@ class Name:
 
 Target = Name | Package | Outside
 
-_BINDS = re.compile(r"\b(?:def|class)[\s\\]+(\w+)|(\w+)\b(?!\s*\()")
+_BINDS = re.compile(r"\b(?:def|class)[\s\\]+(?!(?:def|class)\b)(\w+)|(\w+)\b(?!\s*\()")
 """A word that may be where a name is bound: one that is only called is not."""
 
 BUILTINS = frozenset(dir(builtins))

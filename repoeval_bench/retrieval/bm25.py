@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
+from threading import Lock
 from time import perf_counter
 
 import numpy as np
@@ -51,6 +52,8 @@ class Bm25Retriever:
             unseen = excluded_from(query, excluded)
             own = self._own.get(query.query_id)
             index = self._indexes[query.repo]
+            # Before the clock starts: for the second chunker of a process it is known already.
+            terms = self._vocabulary.query(query.text)
             start = perf_counter()
             ids, columns, seen = index.ids, index.of_repo, np.ones(len(index.of_repo), dtype=np.bool_)
             if own is not None:
@@ -59,7 +62,7 @@ class Bm25Retriever:
                 own_columns = np.array([index.columns[self._text(chunk)] for chunk in own], dtype=np.int64)
                 columns = np.append(columns, own_columns)
                 seen = np.append(seen, np.ones(len(own), dtype=np.bool_))
-            scores = index.scores(self._vocabulary.query(query.text), np.bincount(columns[seen], minlength=index.size))
+            scores = index.scores(terms, np.bincount(columns[seen], minlength=index.size))
             rankings[query.query_id] = rank_column(ids, np.where(seen, scores[columns], 0.0), k, unseen)
             latency[query.query_id] = (perf_counter() - start) * 1000
         return Run(tag=NAME, rankings=rankings, latency_ms=latency)
@@ -91,6 +94,7 @@ class _Vocabulary:
     def __init__(self, tokenizer: str) -> None:
         self._tokenize = TOKENIZERS[tokenizer]
         self._numbers: dict[str, int] = {}
+        self._numbering = Lock()
         # No tokenizer has a term that reaches over a line's end.
         self._of_line = lru_cache(maxsize=_LINES)(self._read)
         self.query = lru_cache(maxsize=4096)(self._count)
@@ -101,13 +105,15 @@ class _Vocabulary:
 
     def _read(self, line: str) -> tuple[int, ...]:
         numbers = self._numbers
-        return tuple([numbers.setdefault(term, len(numbers)) for term in self._tokenize(line)])
+        with self._numbering:
+            return tuple([numbers.setdefault(term, len(numbers)) for term in self._tokenize(line)])
 
     def _count(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(distinct terms of a query that are known, ordered by name; how often each is in it)."""
         # In the order of the names: a sum's last bits must not depend on how terms were numbered.
         counts = sorted(Counter(self._tokenize(text)).items())
-        numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in counts]
+        with self._numbering:
+            numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in counts]
         return np.array(numbers, dtype=np.int64), np.array([count for _, count in counts], dtype=np.int64)
 
 

@@ -56,8 +56,9 @@ class Setting:
 class Materials:
     """The data of requests, without some repositories, and what runs over it share.
 
-    Data is fetched when it is first asked for. `placed` says where encoders compute,
-    see `make_embedder`. Vectors are shared where the runs of `results` are, new ones by `share`.
+    Data is fetched when it is first asked for. An `embedder` that is given stands for every request's. `placed` says
+    where encoders compute, see `make_embedder`. Vectors are shared where the runs of `results` are, new ones by
+    `share`.
     """
 
     def __init__(
@@ -69,11 +70,13 @@ class Materials:
         home: Path | None = None,
         placed: Callable[[TextEncoder], TextEncoder] | None = None,
         benchmark: Benchmark | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._data, self._without, self._placed = data, without, placed
         self.results, self.home = results, home
         self._shared = results.vectors(home)
         self._benchmark = benchmark
+        self._embedder = embedder
         self._embedders: dict[str, CachedEmbedder] = {}
         self._settings: dict[tuple[RunRequest, int | None], Setting] = {}
 
@@ -85,10 +88,12 @@ class Materials:
         fields = {name: getattr(self._data, name) for name in DataRequest.model_fields}
         return load_benchmark(**fields, without=self._without, home=self.home)
 
-    def embedder(self, setting: RunRequest) -> CachedEmbedder | None:
+    def embedder(self, setting: RunRequest) -> Embedder | None:
         """Return the embedder of a setting, None where nothing needs vectors."""
         if not setting.needs_vectors:
             return None
+        if self._embedder is not None:
+            return self._embedder
         spec = setting.resolved_embedder()
         if spec not in self._embedders:
             self._embedders[spec] = make_embedder(

@@ -381,15 +381,15 @@ class Runner:
         A LanguageError where no chunker knows the languages of the data.
         """
         known = [request for request in self._requests if request.chunker not in self.skipped]
-        if not known:
-            raise LanguageError(all_mistakes(self.skipped.values()))
         lines = [
             f"{' · '.join(_parts(request))}: {error}\n    {self._retry(request)}"
-            for request in known
+            for request in self._requests
             if (error := self.failed.get(request.setting, {}).get(str(request.chunker)))
         ]
         if lines:
-            raise ResultError("\n  ".join([f"{len(lines)} of {len(known)} runs failed:", *lines]))
+            raise ResultError("\n  ".join([f"{len(lines)} of {max(len(known), len(lines))} runs failed:", *lines]))
+        if not known:
+            raise LanguageError(all_mistakes(self.skipped.values()))
 
     def _skip(self, chunker: str, reason: str) -> None:
         if chunker not in self.skipped:
@@ -535,11 +535,16 @@ def evaluate(
     problems = Problems()
     check_setting(request, problems)
     problems.check()
-    materials = Materials(request, without=frozenset(), results=results_at(out, home), home=home, benchmark=benchmark)
+    materials = Materials(
+        request,
+        without=frozenset(),
+        results=results_at(out, home),
+        home=home,
+        benchmark=benchmark,
+        embedder=None if isinstance(embedder, str) else embedder,
+    )
     chunkers = make_chunkers(benchmark, [chunker], request)
     setting = materials.setting(request)
-    if not isinstance(embedder, str) and request.needs_vectors:
-        setting = replace(setting, embedder=embedder)
     ((run,),) = make_runs([setting], chunkers, materials.results, reuse=reuse, home=home)
     if isinstance(run, ChunkError):
         raise without_traceback(run)

@@ -108,3 +108,14 @@ def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
         min(40, len(part.split())) for part in {part for parts in long.parts(texts, "document") for part in parts}
     )
     assert run.manifest.index.as_json() == {"vectors": len(rows), "tokens": read, "bytes": rows.nbytes}
+
+
+def test_an_embedder_that_is_given_is_the_only_one_made(benchmark, tmp_path, monkeypatch):
+    """`evaluate` with an object needs no model of the default's name."""
+
+    def no_model(*_, **__):
+        raise AssertionError("the default model was made")
+
+    monkeypatch.setattr("repoeval_bench.runs.materials.make_embedder", no_model)
+    _, model = embedder(tmp_path, {"query": "head", "document": "head"})
+    assert evaluate(benchmark, CHUNKERS[0], embedder=model, out=tmp_path / "out").manifest.index.vectors > 0

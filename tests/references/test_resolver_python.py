@@ -433,6 +433,7 @@ def test_only_modules_that_may_bind_a_name_are_read_for_it(monkeypatch):
         "method.py": "class A:\n    async def \\\n        find_owner(self): pass\n",
         "assigned.py": "class B:\n    def __init__(self):\n        self.find_owner = 1\n",
         "listed.py": "for find_owner in []: pass\n",
+        "behind_a_comment.py": "# this is a class\ndef find_owner(x):\n    pass\n",
         "other_letters.py": "# é\nclass \ufb01nd: pass\n",
     }
     texts = {**callers, **binders}
@@ -448,4 +449,5 @@ def test_only_modules_that_may_bind_a_name_are_read_for_it(monkeypatch):
             "r/method.py",
             "r/assigned.py",
             "r/listed.py",
+            "r/behind_a_comment.py",
         ]
