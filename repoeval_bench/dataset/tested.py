@@ -49,9 +49,10 @@ class _Test(NamedTuple):
 def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmark:
     """The benchmark with a question for each test that calls a definition of the code, and without its tests' files.
 
-    Identifiers that are part of a gold definition's name are masked, unless the question is to be `named`; both ask the
-    same tests. `unscored` counts the tests that ask nothing: they call no definition that is gold, or fewer than
-    3 words are left of them. A DatasetError where no test asks anything.
+    Identifiers that are part of a gold definition's name are masked, unless the question is to be `named`; the same
+    tests ask then, but fewer of their texts are equal, and equal ones are one question. `unscored` counts the tests
+    that ask nothing: they call no definition that is gold, or fewer than 3 words are left of them. A DatasetError where
+    no test asks anything.
     """
     if benchmark.tasks and benchmark.tasks[0].level == LEVEL:
         return benchmark
