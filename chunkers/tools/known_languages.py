@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from repoeval_bench.chunkers._adapters import chunks_of
+from repoeval_bench.chunkers._adapters import Peer, chunks_of
 from repoeval_bench.core.errors import ChunkError, GrammarError, LanguageError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.parts import Chunker
@@ -24,8 +24,9 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
         name = language.name if language else ""
         if name != "python" and file.text.strip() and len(file.text) < len(shortest.setdefault(name, file).text):
             shortest[name] = file
-    # An adapter tells by the file's name, before its library is imported.
-    read = getattr(chunker, "language_in", None) or partial(chunks_of, chunker=chunker)
+    # An adapter of ours tells by the file's name, before its library is imported.
+    by_name = getattr(chunker, "language_in", None) if isinstance(chunker, Peer) else None
+    read = by_name or partial(chunks_of, chunker=chunker)
     for file in shortest.values():
         try:
             read(file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate, chain
 from operator import attrgetter
@@ -127,15 +127,14 @@ class Chunk:
     def cut(cls, file: SourceFile, chars: CharSpan, header: str = "", rewritten: str = "") -> Self:
         """Cut a non-empty span out of a file; `header` and `rewritten` are what else is embedded, "" for nothing.
 
-        The id is `repo/path@start-end` in characters, blanks and `%` percent-encoded, so that it is one word
-        in a TREC file. A span that is empty or passes the end of the file is a ValueError.
+        The id is that of `chunk_id_at`. A span that is empty or passes the end of the file is a ValueError.
         """
         if not chars or chars.end > len(file.text):
             raise ValueError(
                 f"{file.name}: [{chars.start}, {chars.end}) is empty or outside the file's {len(file.text)} characters"
             )
         return cls(
-            chunk_id=encode_id(f"{file.name}@{chars.start}-{chars.end}"),
+            chunk_id=chunk_id_at(file.name, chars.start, chars.end),
             repo=file.repo,
             path=file.path,
             chars=chars,
@@ -147,6 +146,8 @@ class Chunk:
 
     def with_id(self, chunk_id: str) -> Self:
         """Return the chunk under another id."""
+        if type(self) is not Chunk:  # somebody else's, with fields of its own
+            return replace(self, chunk_id=chunk_id)
         return type(self)(  # `dataclasses.replace` takes three times as long, and each task has its file's chunks
             chunk_id=chunk_id,
             repo=self.repo,
@@ -184,6 +185,16 @@ _fields_of = attrgetter(*Chunk.__slots__)
 
 def _chunk_of(*fields: Any) -> Chunk:
     return Chunk(**dict(zip(Chunk.__slots__, fields, strict=True)))
+
+
+def chunk_id_at(file: str, start: int, end: int) -> str:
+    """Return the id of the chunk at these characters of a file: `repo/path@start-end`, one word in a TREC file."""
+    return encode_id(f"{file}@{start}-{end}")
+
+
+def chunk_id_of_task(chunk_id: str, task_id: str) -> str:
+    """Return the id of a chunk that a task sees alone, as its file is blanked for it."""
+    return encode_id(f"{chunk_id}#{task_id}")
 
 
 def encode_id(name: str) -> str:

@@ -61,8 +61,8 @@ def documented(benchmark: Benchmark) -> Benchmark:
         unscored += sum(
             function.has_code and not function.question for functions in by_file.values() for function in functions
         )
-        in_turn = filter(None, chain.from_iterable(zip_longest(*askable)))
-        tasks += question_tasks(repo, LEVEL, ((function.question, function.gold, None) for function in in_turn))
+        asked = [[(function.question, function.gold, None) for function in functions] for functions in askable]
+        tasks += question_tasks(repo, LEVEL, asked)
     return with_question_tasks(
         benchmark,
         tasks,
@@ -100,11 +100,14 @@ def with_question_tasks(
     )
 
 
-def question_tasks(repo: str, level: str, questions: Iterable[tuple[str, Gold, str | None]]) -> Iterator[Task]:
-    """Yield a task for each distinct question, in their order: its text, what answers it, and who asks it first."""
+def question_tasks(repo: str, level: str, by_file: Iterable[Sequence[tuple[str, Gold, str | None]]]) -> Iterator[Task]:
+    """Yield a task for each distinct question of a repository's files, which take turns.
+
+    A question is its text, what answers it, and who asks it; the first who asks is the task's.
+    """
     golds: dict[str, list[Place]] = defaultdict(list)
     askers: dict[str, str | None] = {}
-    for question, gold, asker in questions:
+    for question, gold, asker in filter(None, chain.from_iterable(zip_longest(*by_file))):
         golds[question] += gold
         askers.setdefault(question, asker)
     for number, (question, places) in enumerate(golds.items()):
@@ -149,7 +152,12 @@ def _documented(file: SourceFile) -> tuple[_Documented, ...]:
 def _question(text: str) -> str:
     """The first paragraph of a docstring; "" with too few words."""
     question = first_paragraph(text)
-    return question if len(re.findall(r"[^\W_]+", question)) >= LEAST else ""
+    return question if count_words(question) >= LEAST else ""
+
+
+def count_words(question: str) -> int:
+    """Count the words of a question."""
+    return len(re.findall(r"[^\W_]+", question))
 
 
 def first_paragraph(text: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark, Task
@@ -24,7 +24,7 @@ from repoeval_bench.core.syntax import segments
 from repoeval_bench.core.terms import identifiers
 from repoeval_bench.core.uses import Definition as Called
 from repoeval_bench.dataset.build.code import is_test
-from repoeval_bench.dataset.documented import first_paragraph, question_tasks, with_question_tasks
+from repoeval_bench.dataset.documented import count_words, first_paragraph, question_tasks, with_question_tasks
 from repoeval_bench.references.resolver import Resolver
 
 LEVEL = "test"
@@ -64,18 +64,18 @@ def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmar
         golds = _golds(files[repo])
         tests = _tests(repo_files)
         common = _common(chain.from_iterable(tests))
-        by_file: list[list[tuple[str, Gold, str]]] = []
+        by_file: list[list[tuple[str, Gold, str | None]]] = []
         for of_file in tests:
             by_file.append([])
             for test in of_file:
                 called = [definition for definition in test.called if definition not in common]
                 masked = _question(test, called)
-                if called and len(re.findall(r"[^\W_]+", masked)) >= LEAST:
+                if called and count_words(masked) >= LEAST:
                     question = _question(test, ()) if named else masked
                     by_file[-1].append((question, join(chain.from_iterable(map(golds.lines, called))), test.asker))
                 else:
                     unscored += 1
-        tasks += question_tasks(repo, LEVEL, filter(None, chain.from_iterable(zip_longest(*by_file))))
+        tasks += question_tasks(repo, LEVEL, by_file)
     return with_question_tasks(
         benchmark,
         tasks,

@@ -17,7 +17,15 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, OutOfTurnError, plug_in_errors_as
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import Chunk, SourceFile, blanked, count_nws, encode_id, nearest_rank
+from repoeval_bench.core.source import (
+    Chunk,
+    SourceFile,
+    blanked,
+    chunk_id_at,
+    chunk_id_of_task,
+    count_nws,
+    nearest_rank,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +160,7 @@ def chunk_blanked(
             chunks_of(file, chunker)
         for task in group:
             chunks = _chunk_file(blanked(file, task.body), chunker)
-            own[task.task_id] = tuple(chunk.with_id(encode_id(f"{chunk.chunk_id}#{task.task_id}")) for chunk in chunks)
+            own[task.task_id] = tuple(chunk.with_id(chunk_id_of_task(chunk.chunk_id, task.task_id)) for chunk in chunks)
     _close(chunker)
     return replace(corpus, own=own)
 
@@ -191,11 +199,10 @@ def _check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
         for what in ("header", "rewritten"):
             if not isinstance(given := getattr(chunk, what), str):
                 raise ChunkError(f"{spec}: {what} of {chunk.chunk_id!r} is a {type(given).__name__}, not a text")
-        start, end = chunk.chars.start, chunk.chars.end
         for what, given, cut in (
             ("text", chunk.text, file.slice(chunk.chars)),
             ("lines", chunk.lines, file.lines_of(chunk.chars)),
-            ("chunk_id", chunk.chunk_id, encode_id(f"{where}@{start}-{end}")),
+            ("chunk_id", chunk.chunk_id, chunk_id_at(file.name, chunk.chars.start, chunk.chars.end)),
         ):
             if given != cut:
                 raise ChunkError(

@@ -23,7 +23,7 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import faults_as, read_rows
 from repoeval_bench.core.places import Gold, Place
-from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id
+from repoeval_bench.core.source import Chunk, SourceFile, chunk_id_at, chunk_id_of_task, count_nws
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.dataset.build.prompts import tokens_per_nws
@@ -244,10 +244,9 @@ def _spans(chunks: Iterable[Chunk]) -> list[tuple[int, int, int, int, int]]:
 def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
     chunks = []
     for first, last, start, end, nws in row.spans:
-        # The id as `Chunk.cut` gives it, and once more encoded where the query's own chunk got the query's id.
-        chunk_id = encode_id(f"{row.file}@{first}-{last}")
+        chunk_id = chunk_id_at(row.file, first, last)
         if row.query_id is not None:
-            chunk_id = encode_id(f"{chunk_id}#{row.query_id}")
+            chunk_id = chunk_id_of_task(chunk_id, row.query_id)
         chars, lines = CharSpan(first, last), LineSpan(start, end)
         chunks.append(StoredChunk(chunk_id=chunk_id, file=row.file, chars=chars, lines=lines, nws=nws))
     return tuple(chunks)

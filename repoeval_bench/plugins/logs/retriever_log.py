@@ -17,7 +17,7 @@ from typing import Any
 
 from repoeval_bench.core.errors import UsageError, os_reason
 from repoeval_bench.core.files import sha256_text, write_named
-from repoeval_bench.core.source import SourceFile, count_nws, encode_id
+from repoeval_bench.core.source import SourceFile, chunk_id_at, count_nws
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.plugins.logs.import_formats import NOT_STATED
 from repoeval_bench.plugins.logs.import_lines import find_sources
@@ -169,11 +169,11 @@ class _Sources:
             result["file"] = name
         file = self._file(name) if name else None
         start = _start(file.text, text, given.start) if file else None
-        if file is None or start is None:
+        if name is None or file is None or start is None:
             return {"chunk_id": given.given_id or sha256_text(text)[:16], **result}
         chars = CharSpan(start, start + len(text))
         lines = file.lines_of(chars)
-        chunk_id = encode_id(f"{name}@{chars.start}-{chars.end}")
+        chunk_id = chunk_id_at(name, chars.start, chars.end)
         return {"chunk_id": chunk_id, "start_line": lines.start, "end_line": lines.end, **result}
 
     def _name(self, metadata: Mapping[str, Any]) -> str | None:
