@@ -54,14 +54,14 @@ def test_interval_and_test_never_contradict_each_other(seed, shift):
     assert (outside == (found.p < ALPHA)).all()
 
 
-def test_the_verdict_is_the_same_for_sixteen_seeds():
+def test_the_verdict_is_the_same_for_eight_seeds():
     """Columns near the limit get more flips, until all seeds agree or the most flips are made."""
     rng = np.random.default_rng(7)
     sizes = np.array([42, 35, 22, 20, 14, 13, 12, 11, 10, 9, *[2] * 40, *[1] * 60], dtype=float)
     weights = sizes / sizes.sum()
     parts = (rng.normal(0, 1, (len(sizes), 60)) + np.linspace(0, 0.5, 60)) * weights[:, None]
     verdicts = set()
-    for seed in range(16):
+    for seed in range(8):
         found = flip_signs(parts, weights, np.random.default_rng(seed))
         borderline = near_alpha(found.p, found.error)
         verdicts.add(tuple(np.where(borderline, -1, found.p < ALPHA).tolist()))
@@ -87,7 +87,7 @@ def test_clusters_that_differ_from_each_other_tell_of_all():
     assert beyond_seen(np.zeros(6)) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(("n", "share"), [(12, 0.98), (40, 0.98), (40, 0.9), (100, 0.98)])
+@pytest.mark.parametrize(("n", "share"), [(12, 0.98), (40, 0.9)])
 def test_an_interval_of_nearly_perfect_scores_holds_the_truth(n, share):
     """Files whose queries are found or missed together: flips alone hold the true share in 23 to 91 % of these."""
     rng = np.random.default_rng(n)

@@ -61,7 +61,7 @@ def same(ours, theirs):
     assert rounded[0] == rounded[1]
 
 
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(
     seed=st.integers(0, 10_000),
     k=st.integers(2, 5),

@@ -1,12 +1,11 @@
 """A message is a sentence that a person can read, whatever it quotes."""
 
 import pickle
-import subprocess
-import sys
 
 import pytest
 
 from repoeval_bench.core.errors import LONGEST, BenchError, UsageError, all_mistakes, shortened
+from support.command import bench
 
 
 @pytest.mark.parametrize("value", ["x" * 40_000, "many words " * 4_000, "\u2003" * 9_000, "é" * 400, "a/" * 5_000])
@@ -39,6 +38,6 @@ def test_an_error_that_travels_is_the_same():
 
 @pytest.mark.parametrize("arguments", [("list", "x" * 40_000), ("compare", "--k", "9" * 40_000), ("x" * 40_000,)])
 def test_the_command_line_prints_no_more(arguments):
-    done = subprocess.run([sys.executable, "-m", "repoeval_bench", *arguments], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert max(map(len, done.stderr.splitlines())) <= LONGEST + len("error: ")
+    done = bench(*arguments)
+    assert done.code == 2
+    assert max(map(len, done.err.splitlines())) <= LONGEST + len("error: ")

@@ -51,17 +51,14 @@ def package(module, tmp_path):
     return "outside 1.0"
 
 
-BUILT_IN = [(kind, row.name) for kind in KINDS for row in rows(kind)]
-
-
-@pytest.mark.parametrize(("kind", "name"), BUILT_IN)
-def test_a_registered_part_can_be_pickled_and_its_class_exists(kind, name):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_registered_part_can_be_pickled_and_its_class_exists(kind):
     """A job in another process gets the row as it is."""
-    row = next(row for row in rows(kind) if row.name == name)
-    again = pickle.loads(pickle.dumps(row))
-    assert again.name == name
-    assert again.parameters().keys() == row.parameters().keys()
-    assert again.load() is not None
+    for row in rows(kind):
+        again = pickle.loads(pickle.dumps(row))
+        assert again.name == row.name
+        assert again.parameters().keys() == row.parameters().keys()
+        assert again.load() is not None
 
 
 SPECS = [

@@ -131,7 +131,7 @@ def test_a_file_with_a_function_blanked_is_parsed_as_from_scratch() -> None:
     """Each function of this package's longest files in turn, as tasks blank them; sizes below what a window holds."""
     language = LANGUAGES["python"]
     grammar = TreeSitterLanguage(bare_grammar(language))
-    paths = sorted(Path(core.__file__).parents[1].rglob("*.py"), key=lambda path: -path.stat().st_size)[:4]
+    paths = sorted(Path(core.__file__).parents[1].rglob("*.py"), key=lambda path: -path.stat().st_size)[:2]
     compared = 0
     for path in paths:
         file = SourceFile("r", path.name, path.read_text("utf-8"))
@@ -141,4 +141,4 @@ def test_a_file_with_a_function_blanked_is_parsed_as_from_scratch() -> None:
             blank = blanked(file, parse(file, language).span(result["body"][0])).text.encode()
             assert nodes(reparser.parse(blank)) == nodes(Parser(grammar).parse(blank))
             compared += 1
-    assert compared > 40
+    assert compared > 20

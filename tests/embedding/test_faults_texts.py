@@ -1,7 +1,6 @@
 """Unexpected texts and models, with the real model: a correct vector, or one clear error."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from repoeval_bench.embedding.hashing import HashEncoder
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.text_encoder import Limit
+from support.models import tiny_encoder
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,6 @@ def embedder(tmp_path_factory):
 def test_a_megabyte(embedder):
     """The head of a long text is read, whatever follows, all of its tokens are counted, and a word without end is unknown."""
     text = "lorem ipsum dolor " * 55_556
-    assert len(text) > 1_000_000
     assert embedder.count_tokens([text], "document")[0] > 200_000
     vectors = embedder.encode([text, text[:9000], "x" * 1_000_000, "[UNK]"], "document")
     assert np.array_equal(vectors[::2], vectors[1::2])
@@ -82,25 +81,24 @@ def test_empty_blank_and_undecodable_texts(embedder):
     assert not np.array_equal(vectors[0], vectors[4])
 
 
-@pytest.mark.parametrize("length", [0, 10, 20_000])
-def test_the_head_of_a_long_text_decides_its_vector(embedder, length):
+def test_the_head_of_a_long_text_decides_its_vector(embedder):
     """Text behind the tokens that are read changes nothing, no matter where the text is cut before it is read."""
-    head = "".join(f"value_{i} = compute({i}, '{'ab' * (i % 9)}')\n" for i in range(120))
-    tails = ["", "y" * length, " z" * length, "\n" * length]
+    head = "".join(f"value_{i} = compute({i}, '{'ab' * (i % 9)}')\n" for i in range(40))
+    tails = ["", "y" * 20_000, " z" * 10, "\n" * 20_000]
     vectors = embedder.encode([head + tail for tail in tails], "document")
-    assert embedder.count_tokens([head], "document")[0] > 1000
+    assert embedder.count_tokens([head], "document")[0] > 500
     assert np.array_equal(vectors, np.broadcast_to(vectors[0], vectors.shape))
 
 
 @pytest.mark.parametrize("weight", [np.nan, 0.0])
 def test_a_model_that_gives_no_direction(tmp_path, weight):
     """Weights of NaN or zero give NaN and zero vectors: an EmbeddingError that shows the text, and nothing is cached."""
-    folder = tmp_path / "model"
-    shutil.copytree(locate("minilm").folder, folder)
-    weights = load_file(folder / "model.safetensors")
-    for name in [name for name in weights if name.startswith("encoder.layer.5.output.LayerNorm")]:
+    folder = tiny_encoder(tmp_path / "model")
+    (path,) = folder.rglob("model.safetensors")
+    weights = load_file(path)
+    for name in [name for name in weights if "layer.1.output.LayerNorm" in name]:
         weights[name] = np.full_like(weights[name], weight)
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    save_file(weights, path, {"format": "pt"})
     cache = VectorCache(tmp_path / "vectors")
     broken = CachedEmbedder(SentenceTransformerEncoder(locate(f"st:{folder}")), cache)
     with pytest.raises(EmbeddingError, match="zero or non-finite vector for the text 'def f"):
