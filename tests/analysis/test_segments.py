@@ -161,15 +161,7 @@ def test_distribution_says_what_the_mean_hides():
     bands = [distribution(np.array([v])) for v in (0, 0.25, 0.26, 0.5, 0.75, 0.99, 1)]
     assert [
         next(name for name, share in band.items() if share == 1 and not name.startswith("p")) for band in bands
-    ] == [
-        "0",
-        "to 1/4",
-        "to 1/2",
-        "to 1/2",
-        "to 3/4",
-        "below 1",
-        "1",
-    ]
+    ] == ["0", "to 1/4", "to 1/2", "to 1/2", "to 3/4", "below 1", "1"]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))

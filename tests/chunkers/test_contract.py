@@ -20,23 +20,11 @@ ROWS = {row.name: row for row in rows("chunker") if not row.target}
 
 OURS = [name for name, row in ROWS.items() if not row.requires or name == "fixed-tokens"]
 _SMALL = [
-    "ast:max_nws=40,min_nws=0",
-    "ast:max_nws=40,min_nws=20",
-    "ast:max_nws=40,overlap=3",
-    "fixed:max_nws=40",
-    "fixed:max_nws=40,offset=3",
-    "fixed-tokens:max_tokens=12",
-    "functions",
-    "file",
-    "recursive:max_nws=25",
-    "window:lines=4,step=3",
-    "blocks:max_nws=40,min_nws=10",
-    "least-nested:max_nws=40",
-    "early-split:max_nws=40",
-    "half-overlap:max_nws=40",
-    "ck:chunk_size=60",
-    "grepai:chunk_size=60,chunk_overlap=15",
-    "continue:max_nws=40",
+    *("ast:max_nws=40,min_nws=0", "ast:max_nws=40,min_nws=20", "ast:max_nws=40,overlap=3"),
+    *("fixed:max_nws=40", "fixed:max_nws=40,offset=3", "fixed-tokens:max_tokens=12", "functions"),
+    *("file", "recursive:max_nws=25", "window:lines=4,step=3", "blocks:max_nws=40,min_nws=10"),
+    *("least-nested:max_nws=40", "early-split:max_nws=40", "half-overlap:max_nws=40"),
+    *("ck:chunk_size=60", "grepai:chunk_size=60,chunk_overlap=15", "continue:max_nws=40"),
 ]
 SMALL = [spec for spec in _SMALL if spec.partition(":")[0] in ROWS]
 EXCEPTIONS = {

@@ -21,16 +21,8 @@ FILES = [
 @pytest.mark.parametrize(
     "spec",
     [
-        "ast",
-        "ast:min_nws=0",
-        "fixed:max_nws=50",
-        "fixed-tokens",
-        "window",
-        "recursive",
-        "chonkie",
-        "least-nested",
-        "early-split",
-        "half-overlap",
+        *("ast", "ast:min_nws=0", "fixed:max_nws=50", "fixed-tokens", "window", "recursive", "chonkie"),
+        *("least-nested", "early-split", "half-overlap"),
     ],
 )
 @pytest.mark.parametrize("target", [150, 600])

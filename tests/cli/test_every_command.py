@@ -98,14 +98,7 @@ def stored(tmp_path_factory):
             json.dumps({"query_id": row["query_id"], "chunk_id": row["topk"][0]["chunk_id"]}) + "\n" for row in rows
         )
     )
-    return {
-        "here": here,
-        "mirror": mirror,
-        "run": first,
-        "other": second,
-        "runs": here / "runs",
-        "home": here / "home",
-    }
+    return {"here": here, "mirror": mirror, "run": first, "other": second, "runs": here / "runs", "home": here / "home"}
 
 
 def words(call: str, places: dict[str, Path], out: Path) -> list[str]:

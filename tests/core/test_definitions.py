@@ -723,12 +723,7 @@ def test_a_comment_above_is_not_a_doc_and_one_behind_code_is_not_above() -> None
     text = "/* plain */\nint f(void);\n\n/** about nothing */\n\nint g(void);\nint x; /** about x */\nint h(void);\n"
     assert {
         definition.name: (definition.doc, definition.lines.start, definition.above) for definition in defined("c", text)
-    } == {
-        "f": (None, 1, 0),
-        "g": (None, 5, 5),
-        "x": (None, 6, 6),
-        "h": (None, 7, 7),
-    }
+    } == {"f": (None, 1, 0), "g": (None, 5, 5), "x": (None, 6, 6), "h": (None, 7, 7)}
 
 
 @pytest.mark.parametrize("brace", [" {", "\n{"])

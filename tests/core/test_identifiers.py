@@ -12,10 +12,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import parse
 
 CODE = {
-    "python": (
-        "def f(a, *_):\n    # note\n    return self.b(print(f'x {c} y'), None, True, a.d)\n",
-        "a b c d f self",
-    ),
+    "python": ("def f(a, *_):\n    # note\n    return self.b(print(f'x {c} y'), None, True, a.d)\n", "a b c d f self"),
     "javascript": (
         "class A { #p = 1; f({q, r: s}) { lbl: for (const t of this.#p) { console.log(`a ${t} b`, undefined, $x) } } }",
         "$x A f lbl log p q r s t",

@@ -150,7 +150,7 @@ def test_what_asks_nothing_is_counted():
 def test_every_language_with_doc_comments_asks():
     found = documented(benchmark(CODE))
     assert {task.prompt.partition(" ")[0] for task in found.tasks} == {
-        *("Add", "Say", "Put", "Run", "FetchOrLoad", "EvictOldest", "Counts"),
+        *("Add", "Say", "Put", "Run", "FetchOrLoad", "EvictOldest", "Counts")
     }
     # Files take turns.
     assert len({task.path for task in found.tasks[:4]}) == 4

@@ -238,8 +238,7 @@ def test_no_sizes(text):
 
 
 @pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 B"), (999, "999 B"), (1536, "1.5 KB"), (123_456_789, "123.5 MB"), (2 * 10**15, "2.0 PB")],
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1536, "1.5 KB"), (123_456_789, "123.5 MB"), (2 * 10**15, "2.0 PB")]
 )
 def test_sizes_are_shown(size, text):
     """One digit behind the point, and a unit."""

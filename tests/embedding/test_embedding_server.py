@@ -197,10 +197,7 @@ def test_a_wait_that_is_too_long_ends_the_run(server, client):
             {"raw": '{"data": [{"index": 0, "embedding": "AAAA"}, {"index": 1, "embedding": [1]}]}'},
             "its data.0.embedding",
         ),
-        (
-            {"raw": '{"data": [{"index": [1], "embedding": [1]}, {"index": 1, "embedding": [1]}]}'},
-            "its data.0.index",
-        ),
+        ({"raw": '{"data": [{"index": [1], "embedding": [1]}, {"index": 1, "embedding": [1]}]}'}, "its data.0.index"),
         (
             {"raw": '{"data": [{"index": 0, "embedding": ["1"]}, {"index": 1, "embedding": [1]}]}'},
             "its data.0.embedding",

@@ -23,12 +23,7 @@ def test_the_user_s_environment_moves_no_test():
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "REPOEVAL_"))}
     command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow and not network and not full_data"]
     done = subprocess.run(
-        [*command, *OF_THE_COMMAND_LINE],
-        cwd=ROOT,
-        env=kept | others,
-        capture_output=True,
-        text=True,
-        check=False,
+        [*command, *OF_THE_COMMAND_LINE], cwd=ROOT, env=kept | others, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-4000:]
     assert " failed" not in done.stdout

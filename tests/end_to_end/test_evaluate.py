@@ -18,16 +18,8 @@ from support.runs import read_text
 
 AST = "ast:max_nws=400"
 MUST_EXIST = {
-    "manifest.json",
-    "metrics.json",
-    "per_query.jsonl",
-    "run.trec.gz",
-    "qrels.trec",
-    "retrieved.jsonl.gz",
-    "timings.jsonl",
-    "chunks.jsonl.gz",
-    "queries.jsonl.gz",
-    "sources.jsonl.gz",
+    *("manifest.json", "metrics.json", "per_query.jsonl", "run.trec.gz", "qrels.trec"),
+    *("retrieved.jsonl.gz", "timings.jsonl", "chunks.jsonl.gz", "queries.jsonl.gz", "sources.jsonl.gz"),
 }
 
 

@@ -94,10 +94,7 @@ class OneSize:
             raise ValueError("no other size")
         return make_chunker("fixed:max_nws=40").chunk(file)
 '''
-REASONS = {
-    "Nothing": "gave no chunk for any of",
-    "Breaks": "ValueError: no such cut",
-}
+REASONS = {"Nothing": "gave no chunk for any of", "Breaks": "ValueError: no such cut"}
 
 
 TWICE = """
@@ -272,8 +269,7 @@ def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(places
 
 
 @pytest.mark.parametrize(
-    ("names", "executor"),
-    [(("ast", "Breaks", "fixed"), []), (("Breaks", "ast", "fixed"), ["--executor", "local:1"])],
+    ("names", "executor"), [(("ast", "Breaks", "fixed"), []), (("Breaks", "ast", "fixed"), ["--executor", "local:1"])]
 )
 def test_a_grid_is_of_the_others(places, names, executor):
     """Sizes are matched to the first that does not fail; what failed is counted, and the exit code is 1."""

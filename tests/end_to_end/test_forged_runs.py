@@ -256,10 +256,7 @@ def _as_truth(facts):
     return {name: bool(facts[name])}
 
 
-@pytest.mark.parametrize(
-    "written",
-    ["NaN", "Infinity", "-Infinity", "1e999"],
-)
+@pytest.mark.parametrize("written", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_numbers_that_are_none_are_refused(run, verified, written):
     path = run / "per_query.jsonl"
     row = json.loads(path.read_text().splitlines()[0])

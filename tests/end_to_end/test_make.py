@@ -85,10 +85,7 @@ def variables(models):
     }
 
 
-@pytest.mark.parametrize(
-    ("target", "models"),
-    [("eval", [RunRequest]), ("compare", [RunRequest, ComparisonRequest])],
-)
+@pytest.mark.parametrize(("target", "models"), [("eval", [RunRequest]), ("compare", [RunRequest, ComparisonRequest])])
 def test_every_field_of_a_request_has_a_variable(checkout, target, models):
     """A variable is an option's name in capitals, --match-size is MATCH_SIZE; one that is not given is the default."""
     named = variables(models)

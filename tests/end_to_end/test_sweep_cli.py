@@ -64,12 +64,9 @@ def test_a_table_says_who_ranked_and_overlaps_are_swept_by_naming_them(mirror, t
     assert re.search(r" chunker +mean characters  chunks  nDCG@10", done.out)
     rows = [line for line in table if re.match(r"[ │]*(ast|window):", line)]
     said = [
-        "max_nws=16,min_nws=50,overlap=0",
-        "max_nws=32,min_nws=50,overlap=0",
-        "max_nws=16,min_nws=50,overlap=3",
-        "max_nws=32,min_nws=50,overlap=3",
-        "lines=16,step=4",
-        "lines=32,step=8",
+        *("max_nws=16,min_nws=50,overlap=0", "max_nws=32,min_nws=50,overlap=0"),
+        *("max_nws=16,min_nws=50,overlap=3", "max_nws=32,min_nws=50,overlap=3", "lines=16,step=4"),
+        *("lines=32,step=8",),
     ]
     assert [piece for piece, row in zip(said, rows, strict=True) if piece not in row] == []
     sizes = [float(re.search(r" (\d+\.\d) ", row)[1]) for row in rows]

@@ -25,16 +25,12 @@ def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
     """Both packages, their py.typed, the index and the licence; no tests, data or results."""
     names = zipfile.ZipFile(site[0]).namelist()
     for needed in (
-        "repoeval_bench/py.typed",
-        "repoeval_bench/chunkers/ast.py",
-        "repoeval_bench/_data/sources.json",
-        "repoeval_bench/report/html/templates/report.html",
-        "repoeval_bench/report/html/templates/style.css",
-        "repoeval_bench/_data/repoeval.yaml",
-        "repoeval_bench/_data/priors.json",
-        "repoeval_bench/_data/packs/pypi-40@2026-11/pack.yaml",
-        "repoeval_bench/_data/packs/npm-12@2026-11/uses.tsv.gz",
-        "repoeval_bench/_data/packs/native-8.yaml",
+        *("repoeval_bench/py.typed", "repoeval_bench/chunkers/ast.py", "repoeval_bench/_data/sources.json"),
+        *("repoeval_bench/report/html/templates/report.html",),
+        *("repoeval_bench/report/html/templates/style.css", "repoeval_bench/_data/repoeval.yaml"),
+        *("repoeval_bench/_data/priors.json", "repoeval_bench/_data/packs/pypi-40@2026-11/pack.yaml"),
+        *("repoeval_bench/_data/packs/npm-12@2026-11/uses.tsv.gz",),
+        *("repoeval_bench/_data/packs/native-8.yaml",),
     ):
         assert needed in names
     assert any(name.endswith("LICENSE") for name in names)

@@ -9,12 +9,7 @@ import pytest
 
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.metrics import (
-    ChunkPlace,
-    Context,
-    score_query,
-    score_run,
-)
+from repoeval_bench.metrics import ChunkPlace, Context, score_query, score_run
 from repoeval_bench.metrics.diversity import mean_dissimilarity
 
 ABCDE = list("abcde")

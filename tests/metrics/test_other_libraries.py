@@ -55,10 +55,7 @@ def test_alpha_ndcg_equals_pyndeval(seed, alpha):
         alpha=alpha,
     )
     ours = score_run(
-        run,
-        {q: {} for q in run},
-        [f"alpha_ndcg(alpha={alpha})@{k}" for k in (5, 10, 20)],
-        Context(subtopics=covers),
+        run, {q: {} for q in run}, [f"alpha_ndcg(alpha={alpha})@{k}" for k in (5, 10, 20)], Context(subtopics=covers)
     )
     for k, column in zip((5, 10, 20), ours.values.values(), strict=True):
         for query, value in zip(ours.query_ids, column, strict=True):

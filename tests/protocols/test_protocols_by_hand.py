@@ -114,14 +114,7 @@ def test_body_asks_for_the_lines_to_be_written():
         }
     )
     assert ceilings == pytest.approx(
-        {
-            "ndcg@10": 1.0,
-            "recall@2": 1.0,
-            "mrr": 1.0,
-            "line_rprec": 0.0,
-            "line_recall@250": 1.0,
-            "line_recall_auc": AUC,
-        }
+        {"ndcg@10": 1.0, "recall@2": 1.0, "mrr": 1.0, "line_rprec": 0.0, "line_recall@250": 1.0, "line_recall_auc": AUC}
     )
 
 

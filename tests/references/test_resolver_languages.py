@@ -390,7 +390,7 @@ RULES = {
         {
             "lib/dump.js": "const Base = require('base');\nclass Dump extends Base {\n  end() { return 1; }\n"
             "  written() {\n    return super.end() + this.start() // HOLE\n  }\n"
-            "  start() {\n    return 1\n  }\n}\n",
+            "  start() {\n    return 1\n  }\n}\n"
         },
         {"lib/dump.js Dump.start"},
     ),
@@ -487,10 +487,7 @@ def test_a_declaration_beside_a_script_is_no_other_definition():
         }
     )
     used = {(each.definition.file, each.definition.name, each.tier) for each in found.used}
-    assert used == {
-        ("r/pool.js", "Pool", "imported"),
-        ("r/pool.js", "Pool.size", "imported"),
-    }
+    assert used == {("r/pool.js", "Pool", "imported"), ("r/pool.js", "Pool.size", "imported")}
 
 
 def test_what_is_of_a_type_from_outside_is_not_told_by_name():

@@ -224,10 +224,7 @@ JAVA = {
         "Outer Outer.Kind Outer.Part Task.Shelf",
     ),
     "a class whose package is named": ("shop.far.Part p = null; p.way;", "Part Part.way"),
-    "what a switch is over": (
-        "Outer.Kind k = null; switch (k) { case SMALL: }",
-        "Outer Outer.Kind Outer.Kind.SMALL",
-    ),
+    "what a switch is over": ("Outer.Kind k = null; switch (k) { case SMALL: }", "Outer Outer.Kind Outer.Kind.SMALL"),
     "a constant that is not of an enumeration": ("switch (item.price) { case MOST: }", "Item.price Task.MOST"),
     "a base's method of that name": ("item.told(1);", "Base.told"),
     "a method beside a local of its name": ("int own = own(1);", "Task.In.own"),

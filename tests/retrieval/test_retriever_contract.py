@@ -14,16 +14,8 @@ from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.scope import pooled
 
 SPECS = (
-    "dense",
-    "bm25",
-    "hybrid",
-    "hybrid:fusion=sum",
-    "jaccard",
-    "rerank:overlap",
-    "rerank:overlap,first=bm25,k_raw=3",
-    "random",
-    "oracle",
-    "grep",
+    *("dense", "bm25", "hybrid", "hybrid:fusion=sum", "jaccard", "rerank:overlap"),
+    *("rerank:overlap,first=bm25,k_raw=3", "random", "oracle", "grep"),
 )
 MATCHES_ALONE = ("grep",)
 """Retrievers that list only the chunks that match, which may be none."""

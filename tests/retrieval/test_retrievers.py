@@ -42,15 +42,7 @@ def test_identifiers_are_kept_whole_and_in_parts():
         "max",
         "len",
     ]
-    assert identifiers("_foo __init__ self._cache") == [
-        "_foo",
-        "foo",
-        "__init__",
-        "init",
-        "self",
-        "_cache",
-        "cache",
-    ]
+    assert identifiers("_foo __init__ self._cache") == ["_foo", "foo", "__init__", "init", "self", "_cache", "cache"]
     assert identifiers("_ __ x1 HTTP") == ["_", "__", "x1", "x", "1", "http"]
     assert words("parseHTTP max_len") == ["parsehttp", "max_len"]
 

@@ -47,12 +47,7 @@ class Killer(threading.Thread):
     """
 
     def __init__(
-        self,
-        victims: Callable[[], list[int]],
-        *,
-        seed: int,
-        done: Callable[[], int] | None = None,
-        every: bool = False,
+        self, victims: Callable[[], list[int]], *, seed: int, done: Callable[[], int] | None = None, every: bool = False
     ) -> None:
         super().__init__(daemon=True)
         self._victims, self._done, self._every, self._rng = victims, done, every, random.Random(seed)

@@ -172,12 +172,8 @@ def test_a_pipe_or_device_is_not_waited_for(folder, tmp_path):
     (store / "pack").mkdir(parents=True)
     os.mkfifo(store / "pack" / "pack-x.idx")
     places = (
-        ".git/HEAD",
-        ".git/index",
-        ".git/packed-refs",
-        ".git/info/exclude",
-        ".gitignore",
-        ".git/objects/pack/x.idx",
+        *(".git/HEAD", ".git/index", ".git/packed-refs", ".git/info/exclude", ".gitignore"),
+        *(".git/objects/pack/x.idx",),
     )
     for place in places:
         for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
@@ -289,46 +285,12 @@ RULES = {
     ".git/info/exclude": "excluded.py\n!top.py\n",
 }
 PATHS = [
-    "a.log.py",
-    "keep.log.py",
-    "out/x.py",
-    "sub/out/x.py",
-    "sub/in.py",
-    "sub/x/in.py",
-    "sub/top2.py",
-    "top.py",
-    "sub/top.py",
-    "docs/gen.py",
-    "docs/a/gen.py",
-    "docs/a/b/gen.py",
-    "deep/x.py",
-    "x/deep/x.py",
-    "a/b/c.py",
-    "a/b/d/c.py",
-    "trailing.py",
-    "!bang.py",
-    "#hash.py",
-    "ax.py",
-    "dx.py",
-    "ay.py",
-    "dy.py",
-    "1z.py",
-    "az.py",
-    "qq.py",
-    "qqq.py",
-    "all/x.py",
-    "all/kept.py",
-    "all/d/kept.py",
-    "[broken.py",
-    "abc/x.py",
-    "abc/d/x.py",
-    "abc",
-    "cr.py",
-    "excluded.py",
-    "sub/excluded.py",
-    "n/out",
-    "n/x.py",
-    "tracked/out/x.py",
+    *("a.log.py", "keep.log.py", "out/x.py", "sub/out/x.py", "sub/in.py", "sub/x/in.py", "sub/top2.py"),
+    *("top.py", "sub/top.py", "docs/gen.py", "docs/a/gen.py", "docs/a/b/gen.py", "deep/x.py"),
+    *("x/deep/x.py", "a/b/c.py", "a/b/d/c.py", "trailing.py", "!bang.py", "#hash.py", "ax.py", "dx.py"),
+    *("ay.py", "dy.py", "1z.py", "az.py", "qq.py", "qqq.py", "all/x.py", "all/kept.py", "all/d/kept.py"),
+    *("[broken.py", "abc/x.py", "abc/d/x.py", "abc", "cr.py", "excluded.py", "sub/excluded.py", "n/out"),
+    *("n/x.py", "tracked/out/x.py"),
 ]
 
 
