@@ -170,12 +170,8 @@ def test_what_cannot_be_compared_is_refused_with_every_difference(tmp_path):
     with pytest.raises(UsageError) as error:
         compare([a, b], a)
     for piece in (
-        "protocol context against body",
-        "k 100 against 5",
-        "data made · 0 against made · 1",
-        "precision",
-        "1 query only in a (such as q000000)",
-        "1 query only in b (such as other)",
+        *("protocol context against body", "k 100 against 5", "data made · 0 against made · 1", "precision"),
+        *("1 query only in a (such as q000000)", "1 query only in b (such as other)"),
     ):
         assert piece in str(error.value)
 

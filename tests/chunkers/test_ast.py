@@ -128,13 +128,8 @@ def test_overlap_repeats_whole_lines_and_the_first_chunk_has_none() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "def f(:\n" + "    x = 1\n" * 30,
-        "class\n" * 40,
-        "print 'two'\nexec 'x' in d\n" * 20,
-        "((((((\n" * 40,
-        "x = '''never closed\n" * 30,
-        "\x00\x01 binary\n" * 30,
-        "if True:\n\tx = 1\n        y = 2\n" * 20,
+        *("def f(:\n" + "    x = 1\n" * 30, "class\n" * 40, "print 'two'\nexec 'x' in d\n" * 20, "((((((\n" * 40),
+        *("x = '''never closed\n" * 30, "\x00\x01 binary\n" * 30, "if True:\n\tx = 1\n        y = 2\n" * 20),
         "\ud800 lone surrogate\n" * 30,
     ],
     ids=lambda text: text[:12],
@@ -156,10 +151,8 @@ def test_positions_are_characters_where_bytes_and_lines_disagree() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\n",
-        "x = " + "(\n" * 10_000 + "1" + ")\n" * 10_000,
-        "x = 1" + " + \\\n  1" * 10_000 + "\n",
-        "x = f" + "(1)" * 10_000 + "\n",
+        *("x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\n", "x = " + "(\n" * 10_000 + "1" + ")\n" * 10_000),
+        *("x = 1" + " + \\\n  1" * 10_000 + "\n", "x = f" + "(1)" * 10_000 + "\n"),
         "x = a" + "\\\n .b" * 10_000 + "\n",
     ],
     ids=["one line", "a bracket a line", "a long sum", "calls of calls", "attributes of attributes"],

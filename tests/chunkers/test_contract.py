@@ -77,11 +77,7 @@ statements = st.recursive(
         block,
         st.sampled_from(
             [
-                "def f():",
-                "class A(B):",
-                "if a:",
-                "@d\ndef g(\n    a,\n):",
-                "# on g\n@d(1)\n# c\nclass C:",
+                *("def f():", "class A(B):", "if a:", "@d\ndef g(\n    a,\n):", "# on g\n@d(1)\n# c\nclass C:"),
                 "for x in y:",
             ]
         ),

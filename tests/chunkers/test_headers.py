@@ -37,10 +37,7 @@ def source(start: str, end: str | None = None) -> Chunk:
 def header(chunk: Chunk, kind: str = "scope") -> str:
     (headed,) = with_headers(FILE, [chunk], kind)
     assert (headed.chars, headed.lines, headed.text, headed.chunk_id) == (
-        chunk.chars,
-        chunk.lines,
-        chunk.text,
-        chunk.chunk_id,
+        *(chunk.chars, chunk.lines, chunk.text, chunk.chunk_id),
     )
     assert headed.embed_text == headed.header + chunk.text
     return headed.header
@@ -110,11 +107,7 @@ def test_stem_names_the_file_twice_and_three_folders() -> None:
 
 def test_context_has_what_code_chunk_puts_before_a_chunk() -> None:
     assert header(source("    two"), "context").splitlines() == [
-        "# src/a.py",
-        "# Scope: A",
-        "# Defines: class A(Base)",
-        "# Uses: os",
-        "# After: f",
+        *("# src/a.py", "# Scope: A", "# Defines: class A(Base)", "# Uses: os", "# After: f"),
     ]
     assert header(source("@d", "class"), "context").splitlines()[-1] == "# Before: A"
 

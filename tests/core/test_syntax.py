@@ -22,17 +22,8 @@ from repoeval_bench.core.syntax import Reparser, bare_grammar, parse, segments
 LINES = st.lists(
     st.sampled_from(
         [
-            "x = 1",
-            "größe = 'é𝒳'",
-            "def f():",
-            "    return [1,",
-            "  2]",
-            "# 中",
-            "",
-            "\f",
-            "y = '\u2028'",
-            "s = '''",
-            "\x85",
+            *("x = 1", "größe = 'é𝒳'", "def f():", "    return [1,", "  2]", "# 中", "", "\f", "y = '\u2028'"),
+            *("s = '''", "\x85"),
         ]
     ),
     max_size=20,

@@ -15,10 +15,7 @@ from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.storage import VectorCache
 
 TEXTS = [
-    "def add(a, b):\n    return a + b\n",
-    "",
-    "   \n",
-    "class Ω:\n    '''naïve 𝒳'''\n",
+    *("def add(a, b):\n    return a + b\n", "", "   \n", "class Ω:\n    '''naïve 𝒳'''\n"),
     "x = [" + ", ".join(str(i) for i in range(400)) + "]\n",
     "import os\n" * 30,
     "raise ValueError('no')",

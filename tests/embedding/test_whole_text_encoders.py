@@ -16,11 +16,7 @@ from repoeval_bench.embedding.static import keep
 from support.models import WORDS, tiny_encoder
 
 TEXTS = [
-    "def put(shelf, count): return shelf",
-    "",
-    "???",
-    "count shelf put",
-    "class OutOfStock(ValueError): pass",
+    *("def put(shelf, count): return shelf", "", "???", "count shelf put", "class OutOfStock(ValueError): pass"),
     "\ud800",
 ]
 

@@ -32,9 +32,7 @@ def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path,
     ):
         sentence = one_sentence(bench(*command), 2)
         for piece in (
-            "protocol context against body",
-            "made · 0 against made · 1",
-            "1 query only in a (such as q000001)",
+            *("protocol context against body", "made · 0 against made · 1", "1 query only in a (such as q000001)"),
             "1 query only in b (such as x)",
         ):
             assert piece in sentence, (command, sentence)

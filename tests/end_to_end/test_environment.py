@@ -9,9 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_THE_COMMAND_LINE = (
-    "tests/cli/test_help_all.py",
-    "tests/cli/test_echo.py",
-    "tests/cli/test_listing.py",
+    *("tests/cli/test_help_all.py", "tests/cli/test_echo.py", "tests/cli/test_listing.py"),
     "tests/report/test_tables_printed.py",
 )
 """Files that print: plainly, as a table, and on a terminal."""

@@ -154,12 +154,7 @@ def test_plots(results, runs, tmp_path):
         "export",
         "runs",
         *runs,
-        "--plots",
-        tmp_path / "plots",
-        "--sensitivity",
-        tmp_path / "grid.json",
-        "--out",
-        results,
+        *("--plots", tmp_path / "plots", "--sensitivity", tmp_path / "grid.json", "--out", results),
     )
     assert (done.code, done.out) == (0, ""), done.err
     written = {path.name for path in (tmp_path / "plots").iterdir()}

@@ -48,17 +48,7 @@ def test_sensitivity_as_jobs_says_what_one_process_says(call, tmp_path):
 def test_recommend_as_jobs_gives_the_same_answer_and_runs(mirror, tmp_path):
     """A sample of the tasks is asked, each run is a job, and its folder has the bytes of one process."""
     words = [
-        "recommend",
-        mirror,
-        "-c",
-        "fixed",
-        "-c",
-        "ast",
-        "--sizes",
-        "200,400",
-        "--embedder",
-        "hash",
-        "--tasks",
+        *("recommend", mirror, "-c", "fixed", "-c", "ast", "--sizes", "200,400", "--embedder", "hash", "--tasks"),
         "4",
     ]
     alone = bench(*words, "--out", tmp_path / "out", home=tmp_path / "home")

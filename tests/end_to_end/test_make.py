@@ -165,11 +165,7 @@ def test_the_grid_is_of_what_was_asked_for(checkout):
 def test_an_empty_folder_is_the_usual_one(checkout, arguments):
     """OUT= does not mean the root of the file system."""
     assert called(checkout, "reproduce", *arguments)[0] == [
-        "--variables",
-        "lab",
-        "reproduce",
-        "--out",
-        "results/reproduce",
+        *("--variables", "lab", "reproduce", "--out", "results/reproduce"),
     ]
     assert "out" not in called(checkout, "eval", *arguments)[1]
     assert called(checkout, "report", *arguments)[0][-1] == "results/report.html"

@@ -29,14 +29,7 @@ def run(mirror, tmp_path, monkeypatch):
 
     def call(*arguments):
         done = bench(
-            "eval",
-            "-c",
-            "fixed:max_nws=400",
-            "--source",
-            mirror,
-            "--out",
-            tmp_path / "results",
-            "--json",
+            *("eval", "-c", "fixed:max_nws=400", "--source", mirror, "--out", tmp_path / "results", "--json"),
             *arguments,
             home=tmp_path / "home",
         )
@@ -79,15 +72,7 @@ def test_a_folder_of_ones_own_named_chunkers_is_not_taken_for_ours(mirror, tmp_p
     (tmp_path / "chunkers" / "__init__.py").write_text("raise ImportError('not this one')\n", "utf-8")
     path = ":".join([".", *filter(None, sys.path)])
     done = bench(
-        "eval",
-        "-c",
-        "ast",
-        "--retriever",
-        "bm25",
-        "--limit",
-        "3",
-        "--source",
-        mirror,
+        *("eval", "-c", "ast", "--retriever", "bm25", "--limit", "3", "--source", mirror),
         home=tmp_path / "home",
         cwd=tmp_path,
         PYTHONPATH=path,

@@ -14,14 +14,7 @@ CHUNKERS = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=200")
 RULE = re.compile(r" ─+$")
 TERMS = (
     *(
-        "sign-flip test",
-        "Holm",
-        "adjusted",
-        "significant",
-        "not significant",
-        "primary",
-        "detectable",
-        "power",
+        *("sign-flip test", "Holm", "adjusted", "significant", "not significant", "primary", "detectable", "power"),
         "micro",
     ),
     *("ceiling", "interval", "cluster", "gold", "leak", "truncated", "chunks", "knee of recall", "quantiles", "points"),
@@ -31,14 +24,8 @@ TERMS = (
 
 JARGON = (
     *(
-        "told apart",
-        "tell the first two apart",
-        "rests? on",
-        "(?:is|are) shown",
-        "asked",
-        "flipped",
-        "realised",
-        "matched",
+        *("told apart", "tell the first two apart", "rests? on", "(?:is|are) shown", "asked", "flipped"),
+        *("realised", "matched"),
     ),
     *("overall difference", "greedy", "nws", "non-whitespace", "(?:line|definition)_recall(?:_auc)?", "line_rprec"),
     *("line(?:R|Rprec)", "area (?:line|def)R?", "resamples", "hidden, [0-9]+ unknown", "best in [0-9]+ %"),

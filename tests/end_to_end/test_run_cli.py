@@ -22,12 +22,7 @@ def run(mirror, warm_home, tmp_path):
     def call(text, *arguments):
         (tmp_path / "bench.yaml").write_text(text)
         return bench(
-            "run",
-            tmp_path / "bench.yaml",
-            "--source",
-            mirror,
-            "--out",
-            tmp_path / "results",
+            *("run", tmp_path / "bench.yaml", "--source", mirror, "--out", tmp_path / "results"),
             *arguments,
             home=warm_home,
         )

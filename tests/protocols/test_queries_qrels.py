@@ -159,9 +159,7 @@ def test_a_choice_that_is_replaced_twice_stands_in_the_name_once():
 @pytest.mark.parametrize(
     "name",
     [
-        "context+exclusion=prompt+gold=prompt",
-        "body+exclusion=repocoder",
-        "body+exclusion=body",
+        *("context+exclusion=prompt+gold=prompt", "body+exclusion=repocoder", "body+exclusion=body"),
         "coderag+exclusion=body",
     ],
 )

@@ -113,13 +113,7 @@ def test_every_figure_is_there_and_of_its_own_name(drawn):
     names = [figure.name for figure in drawn]
     assert len(set(names)) == len(names)
     assert {name.partition("-")[0] for name in names} == {
-        "line",
-        "recall",
-        "ndcg",
-        "chunk",
-        "score",
-        "forest",
-        "sensitivity",
+        *("line", "recall", "ndcg", "chunk", "score", "forest", "sensitivity"),
     }
     assert sum(name.startswith("forest") for name in names) == 2
 
@@ -193,10 +187,8 @@ def test_figures_of_like_named_runs_are_named_apart(tmp_path):
     specs = ("fixed", "ast:max_nws=800", "ast:max_nws=1500", "exec:cut --a", "exec:cut -a")
     names = [f.name for f in figures_of([made(tmp_path / str(i), spec) for i, spec in enumerate(specs)])]
     assert [name for name in names if name.startswith("forest")] == [
-        "forest-ast-max-nws=800-minus-fixed",
-        "forest-ast-max-nws=1500-minus-fixed",
-        "forest-exec-cut-a-minus-fixed",
-        "forest-exec-cut-a-minus-fixed-2",
+        *("forest-ast-max-nws=800-minus-fixed", "forest-ast-max-nws=1500-minus-fixed"),
+        *("forest-exec-cut-a-minus-fixed", "forest-exec-cut-a-minus-fixed-2"),
     ]
 
 

@@ -134,9 +134,7 @@ def test_text_is_folded_below_where_it_begins(printed):
     ]
     assert printed(text) == text
     assert printed(text, 34) == [
-        "name: what it means in many words",
-        "that need two lines",
-        "  key=1       its meaning, said at",
+        *("name: what it means in many words", "that need two lines", "  key=1       its meaning, said at"),
         "              some length here",
     ]
 

@@ -94,18 +94,8 @@ def test_a_file_of_no_known_language_has_no_definitions():
 @pytest.mark.parametrize(
     "text",
     [
-        "lines",
-        "lines:",
-        "lines:0",
-        "lines:-1",
-        "lines:x",
-        "lines:005",
-        "lines:\u0663",
-        "lines:10001",
-        "lines:" + "9" * 5_000,
-        "parents",
-        "parent:2",
-        "",
+        *("lines", "lines:", "lines:0", "lines:-1", "lines:x", "lines:005", "lines:\u0663", "lines:10001"),
+        *("lines:" + "9" * 5_000, "parents", "parent:2", ""),
     ],
 )
 def test_another_rule_is_refused(text):

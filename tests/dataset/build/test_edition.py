@@ -330,16 +330,7 @@ def test_ten_packages_of_pypi_40_are_new():
 def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):
     """Without --protocol it is asked by all four, the deciding one first; with one by that one alone."""
     asked = (
-        "eval",
-        "--source",
-        "small-2",
-        "--retriever",
-        "bm25",
-        "-c",
-        "fixed",
-        "--set",
-        "few_gold",
-        "--out",
+        *("eval", "--source", "small-2", "--retriever", "bm25", "-c", "fixed", "--set", "few_gold", "--out"),
         tmp_path / "runs",
     )
     done = bench(*asked, "--json", home=tmp_path / "home")
