@@ -107,6 +107,7 @@ def notices() -> Iterator[list[str]]:
         yield lines
 
 
+@pytest.hookimpl(optionalhook=True)  # xdist need not be installed
 def pytest_xdist_auto_num_workers() -> int | None:
     """With `-n auto` one process more than there are cores: slow tests also wait.
 

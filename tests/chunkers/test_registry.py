@@ -106,6 +106,14 @@ def plug_in(tmp_path, monkeypatch):
         class Broken:
             def chunk(self, file): raise RuntimeError("out of cheese")
 
+        class Late(Halves):
+            def chunk(self, file):
+                yield super().chunk(file)[0]
+                raise RuntimeError("out of cheese")
+
+        class NoList:
+            def chunk(self, file): return None
+
         class Nothing:
             pass
 
@@ -148,7 +156,7 @@ def test_a_class_whose_objects_are_called_is_a_chunker(tmp_path, monkeypatch, op
         assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:path], SOURCE.text[path:]]
 
 
-@pytest.mark.parametrize("name", ["Strings", "Backwards", "Liar", "Broken"])
+@pytest.mark.parametrize("name", ["Strings", "Backwards", "Liar", "Broken", "Late", "NoList"])
 def test_a_plug_in_that_breaks_the_contract_stops_with_the_file_and_its_name(plug_in: str, name: str) -> None:
     with pytest.raises(ChunkError) as caught:
         build_corpus({"repo": [SOURCE]}, make_chunker(f"{plug_in}:{name}"))

@@ -82,12 +82,12 @@ def test_half_precision_stays_near_single_and_depends_on_the_text_alone(encoder)
 
 def test_another_batch_size_reorders_nothing(encoder, monkeypatch):
     """With four times the rows in a batch, texts keep their order where their scores differ by more than 2e-5."""
-    texts = [*TEXTS[:4], TEXTS[6], *(f"def f{i}(a):\n    return a * {i}\n" * (1 + i % 3) for i in range(18))]
+    texts = [*TEXTS[:4], TEXTS[6], *(f"def f{i}(a):\n    return a * {i}\n" * (1 + i % 3) for i in range(10))]
     small = encode(encoder, texts)
     monkeypatch.setattr(encoder_module, "BATCH_TOKENS", 4 * 512)
     large = encode(encoder, texts)
     apart, still = (scores[:, :, np.newaxis] - scores[:, np.newaxis] for scores in (small @ small.T, large @ large.T))
-    assert (apart > 2e-5).sum() > 1000
+    assert (apart > 2e-5).sum() > 500
     assert (still[apart > 2e-5] > 0).all()
 
 

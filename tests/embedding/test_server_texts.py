@@ -99,7 +99,7 @@ def test_a_server_that_is_told_types_alone_has_a_vector_for_each_role(server, em
     assert sorted(text["input_type"] for text in server.seen()) == ["document", "query"]
 
 
-@pytest.mark.parametrize("policy", ["head", "tail", "mean", "max"])
+@pytest.mark.parametrize("policy", ["tail", "max"])
 def test_long_texts_are_cut_by_the_servers_tokenizer_as_local_ones_are(server, embedder, tokenizer, policy):
     """Nothing longer than 32 tokens is sent; the vectors are those of the local model with that limit."""
     policies = f",long_queries={policy},long_chunks={policy}"
@@ -152,9 +152,10 @@ def test_a_policy_needs_a_tokenizer(tmp_path):
 def test_a_command_stops_before_the_cost_is_above_its_limit(server, embedder, tokenizer, concurrency, known):
     """One unit a token: whatever the limit, the server has counted no more, and what was paid for is kept."""
     tokens = f",tokenizer={tokenizer}" if known else ""
-    for limit in (0, 30, 170, 333):
+    for limit in (0, 30, 170):
         encoder = embedder(
-            f"{tokens},dimensions={limit + 8},concurrency={concurrency},price=1e6,cost_limit={limit}", MINILM
+            f"{tokens},dimensions={limit + 8},concurrency={concurrency},price=1e6,cost_limit={limit}",
+            MINILM if known else "m",
         )
         with pytest.raises(EmbeddingError, match=f"could pass cost_limit={limit} "):
             encoder.encode(TEXTS, "document")

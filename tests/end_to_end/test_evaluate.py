@@ -250,11 +250,6 @@ def test_usage_errors_are_one_sentence_and_exit_2(evaluate, tmp_path, arguments,
     assert not (tmp_path / "results").exists()
 
 
-def test_an_unknown_command_offers_the_nearest():
-    """repoeval-bench evl: did you mean 'eval'."""
-    assert "did you mean 'eval'" in one_sentence(bench("evl"), 2)
-
-
 def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tmp_path):
     """It is reported before anything is embedded, both for a file in the way and for a read-only folder."""
     (tmp_path / "results").write_text("in the way")
@@ -265,66 +260,6 @@ def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tm
         read_only = "/proc/results"
     done = bench("eval", "-c", AST, "--source", mirror, "--out", read_only, home=warm_home)
     assert "choose another results folder with --out" in one_sentence(done, 2)
-
-
-BROKEN = """
-from repoeval_bench.core.source import Chunk
-from repoeval_bench.core.spans import CharSpan
-
-class Fails:
-    spec = "py:broken:Fails"
-    def chunk(self, file):
-        if file.path.endswith("stock.py"):
-            raise RuntimeError("cannot read stock")
-        return [Chunk.cut(file, CharSpan(0, len(file.text)))] if file.text else []
-
-class Strings:
-    spec = "py:broken:Strings"
-    def chunk(self, file):
-        return [file.text]
-"""
-
-
-def test_a_chunker_that_fails_names_the_file_or_counts_it(evaluate, tmp_path, monkeypatch):
-    """A failure stops the run with the file's name; with skip_errors it is counted under the table."""
-    (tmp_path / "broken.py").write_text(BROKEN)
-    monkeypatch.syspath_prepend(tmp_path)
-    asked = ("-c", "py:broken:Fails", "--retriever", "bm25")
-    sentence = one_sentence(evaluate(*asked), 1)
-    assert "stock.py" in sentence
-    assert "RuntimeError: cannot read stock" in sentence
-    done = evaluate(*asked, "--set", "skip_errors")
-    assert done.code == 0, done.err
-    assert "files the chunker failed on, left out: 1" in done.out
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("return [file.text]", "Chunk.cut"),
-        ("return None", "failed with TypeError"),
-        ("raise ValueError('first\\nsecond')", "ValueError: first; repair"),
-        ("raise ValueError", "ValueError: no message; repair"),
-        ("raise SystemExit(0)", "SystemExit"),
-        ("yield whole(file); raise ValueError('late')", "late"),
-        ("return []", "gave no chunk for any of"),
-        ("return [replace(whole(file), path='other.py')]", "another file"),
-    ],
-)
-def test_a_chunker_that_breaks_the_contract_is_one_sentence(evaluate, tmp_path, monkeypatch, body, message):
-    """Anything a plug-in returns that is not a chunk of its file is named, and nothing is scored."""
-    module = f"wrong_{hashlib.sha256(body.encode()).hexdigest()[:8]}"  # a name of its own: a module is imported once
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / f"{module}.py").write_text(
-        "from dataclasses import replace\n"
-        "from repoeval_bench.core.source import Chunk\n"
-        "from repoeval_bench.core.spans import CharSpan\n"
-        "def whole(file): return Chunk.cut(file, CharSpan(0, len(file.text)))\n"
-        f"class Cutter:\n    spec = 'py:{module}:Cutter'\n    def chunk(self, file):\n"
-        f"        if not file.text: return []\n        {body}\n"
-    )
-    assert message in one_sentence(evaluate("-c", f"py:{module}:Cutter"), 1)
-    assert not (tmp_path / "results").exists()
 
 
 def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluate, folder, tmp_path, monkeypatch):
@@ -338,28 +273,6 @@ def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluat
     monkeypatch.syspath_prepend(tmp_path)
     lazy = json.loads(evaluate("-c", "py:lazy:Lazy", "--json").out)
     assert lazy["micro"] == json.loads((folder / "metrics.json").read_text())["micro"]
-
-
-def test_match_size_gives_every_chunker_the_baselines_size(evaluate):
-    """Nominal and realised sizes are printed, and the realised mean is within 5 % where it says so."""
-    done = evaluate("-c", "ast", "-c", "fixed", "--match-size", "fixed:max_nws=400", "--retriever", "bm25", "--json")
-    assert done.code == 0, done.err
-    assert done.err.count("chunks average") == 2
-    sizes = [content["chunk_nws"]["mean"] for content in json.loads(done.out)]
-    if "gives a mean within" not in done.err:
-        assert sizes[0] == pytest.approx(sizes[1], rel=0.06)
-
-
-def test_header_is_put_before_every_chunkers_chunks(evaluate):
-    """A header changes what is ranked, names itself in the spec, and moves no span."""
-    plain, headed = (
-        json.loads(evaluate("-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--json", *header).out)
-        for header in ((), ("--set", "header=path"))
-    )
-    for before, after in zip(plain, headed, strict=True):
-        assert after["chunker"].endswith("header=path")
-        assert after["counts"]["chunks"] == before["counts"]["chunks"]
-        assert after["chunk_nws"] == before["chunk_nws"]
 
 
 def test_the_baseline_is_named_as_its_chunker_was(mirror, tmp_path):

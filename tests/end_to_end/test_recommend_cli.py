@@ -111,8 +111,8 @@ def test_every_chunker_has_the_size_of_fixed(answered, notices):
     assert not failures
 
 
-def test_a_table_and_where_to_look_follow_the_answer(code, tmp_path, answered):
-    """The second time finds the same pack and the same runs, and prints words."""
+def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_tasks(code, answered):
+    """It finds the same pack and the same runs; the line names the pack, and makes the run of the choice."""
     out, found = answered
     done = bench("recommend", code, *NARROW, "--out", out, home=out / "home")
     assert done.code == 0, done.err
@@ -121,12 +121,6 @@ def test_a_table_and_where_to_look_follow_the_answer(code, tmp_path, answered):
     assert f"page: repoeval-bench report --out {out}" in done.out
     (pack,) = (out / "packs").iterdir()
     assert found["source"] == str(pack)
-
-
-def test_the_last_line_goes_on_over_the_same_tasks(code, answered):
-    """It names the pack, and makes the run of the choice."""
-    out, found = answered
-    done = bench("recommend", code, *NARROW, "--out", out, home=out / "home")
     program, *words = shlex.split(done.out.splitlines()[-1].partition(": ")[2])
     assert program == "repoeval-bench"
     again = bench(*words, "--json", home=out / "home")

@@ -195,19 +195,6 @@ def test_changed_values_are_found(claimed, mirror, home):
     assert [named for _, _, named in ROWS.values() if not any(named in result for result in results)] == []
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (lambda config: config["protocol"].update(gold="body"), "config.protocol.gold"),
-        (lambda config: config.update(chunker="fixed:max_nws=300"), "chunks.jsonl.gz"),
-    ],
-)
-def test_another_request_is_found(claimed, mirror, home, change, named):
-    edited(claimed, "manifest.json", lambda manifest: change(manifest["config"]))
-    done = verified(claimed, mirror, home)
-    assert (done.code, named in done.out) == (1, True), done.out
-
-
 def test_means_that_fit_their_rows_are_not_a_proof(claimed, mirror, home):
     """Scores, means and intervals that agree with each other, and with no ranking, are found."""
     rows = [json.loads(line) for line in (claimed / "per_query.jsonl").read_text().splitlines()]

@@ -157,7 +157,7 @@ def test_the_colours_follow_the_page(drawn):
 
 def test_the_same_runs_give_the_same_bytes(runs, drawn):
     again = figures_of(runs, settings=CELLS)
-    assert [svg(figure) for figure in again[::2]] == [svg(figure) for figure in drawn[::2]]
+    assert [svg(figure) for figure in again[:3]] == [svg(figure) for figure in drawn[:3]]
     assert png(again[0]) == png(drawn[0])
 
 

@@ -125,7 +125,7 @@ def test_it_says_what_the_verdict_on_the_same_runs_says(tmp_path):
     draws = np.random.default_rng(11)
     shapes = {name: draws.normal(0, 0.1, 40) for name in "abcde"}
     apart = 0
-    for lead in np.linspace(0.0, 0.09, 10):
+    for lead in (0.03, 0.05, 0.06):
         means = dict(zip("abcde", (0.5 + lead, 0.5, 0.499, 0.498, 0.497), strict=True))
         folder = tmp_path / f"{lead:.2f}"
         runs = [
