@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError, in_one_line
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
 from repoeval_bench.core.registry import choose
@@ -137,8 +138,9 @@ def locate(text: str) -> ModelFiles:
 
 
 def _bundled_folder() -> Path:
+    require("embedder minilm", BUNDLED_PACKAGE)
     package = find_spec(BUNDLED_PACKAGE)
-    assert package is not None, "a row requires it"
+    assert package is not None
     assert package.submodule_search_locations
     return Path(package.submodule_search_locations[0]) / "model"
 

@@ -47,12 +47,12 @@ def refused(client, texts=("a", "b")):
 
 def test_vectors_are_those_of_the_local_model(server, tmp_path):
     """Through batches, the cache and the wire, a text has the vector that the model gives it here."""
+    from sentence_transformers import SentenceTransformer
+
     encoder = find_encoder(f"openai:{MINILM},base_url={server.base_url},batch=2", tmp_path)
     cache = VectorCache(tmp_path / "vectors")
     rows = CachedEmbedder(encoder, cache).encode(TEXTS, "document")
     readable = [text.replace("\ud800", "\ufffd") for text in TEXTS]
-    from sentence_transformers import SentenceTransformer
-
     here = SentenceTransformer(str(locate("minilm").folder), device="cpu").encode(readable)
     assert np.einsum("ij,ij->i", rows, here) == pytest.approx(np.ones(len(TEXTS)), abs=1e-4)
     assert sorted(len(item["input"]) for item in server.seen()) == [1, 2, 2]

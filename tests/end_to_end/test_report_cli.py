@@ -34,7 +34,8 @@ def test_the_page_is_one_file_that_asks_for_nothing(stored, tmp_path):
     """Two runs by folder; no address but those of name spaces, test_plots.py draws each figure twice."""
     page = tmp_path / "report.html"
     done = bench("report", *(run.folder for run in stored), "-o", page)
-    assert (done.code, done.err) == (0, f"making a page about 2 runs\nwrote {page}\n")
+    assert done.code == 0, done.err
+    assert done.err == f"making a page about 2 runs\nwrote {page}\n"
     text = page.read_text(encoding="utf-8")
     assert re.findall(r'(?:src|href)="(?!#|data:,)[^"]*"', text) == []
     assert re.findall(r"@import|url\((?!#)", text) == []

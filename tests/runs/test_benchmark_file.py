@@ -63,6 +63,7 @@ def mistakes(tmp_path, text):
 
 def test_every_mistake_is_told_with_its_line(tmp_path):
     """Wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
+    pytest.importorskip("faiss")  # a library that is missing would be one more mistake
     told = mistakes(tmp_path, BROKEN)
     for line, piece in (
         (1, "pack 'repoeval' is neither one that ships"),
@@ -162,7 +163,8 @@ def test_every_value_of_another_shape_is_told_first(tmp_path):
 )
 def test_files_that_describe_no_benchmark(tmp_path, text, message):
     """Broken YAML, other shapes, keys given twice, and choices that contradict each other."""
-    assert [each for each in mistakes(tmp_path, text) if message in each]
+    told = mistakes(tmp_path, text)
+    assert any(message in each for each in told), told
 
 
 def test_a_retriever_that_is_named_twice_is_one_mistake(tmp_path):

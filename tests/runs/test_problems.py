@@ -46,6 +46,7 @@ def test_every_mistake_is_kept_with_its_field_and_value():
 @pytest.mark.parametrize("own", ["fixed:header=scope", "ast:header=scope,max_nws=300"])
 def test_a_header_for_all_does_not_override_a_chunkers_own(own):
     """The sentence names both, as it does for a precision and a policy for long texts; the same header is none."""
+    pytest.importorskip("faiss")  # a library that is missing would be one more mistake
     (sentence,) = told(own, header="path")
     assert sentence.startswith("header path contradicts chunker ")
     assert "header=scope; leave one of them out" in sentence

