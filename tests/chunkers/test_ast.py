@@ -29,11 +29,6 @@ def test_a_file_that_fits_is_one_chunk() -> None:
     assert texts("import os\n\nprint(os)\n") == ["import os\n\nprint(os)\n"]
 
 
-@pytest.mark.parametrize("text", ["", "\n", "  \n\t\n\n", "\f\n"])
-def test_a_blank_file_has_no_chunks(text: str) -> None:
-    assert cut(text) == []
-
-
 def test_definitions_that_fit_are_kept_whole_and_small_ones_are_merged() -> None:
     a, b, c = function("a"), function("b"), function("c")
     assert texts(a + "\n\n" + b + "\n\n" + c, max_nws=2 * count_nws(a)) == [a + "\n\n" + b + "\n\n", c]
@@ -123,29 +118,6 @@ def test_overlap_repeats_whole_lines_and_the_first_chunk_has_none() -> None:
     for with_overlap, without in zip(overlapping[1:], plain[1:], strict=True):
         assert with_overlap.lines.start == max(0, without.lines.start - 2)
         assert with_overlap.lines.end == without.lines.end
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("def f(:\n" + "    x = 1\n" * 30, "class\n" * 40, "print 'two'\nexec 'x' in d\n" * 20, "((((((\n" * 40),
-        *("x = '''never closed\n" * 30, "\x00\x01 binary\n" * 30, "if True:\n\tx = 1\n        y = 2\n" * 20),
-        "\ud800 lone surrogate\n" * 30,
-    ],
-    ids=lambda text: text[:12],
-)
-def test_a_syntax_error_still_gives_every_line_once(text: str) -> None:
-    chunks = cut(text, max_nws=60)
-    assert "".join(chunk.text for chunk in chunks) == text
-    assert all(count_nws(chunk.text) <= 60 for chunk in chunks)
-
-
-def test_positions_are_characters_where_bytes_and_lines_disagree() -> None:
-    text = "".join(f"ä{i} = '𝒳é中'  # e\u0301\nb{i} = '\u2028'\n\fc = 1\x0b\n" for i in range(20))
-    chunks = cut(text, max_nws=40)
-    assert "".join(chunk.text for chunk in chunks) == text
-    assert all(chunk.text == text[chunk.chars.start : chunk.chars.end] for chunk in chunks)
-    assert len(chunks) > 5
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,6 @@ def test_chunks_are_slices_that_cover_every_character_but_blanks(kind: str) -> N
     assert "".join("".join(chunk.text for chunk in chunks).split()) == "".join(TEXT.split())
 
 
-def test_the_default_is_the_code_chunker_with_its_parameters_printed() -> None:
-    assert ChonkieChunker().spec == "chonkie:kind=code,chunk_size=2048,language=auto"
-
-
 @pytest.mark.parametrize("language", SAMPLES)
 def test_a_file_is_cut_by_its_own_grammar(language: str) -> None:
     path, text = SAMPLES[language]
@@ -61,10 +57,6 @@ def test_the_kind_that_counts_bytes_refuses_to_cut_a_character_in_two() -> None:
 def test_the_kind_that_counts_bytes_refuses_tokens() -> None:
     with pytest.raises(SpecError, match="kind=fast counts bytes"):
         ChonkieChunker(kind="fast", max_tokens=100)
-
-
-def test_a_blank_file_has_no_chunks() -> None:
-    assert ChonkieChunker().chunk(SourceFile("r", "a.py", "\n \n")) == []
 
 
 def test_byte_spans_become_characters() -> None:

@@ -39,10 +39,6 @@ def test_an_offset_among_blank_lines_or_beyond_the_file_changes_nothing() -> Non
     assert texts("ab\ncd\n", max_nws=4, offset=9) == ["ab\ncd\n"]
 
 
-def test_a_blank_file_has_no_chunks() -> None:
-    assert texts("") == texts(" \n\f\n") == []
-
-
 def test_line_sizes_are_those_of_count_nws_whatever_ends_a_line() -> None:
     for text in ("", "a", "a\n", "a b\n\n c", "a\x0bb\n", "a\u2028b\n", "ä ü\n", "a\x1fb\n", "\x1c\n", "a\rb"):
         sizes = [count_nws(line) for line in text.splitlines()]

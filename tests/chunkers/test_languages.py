@@ -94,15 +94,6 @@ def test_definitions_that_fit_are_whole_and_what_stands_above_them_stays_with_th
     assert any(pieces[1].strip() in chunk.text for chunk in chunks), [chunk.text for chunk in chunks]
 
 
-def test_every_size_is_kept_and_every_line_is_there(source) -> None:
-    path, *pieces = source
-    text = "".join(pieces) * 3
-    for max_nws in (15, 30, 60):
-        chunks = AstChunker(max_nws=max_nws, min_nws=0).chunk(SourceFile("r", path, text))
-        assert "".join(chunk.text for chunk in chunks) == text
-        assert all(count_nws(chunk.text) <= max_nws or len(chunk.text.strip().splitlines()) == 1 for chunk in chunks)
-
-
 @pytest.mark.parametrize(
     ("path", "text", "cuts"),
     [

@@ -15,7 +15,6 @@ from repoeval_bench.cli.explain import explanations
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.registry import plug_ins
 from repoeval_bench.core.source import SourceFile
-from support.command import bench
 from support.plug_ins import install
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -97,16 +96,6 @@ def test_a_plug_in_that_cannot_be_imported_is_named_with_the_reason(on_path) -> 
         match=r"plug-in 'broken' of paragraph-chunker 1.0 cannot be imported .*paragraph_chunker_that_is_not_there",
     ):
         make_chunker("broken")
-
-
-def test_a_plug_in_is_tested_by_its_author_in_one_line(on_path) -> None:
-    assert_chunker_conforms(make_chunker("paragraphs"), examples=10)
-
-
-def test_the_command_line_checks_an_installed_plug_in(on_path) -> None:
-    done = bench("chunker", "check", "paragraphs", "--examples", "3")
-    assert done.code == 0, done.err
-    assert done.out.startswith("paragraphs:most=1: conforms")
 
 
 def test_the_headers_in_the_docs_conform_and_embed_what_they_say(tmp_path, monkeypatch):

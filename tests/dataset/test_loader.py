@@ -211,17 +211,7 @@ def test_whatever_changes_changes_the_fingerprint(task, file):
 
 
 def test_a_lone_surrogate_in_a_prompt_has_a_fingerprint():
-    task = Task(
-        task_id="r/0",
-        repo="r",
-        path="a.py",
-        prompt="\ud800",
-        ground_truth="x = 1\n",
-        body=LineSpan(0, 1),
-        context_start=0,
-        level="function",
-    )
-    assert len(fingerprint([task], {})) == 12
+    assert len(fingerprint([replace(TASK, prompt="\ud800")], {})) == 12
 
 
 def test_the_index_says_what_is_published():

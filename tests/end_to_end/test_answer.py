@@ -64,21 +64,6 @@ def test_eval_answers_first(evaluate):
         assert max(map(len, done.out.split("\n\n")[0].splitlines() + table_of(done.out))) <= 80
 
 
-def test_a_baseline_is_what_all_are_held_against(tmp_path):
-    """Pairs with the best that were not asked for are not spoken of."""
-    values = [0.3 + 0.01 * (i * 7 % 13) for i in range(80)]
-    files = [f"f{i // 2}" for i in range(80)]
-    for name, shift in (("a", 0.0), ("b", 0.1), ("c", 0.2)):
-        write_run(
-            tmp_path / name, {"ndcg@10": [v + shift + 0.001 * (i % 3) for i, v in enumerate(values)]}, files=files
-        )
-    out = bench("compare", "b", "c", "--baseline", "a", "--out", tmp_path).out
-    said = out.split("\n\n")[0].replace("\n", " ")
-    assert said.startswith("Against the baseline a (nDCG@10 0.360) under protocol context: c +0.200 [")
-    assert "b +0.100 [" in said
-    assert "minus a, 95 % CI" in out
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_colours_are_for_terminals(stored, tmp_path):
     """A worse run is red at a terminal of 80 columns; in a pipe no colour is printed."""

@@ -85,15 +85,3 @@ def test_one_query_only(tmp_path, gates):
     done = bench("logs", "diagnose", a)
     assert done.code == 0, done.err
     assert "The worst 1 of 1 query by MRR" in done.out
-
-
-def test_all_differences_zero(tmp_path, gates):
-    """A run against a copy of itself: ties, p = 1, an interval of no width, a drop of 0 that passes."""
-    values, files = [0.2, 0.9, 0.5, 0.7, 0.4, 0.8], list("fghijk")
-    a, b = (write_run(tmp_path / name, {"mrr": values}, files=files).folder for name in "ab")
-    (row,) = json.loads(bench("compare", a, b, "--json", "--equivalence", "0.1").out)["comparisons"]
-    assert (row["difference"], row["ci"], row["p_adjusted"], row["ties"]) == (0.0, [0.0, 0.0], 1.0, 6)
-    assert row["verdict"]["outcome"] == "not_significant"  # that six files tie shows nothing of others
-    assert "no query of 6 changed" in bench("diff", a, b, "-m", "mrr").out
-    assert "+0.0000 [+0.0000, +0.0000]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
-    assert bench("gate", b, "--config", gates, "--baseline", a).code == 0

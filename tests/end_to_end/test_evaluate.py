@@ -229,27 +229,6 @@ def test_the_python_api_does_what_the_command_does(folder, mirror, warm_home, tm
     assert {c.measure for c in compare([run, other])} == set(run.metrics.micro)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no chunker was named"),
-        (["-c", "asst"], "did you mean 'ast'"),
-        (["-c", "ast", "-c", "ast:max_nws=1500"], "named twice"),
-        (["-c", "ast", "-m", "ndgc@10"], "ndcg"),
-        (["-c", "ast", "--k", "5"], "raise --k to 10"),
-        (["-c", "ast", "--set", "relevance=iou:2"], "unknown relevance"),
-        (["-c", "ast", "--set", "query=tail:0"], "query policy"),
-        (["-c", "ast", "--repos", "acme_inventry"], "acme_inventory"),
-        (["-c", "ast", "--set", "level=clas"], "level"),
-        (["-c", "ast", "--chunkr", "x"], "--chunker"),
-    ],
-)
-def test_usage_errors_are_one_sentence_and_exit_2(evaluate, tmp_path, arguments, message):
-    """What does not exist is named with the nearest that does, before anything is computed."""
-    assert message in one_sentence(evaluate(*arguments), 2)
-    assert not (tmp_path / "results").exists()
-
-
 def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tmp_path):
     """It is reported before anything is embedded, both for a file in the way and for a read-only folder."""
     (tmp_path / "results").write_text("in the way")

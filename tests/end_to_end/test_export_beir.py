@@ -162,12 +162,6 @@ def test_a_run_that_searched_all_repositories_as_one_is_one_set(benchmark, run, 
     assert not (tmp_path / "set" / "top_ranked.jsonl").exists()
 
 
-def test_a_protocol_of_six_repositories_needs_no_names_of_them(benchmark, run, tmp_path):
-    """The data of a run is the part that its protocol asks of."""
-    made = run(protocol="code-chunk")
-    assert export_beir([made], benchmark, tmp_path / "set").sets == tuple(made.metrics.per_repo)
-
-
 def test_questions_of_docstrings_are_exported_over_the_files_without_them(benchmark, run, tmp_path):
     done = export_beir([run(protocol="docstring")], benchmark, tmp_path / "set", pooled=True)
     corpus, queries, qrels = read(tmp_path / "set")

@@ -50,15 +50,6 @@ def test_a_flipped_bit(home, refused):
     assert "repoeval-bench cache verify --delete" in sentence
 
 
-def test_another_models_vectors_are_not_read(mirror, home, tmp_path):
-    """The same weights that read 128 tokens instead of 256 find none of the vectors that are there."""
-    options = ("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", "--dry-run", "--json")
-    for spec, all_cached in (("minilm", True), ("minilm:max_length=128", False)):
-        done = bench(*options, "--embedder", spec, home=home)
-        rows = json.loads(done.out)["texts"]
-        assert {row["cached"] for row in rows} == ({row["distinct"] for row in rows} if all_cached else {0})
-
-
 def mount(folder, *options):
     """A tmpfs on a folder; skips the test where this is not allowed."""
     if os.geteuid() != 0:

@@ -366,13 +366,6 @@ def test_a_mark_in_a_run_folder_and_scores_of_ones_own_are_no_verification(hones
     assert "error" in bench("compare", folder, honest["oracle"], home=home).err
 
 
-def test_a_mean_above_its_ceiling_is_broken(run, home):
-    """934.9 % of a ceiling is a folder that nobody ranks."""
-    change(run / "metrics.json", lambda m: m["ceilings"]["micro"].update({"line_recall_auc": 0.01}))
-    result = json.loads(bench("lab", "leaderboard", "--out", run.parent, "--format", "json").out)
-    assert "above their ceilings: line_recall_auc" in result["not_ranked"][run.name]
-
-
 def test_a_record_of_another_run_or_of_other_files_is_none(honest, mirror, home, tmp_path):
     """A record is of one run, as it was when it was computed again: a file more or less is another folder."""
     out = tmp_path / "ours"

@@ -154,11 +154,3 @@ def test_files_that_it_fails_on_are_skipped_where_that_is_asked_for(places, tmp_
     assert done.code == 0, done.err
     assert json.loads(done.out)["counts"]["files_skipped"] == 1
     assert "chunks average 156 characters (target 162)" in done.err
-
-
-def test_mixed_code_is_told_apart_by_its_languages(places):
-    """Each language is a segment, of its own queries, without facts of the user's."""
-    run = json.loads(ask(places, "eval", *chunkers("ast"), "--protocol", "body", "--json").out)
-    result = json.loads(bench("segments", places["out"] / run["run_id"], "--by", "language", "--json").out)["segments"]
-    assert {"go", "python", "typescript"} <= {part["name"] for part in result}
-    assert sum(part["n_queries"] for part in result) == run["counts"]["queries"]

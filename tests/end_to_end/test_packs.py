@@ -33,25 +33,6 @@ def test_a_pack_is_evaluated_like_any_source(pack, tmp_path, protocol, level):
         assert run["micro"]["line_recall_auc"] > 0.5
 
 
-def test_data_commands_take_a_pack(pack, tmp_path):
-    info = bench("data", "info", "--source", pack, "--json", home=tmp_path)
-    facts = json.loads(info.out)
-    assert facts["repositories"]["mixed"]["licence"] == "MIT"
-    assert bench("data", "verify", "--source", pack, home=tmp_path).code == 0
-
-
-def test_a_changed_pack_is_found_out(pack, tmp_path):
-    path = pack / "repositories" / "mixed" / "ledger" / "ledger.py"
-    before = path.read_bytes()
-    path.write_bytes(before.replace(b"math.fsum", b"sum"))
-    try:
-        done = bench("data", "verify", "--source", pack, home=tmp_path)
-    finally:
-        path.write_bytes(before)
-    assert done.code == 1
-    assert "mixed/ledger/ledger.py: it has changed" in done.out
-
-
 def test_a_folder_of_code_is_pointed_to_data_build(tmp_path):
     code = write_code(tmp_path / "code")
     done = bench("eval", "-c", "ast", "--retriever", "bm25", "--source", code, home=tmp_path / "home")

@@ -7,7 +7,6 @@ import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.precision import choose_precision
-from repoeval_bench.runs.runner import plan_run
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
 from support.command import bench, one_sentence
 from support.runs import read_text
@@ -117,16 +116,6 @@ def test_what_is_excluded_is_not_retrieved(evaluate, mirror, warm_home, tmp_path
                     assert each["end_line"] <= max(0, task.body.start - 20)
                 else:
                     assert each["chunk_id"].endswith(f"#{task.task_id}")
-
-
-def test_exclude_body_changes_no_other_tasks_vectors(evaluate, mirror, warm_home):
-    """Only the task's file is chunked again: the plan has the plain chunks and each task's few."""
-    benchmark = load_benchmark(str(mirror), home=warm_home)
-    plain = plan_run(benchmark, AST)
-    again = plan_run(benchmark, AST, protocol="context+exclusion=body")
-    assert again.corpus.chunks == plain.corpus.chunks
-    assert set(again.corpus.own) == {task.task_id for task in benchmark.tasks}
-    assert {chunk.path for chunk in again.corpus.own[benchmark.tasks[0].task_id]} == {benchmark.tasks[0].path}
 
 
 def test_long_texts_are_read_by_policy(evaluate):

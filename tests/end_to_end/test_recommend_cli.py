@@ -6,10 +6,8 @@ import shlex
 
 import pytest
 
-from repoeval_bench.api.recommendation import recommend, sized
+from repoeval_bench.api.recommendation import recommend
 from repoeval_bench.api.verification import verify
-from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.sizes import mean_nws
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
 from support.command import bench, one_sentence
@@ -94,21 +92,6 @@ def test_every_framework_has_a_line_to_paste(answered):
     assert all(setup["expected_loss"] >= setups[0]["expected_loss"] for setup in setups)
     for setup in setups:
         compile(f"{setup['imports']}\n{setup['code']}", setup["framework"], "exec")
-
-
-def test_every_chunker_has_the_size_of_fixed(answered, notices):
-    """Within 5 % of its realised mean, or a line says why not."""
-    out, _ = answered
-    (pack,) = (out / "packs").iterdir()
-    benchmark = load_benchmark(pack)
-    files = [file for held in benchmark.files.values() for file in held]
-    by_size, left_out, failures = sized(benchmark, ["fixed", "ast", "file"], [200, 400])
-    assert [[arm.name for arm in arms] for arms in by_size] == [["fixed", "ast", "file"], ["fixed", "ast"]]
-    for arms in by_size:
-        fixed, ast = (mean_nws(make_chunker(arm.spec), files) for arm in arms[:2])
-        assert abs(ast - fixed) <= 0.05 * fixed or any("gives a mean within" in line for line in notices)
-    assert not left_out
-    assert not failures
 
 
 def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_tasks(code, answered):

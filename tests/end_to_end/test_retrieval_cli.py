@@ -22,18 +22,6 @@ def rankings(folder):
     return {row.query_id: [hit.chunk_id for hit in row.topk] for row in RunView(folder).log_rows()}
 
 
-def test_hybrid_finds_what_either_stage_finds(evaluate, tmp_path):
-    """It embeds, its spec names every option, and its rankings hold the chunks of both stages."""
-    runs = {
-        spec: metrics_of(evaluate("-c", AST, "--retriever", spec, "--json")) for spec in ("dense", "bm25", "hybrid")
-    }
-    assert runs["hybrid"]["embedder"].startswith("minilm")
-    assert runs["hybrid"]["retriever"] == "hybrid:fusion=rrf,weight=0.5,k0=60,k1=1.2,b=0.75,tokenizer=code"
-    seen = {spec: rankings(folder_of(tmp_path / "results", metrics)) for spec, metrics in runs.items()}
-    for query_id, ids in seen["hybrid"].items():
-        assert set(ids) == set(seen["dense"][query_id]) == set(seen["bm25"][query_id])
-
-
 def test_a_reranked_run_names_its_first_stage(evaluate, tmp_path):
     """The manifest leads to the raw run, whose first k_raw are the reranked ones; both latencies are kept apart."""
     results = tmp_path / "results"
