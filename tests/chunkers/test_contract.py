@@ -122,7 +122,7 @@ THEIRS = {spec: package for spec, package in _THEIRS.items() if spec.partition("
 
 
 # Each of the many specs has some of the examples.
-few = settings(max_examples=settings.default.max_examples // 3)
+few = settings(max_examples=settings.default.max_examples // 4)
 
 
 @functools.cache

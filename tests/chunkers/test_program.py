@@ -211,7 +211,7 @@ def test_a_program_that_is_not_there_is_named() -> None:
 def test_a_program_that_ends_before_it_is_asked_is_named_with_its_exit_status(command: str, says: str) -> None:
     """That its output has ended is not taken for a line that nobody asked for, however soon it ends."""
     chunker = make_chunker(f"exec:{command}")
-    for _ in range(20):
+    for _ in range(6):
         with pytest.raises(ChunkError, match=f"ended with {says}"):
             chunker.chunk(FILE)
 
