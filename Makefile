@@ -44,7 +44,6 @@ help: ## list the targets and variables
 	@echo '  BASELINE=fixed EQUIVALENCE=0.01   compare: the baseline, and the margin within which means are equal'
 	@echo '  DETAILS=1                    eval, compare, run: every table and note, not the answer alone'
 	@echo '  OUTPUT=grid.json             sensitivity: the file to write the settings to'
-	@echo '  SENSITIVITY=grid.json        report: the settings file to draw'
 	@echo '  BENCH=repoeval               run: a YAML file, or the name of the shipped one'
 	@echo '  OUT=results                  the folder for runs'
 	@echo '  SITE=build/leaderboard       leaderboard: the folder for its pages'

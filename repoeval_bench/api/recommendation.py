@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.runs.jobs import JobLog
+    from repoeval_bench.runs.jobs import Workers
     from repoeval_bench.runs.view import RunView
 
 
@@ -56,7 +56,7 @@ def recommend(
     *,
     out: Path | str = RESULTS,
     home: Path | None = None,
-    executor: Executor | JobLog = IN_PROCESS,
+    executor: Executor | Workers = IN_PROCESS,
     data: DataRequest | None = None,
     clock: Callable[[], float] = monotonic,
     **fields: Any,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis import segments
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure
@@ -118,12 +118,10 @@ def read_gates(path: Path) -> GateConfig:
     return read_yaml(path, "give a gate file with --config").read(GateConfig)
 
 
-def figures_of(
-    runs: Sequence[RunView], baseline: RunView | None = None, settings: Sequence[Mapping[str, Any]] = ()
-) -> list[Figure]:
+def figures_of(runs: Sequence[RunView], baseline: RunView | None = None) -> list[Figure]:
     """Draw every figure of stored runs, differences to `baseline`, the first run if not given.
 
-    `settings` are those of a sensitivity grid. Runs that answer different questions are a UsageError.
+    Runs that answer different questions are a UsageError.
     """
     from repoeval_bench.analysis import comparison
     from repoeval_bench.report.plots import figures
@@ -132,7 +130,7 @@ def figures_of(
     runs = list({run.folder: run for run in [*runs, base]}.values())
     check_comparable((base, run) for run in runs)
     pairs = comparison.compare(runs, base, measures=[headline_measure(runs)]) if len(runs) > 1 else ()
-    return figures(runs, pairs, settings=settings)
+    return figures(runs, pairs)
 
 
 def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out: Path = RESULTS) -> Drawing:

@@ -18,7 +18,7 @@ from repoeval_bench.cli.options import (
     requests_of,
     run_options,
 )
-from repoeval_bench.cli.output import append_summary, page_of, summary_option
+from repoeval_bench.cli.output import append_summary, summary_option
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.executors import start_server
@@ -77,7 +77,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     with ExitStack() as stack:
         skipped, failed = dict[str, str](), dict[str, str]()
         if chunker:
-            where: dict[str, Any] = {"out": out, "home": home, "write_page": page_of(execution)}
+            where: dict[str, Any] = {"out": out, "home": home}
             runner = stack.enter_context(runner_on(execution, requests_of(chunker, fields), **where))
             import scipy.special  # noqa: F401 - what `compare` needs, while nothing but the server is at work
 

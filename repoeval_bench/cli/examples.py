@@ -36,7 +36,6 @@ sweep -c ast --retriever bm25
 sweep -c ast:max_tokens=256 --sizes 128 256 512
 report
 report ast fixed -o report.html
-report latest --sensitivity grid.json
 data fetch
 data info --source FOLDER
 data build . pypi:click==8.1.7 -o packs/mine

@@ -20,8 +20,6 @@ from repoeval_bench.cli.output import (
     OUTPUT_FOLDER,
     form_of,
     measures_option,
-    read_grid,
-    sensitivity_option,
     write_and_say,
 )
 from repoeval_bench.core.errors import UsageError
@@ -53,7 +51,6 @@ ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", "
 )
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE", help="Where to write; standard output if not given.")
 @click.option("--plots", type=OUTPUT_FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
-@sensitivity_option
 @measures_option("Write one table for a paper, with these measures: markdown and latex. Repeat it.")
 @click.option("--baseline", metavar="RUN|SPEC", help="Run to compare with; without it every pair is compared.")
 @runs_folder
@@ -63,7 +60,6 @@ def export_command(
     form: str | None,
     output: Path | None,
     plots: Path | None,
-    sensitivity: Path | None,
     measures: tuple[str, ...],
     baseline: str | None,
     out: Path,
@@ -78,8 +74,6 @@ def export_command(
         form = form_of(output, ENDINGS)
     elif form is None and (plots is None or output is not None):
         form = "markdown"
-    if sensitivity is not None and plots is None:
-        raise UsageError("--sensitivity is drawn among the plots; give --plots DIR, or leave it out")
     if measures and form not in _PAPER:
         raise UsageError(f"--measure chooses for {' and '.join(_PAPER)}; {form or 'a plot'} has every measure")
     if form == "trec" and plots is None:
@@ -89,7 +83,7 @@ def export_command(
         _ = run.scores  # reading a run's queries checks its means against them
     base = baseline_of(stored, baseline, out)
     if plots is not None:
-        _draw(stored, base, plots, sensitivity)
+        _draw(stored, base, plots)
     if form is None:
         return
     files = _files(stored, base, form, output or Path(form), measures)
@@ -145,10 +139,9 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice
     return [*scores, *comparison_tables(comparisons), *([choice_table(choice)] if choice else [])]
 
 
-def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path, sensitivity: Path | None) -> None:
+def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path) -> None:
     from repoeval_bench.api.stored_runs import figures_of
     from repoeval_bench.report.plots import write
 
-    settings = read_grid(sensitivity) if sensitivity else []
-    for path in write(figures_of(stored, base, settings), folder):
+    for path in write(figures_of(stored, base), folder):
         note(f"wrote {path}")

@@ -94,7 +94,7 @@ out_option = _out("Folder for runs, or the URL of a store that machines share: s
 runs_folder = _out("Folder of the runs, or the URL of a store, whose runs are fetched.", reads=True)
 """--out, the folder in which runs are found (a Path)."""
 
-cells_folder = _out("Scores are kept under it, in sensitivity/, and computed once.")
+
 """--out (a Path)."""
 
 

@@ -13,16 +13,12 @@ import click
 
 from repoeval_bench.cli.options import note
 from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
-from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import check_writable, write_named
-from repoeval_bench.core.json_reader import faults_as, parse_plain, read_document
 from repoeval_bench.runs.parts import is_url
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from repoeval_bench.runs.jobs import JobLog
-    from repoeval_bench.runs.request import ExecutionRequest
     from repoeval_bench.runs.view import RunView
 
 
@@ -59,13 +55,6 @@ OUTPUT_JSON = _Output("JSON", ".json")
 OUTPUT_JSONL = _Output("JSONL", ".jsonl", ".ndjson")
 OUTPUT_XML = _Output("XML", ".xml")
 OUTPUT_FOLDER = _Output(folder=True)
-
-sensitivity_option = click.option(
-    "--sensitivity",
-    type=INPUT,
-    metavar="FILE",
-    help="Add the heat map of a grid that `lab sensitivity --output` wrote.",
-)
 
 facts_help = "Facts of your own: CSV or JSONL with query_id and one value per fact."
 facts_option = click.option("--facts", type=INPUT, metavar="FILE", help=facts_help)
@@ -126,33 +115,3 @@ def title_of(run: RunView) -> str:
     metrics = run.metrics
     name = metrics.retriever if metrics.imported else f"{metrics.chunker} · {metrics.ranked_by}"
     return f"{name}: {metrics.dataset.label}"
-
-
-def page_of(execution: ExecutionRequest) -> Callable[[JobLog], None] | None:
-    """Return what writes the job page when a command ends, also when it fails; None where none is wanted."""
-    if execution.job_page is None:
-        return None
-    output = OUTPUT_HTML.convert(execution.job_page, click.Option(["--set"]), None)
-    require("--set job_page", "jinja2")
-
-    def write(log: JobLog) -> None:
-        from repoeval_bench.report.html.jobs import job_page
-
-        write_and_say(output, job_page(log), "another file with --set job_page=FILE")
-
-    return write
-
-
-_GRID_KEYS = {"a", "b", "sizes", "protocol", "retriever", "measure", "difference", "interval", "verdict"}
-"""Keys that every cell of a sensitivity grid has."""
-
-
-def read_grid(path: Path) -> list[dict[str, Any]]:
-    """The cells that `lab sensitivity --json` or its --output wrote; a UsageError where the file holds none."""
-    with faults_as(UsageError, path, "give what lab sensitivity --json prints"):
-        cells = parse_plain(read_document(path))
-    if not isinstance(cells, list) or not all(isinstance(cell, dict) and cell.keys() >= _GRID_KEYS for cell in cells):
-        raise UsageError(f"--sensitivity {path} does not hold a grid of cells; give what lab sensitivity --json prints")
-    if not cells:
-        raise UsageError(f"--sensitivity {path} holds a grid without a cell; give one that sensitivity has filled")
-    return cells

@@ -21,7 +21,7 @@ from repoeval_bench.cli.options import (
     out_option,
     request_options,
 )
-from repoeval_bench.cli.output import OUTPUT_HTML, page_of, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, write_and_say
 from repoeval_bench.core.errors import DatasetError, ResultError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
@@ -99,7 +99,7 @@ def recommend_command(
         note(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
     places: dict[str, Any] = {"out": out, "home": home}
-    with executor_of(execution, **places, write_page=page_of(execution)) as executor:
+    with executor_of(execution, **places) as executor:
         recommendation = recommend(benchmark, **fields, **places, executor=executor, data=DataRequest(**data))
     if recommendation.runs:
         shown = request.model_copy(update={"source": source})

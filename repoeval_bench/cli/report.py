@@ -11,7 +11,7 @@ import click
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, runs_folder
-from repoeval_bench.cli.output import OUTPUT_HTML, read_grid, sensitivity_option, write_and_say
+from repoeval_bench.cli.output import OUTPUT_HTML, write_and_say
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.naming import find_runs, recall
 from repoeval_bench.runs.parts import shown_place
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Where to write the page.",
 )
-@sensitivity_option
 @click.option("--bm25", is_flag=True, help="First make the BM25 run of every chunker that lacks one.")
 @click.option(
     "--source",
@@ -50,7 +49,6 @@ def report_command(
     *,
     runs: tuple[str, ...],
     output: Path,
-    sensitivity: Path | None,
     bm25: bool,
     source: str,
     home: Path | None,
@@ -68,11 +66,10 @@ def report_command(
     if not bm25:
         refuse_unread({"source", "home"}, "without --bm25", "or add --bm25")
     stored = find_runs(dict.fromkeys(runs), out) if runs else recall(out)
-    settings = read_grid(sensitivity) if sensitivity else []
     if bm25:
         _make_bm25(stored, source, home)
     note(f"making a page about {count(len(stored), 'run')}")
-    page = report_page(stored, str(output), settings, str(sensitivity) if sensitivity else None)
+    page = report_page(stored, str(output))
     write_and_say(output, page, "another file with -o")
     if as_json:
         print_json({"written": str(output), "runs": [run.run_id for run in stored]})

@@ -22,7 +22,6 @@ from repoeval_bench.cli.options import (
     out_option,
     refuse_unread,
 )
-from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.answer import left_out_notes
@@ -82,7 +81,6 @@ def run_command(  # longer than 60 lines: each option has its line
     path = Path(file) if Path(file).is_file() else shipped(file) or Path(file)
     given = {"source": source, "embedder": embedder}
     benchmarking = read_benchmark(path, {name: value for name, value in given.items() if value}, home)
-    write_page = page_of(execution)
     if dry_run:
         if commands:
             _list_commands(benchmarking.requests, out, home, as_json=as_json)
@@ -90,7 +88,7 @@ def run_command(  # longer than 60 lines: each option has its line
             _list(benchmarking.requests, as_json=as_json)
         return
     results: list[dict[str, Any]] = []
-    where: dict[str, Any] = {"out": out, "home": home, "write_page": write_page}
+    where: dict[str, Any] = {"out": out, "home": home}
     with runner_on(execution, benchmarking.requests, **where) as runner:
         for setting in runner.settings:
             results_or_none = runner.run(setting, reuse=True)

@@ -13,7 +13,6 @@ from repoeval_bench.cli.answer import unmade_rows
 from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import execution_options, requests_of, run_options
-from repoeval_bench.cli.output import page_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.metrics import CEILING, SHARE
@@ -81,7 +80,7 @@ def sweep_command(
     if not size and not fields["measures"]:
         fields["measures"] = K_MEASURES
     requests = at_sizes(requests_of(chunker, fields), nominal, problems)
-    with runner_on(execution, requests, out=out, home=home, problems=problems, write_page=page_of(execution)) as runner:
+    with runner_on(execution, requests, out=out, home=home, problems=problems) as runner:
         (setting,) = runner.settings
         runs = [run for run in runner.run(setting, reuse=True) if run]
         _print(runs, runner.skipped_of(setting), unmade_rows(runner), as_json=as_json)

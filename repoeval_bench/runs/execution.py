@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from repoeval_bench.core.extension_points import entry_points, extension
 from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.executors import ProcessPool
-from repoeval_bench.runs.jobs import JobLog, failed
+from repoeval_bench.runs.jobs import Workers, failed
 from repoeval_bench.runs.parts import store_url
 from repoeval_bench.runs.runner import Runner
 
@@ -35,33 +35,20 @@ def executor_of(
     *,
     out: Path,
     home: Path | None,
-    unit: str = "runs",
-    write_page: Callable[[JobLog], None] | None = None,
-) -> Iterator[Executor | JobLog]:
-    """Yield what logs the jobs of the executor that `execution` names; the pool of this machine where it names none.
-
-    At the end, also after an error, `write_page` is called with the log.
-    """
-    check_execution(execution)
+) -> Iterator[Executor | Workers]:
+    """Yield workers on the executor that `execution` names; the pool of this machine where it names none."""
     if execution.executor is None:
         with ProcessPool() as pool:
             yield pool
         return
     with choose_executor(execution, home, store_url(out)) as executor:
-        log = JobLog(executor, unit=unit)
-        try:
-            yield log
-        finally:
-            if write_page is not None:
-                write_page(log)
+        yield Workers(executor)
 
 
 def check_execution(execution: ExecutionRequest) -> None:
-    """Raise a UsageError for what is not possible, and for options that no executor reads; nothing is started."""
+    """Raise a UsageError for an executor that is not possible; nothing is started."""
     if execution.executor is not None:
         choose_executor(execution)
-    elif execution.job_page is not None:
-        raise UsageError(f"--set job_page={execution.job_page} is about jobs; add --executor local:2 or ray")
 
 
 @contextmanager
@@ -69,7 +56,6 @@ def runner_on(
     execution: ExecutionRequest,
     requests: Sequence[RunRequest],
     *,
-    write_page: Callable[[JobLog], None] | None = None,
     problems: Problems | None = None,
     **places: Any,
 ) -> Iterator[Runner]:
@@ -77,7 +63,7 @@ def runner_on(
 
     At the end of the context, the runs that could not be made are one ResultError.
     """
-    with executor_of(execution, **places, write_page=write_page) as executor:
+    with executor_of(execution, **places) as executor:
         runner = Runner(requests, **places, problems=problems, executor=executor)
         yield runner
     runner.check()

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 """Folder in which run folders are written by default."""
 
-PACKS, CELLS, VERIFIED = "packs", "sensitivity", "verified"
-"""Beside the runs: the packs that `recommend` makes of code, what the cells of a grid scored, what was verified."""
+PACKS, VERIFIED = "packs", "verified"
+"""Beside the runs: the packs that `recommend` makes of code, and what was verified."""
 
 OF_STORE = ".store"
 """In a folder of runs that is a cache of a store: the URL of the store."""

@@ -288,12 +288,6 @@ class ExecutionRequest(Request):
         "alone.",
         "WHERE",
     )
-    job_page: str | None = option(
-        None,
-        "With an executor: write an HTML page there on what ran where, how long, what failed and why.",
-        "FILE",
-        rare=True,
-    )
 
 
 class ComparisonRequest(Request):

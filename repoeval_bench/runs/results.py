@@ -88,10 +88,6 @@ class Results:
     def write_object(self, name: str, content: bytes, *, replace: bool = False) -> None:
         """Share an object beside the runs; one of that name stays unless it is to be replaced."""
 
-    def objects(self, folder: str) -> Iterator[bytes]:  # noqa: ARG002 - a folder alone shares none
-        """Yield the content of each shared object below a folder."""
-        yield from ()
-
     def vectors(self, home: Path | None) -> VectorCache | None:
         """Return the vector cache in `home` in front of the shared vectors; None where none are shared."""
 

@@ -33,7 +33,7 @@ from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
-from repoeval_bench.runs.jobs import AGAIN, DataJob, Finished, JobLog, Shared, check_countable
+from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers, check_countable
 from repoeval_bench.runs.materials import Materials, Setting, make_chunkers, tell_unread, unscored_repositories, unsized
 from repoeval_bench.runs.parts import (
     RESULTS,
@@ -248,11 +248,11 @@ class Runner:
     """Make the runs of requests: the data is fetched, each model located, and each file cut once.
 
     Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
-    is fetched. An `executor` that logs jobs makes each run as a job of its own, whose worker reads the data that the
-    request names; any other makes the runs of the loaded data together. `benchmark` is data that is loaded already. At
-    most `sample` tasks are drawn from those that a protocol scores. With `ahead` False, one setting is made after the
-    other, and each run when it is asked for. Notices name each source of data, each
-    part that is missing, and each option without effect.
+    is fetched. With `Workers` each run is a job of its own, whose worker reads the data that the request names; any
+    other executor makes the runs of the loaded data together. `benchmark` is data that is loaded already. At most
+    `sample` tasks are drawn from those that a protocol scores. With `ahead` False, one setting is made after the other,
+    and each run when it is asked for. Notices name each source of data, each part that is missing, and each option
+    without effect.
 
     `skipped` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
     LanguageError. `failed` is setting -> chunker -> the error, where something went wrong: that ends its run alone.
@@ -265,13 +265,13 @@ class Runner:
         out: Path = RESULTS,
         home: Path | None = None,
         problems: Problems | None = None,
-        executor: Executor | JobLog = IN_PROCESS,
+        executor: Executor | Workers = IN_PROCESS,
         benchmark: Benchmark | None = None,
         sample: int | None = None,
         ahead: bool = True,
     ) -> None:
-        self._log = executor if isinstance(executor, JobLog) else None
-        self._executor: Executor = IN_PROCESS if isinstance(executor, JobLog) else executor
+        self._log = executor if isinstance(executor, Workers) else None
+        self._executor: Executor = IN_PROCESS if isinstance(executor, Workers) else executor
         problems = problems or Problems()
         check_requests(requests, home, problems, loaded=benchmark is not None)
         for request in requests if self._log else ():
@@ -294,7 +294,7 @@ class Runner:
         self.failed: dict[RunRequest, dict[str, ChunkError]] = {}
         self._chunkers: list[tuple[Setting, list[str | None], list[Chunker]]] = []
         self._ready: dict[RunRequest, list[RunView | ChunkError]] = {}
-        self._finished: Iterator[Finished[str]] | None = None
+        self._finished: Iterator[Finished] | None = None
         self._bar: tqdm[Any] | None = None
         if self._log:
             return
@@ -396,15 +396,11 @@ class Runner:
             self.skipped[chunker] = reason
             NOTICES.info(skipped_line(chunker, reason))
 
-    def _line(self, request: RunRequest) -> str:
+    def _retry(self, request: RunRequest) -> str:
         """Return the shell line that makes a run alone, or the advice to repeat the command where none does."""
         if self._sample is None and stands_alone(request, self._without):
-            return eval_line(request, out=self._results.out, home=self._home)
-        return AGAIN
-
-    def _retry(self, request: RunRequest) -> str:
-        line = self._line(request)
-        return line if line == AGAIN else f"try it again: {line}"
+            return f"try it again: {eval_line(request, out=self._results.out, home=self._home)}"
+        return "run the same command again"
 
     def _setting(self, request: RunRequest) -> Setting:
         return self._materials.setting(request, self._sample)
@@ -451,26 +447,24 @@ class Runner:
                     of_setting.append(other)
                 yield run
 
-    def _job_runs(self, *, reuse: bool) -> Iterator[RunView | ChunkError | None]:
+    def _job_runs(self, *, reuse: bool) -> Iterator[RunView | ChunkError]:
         """Yield the runs of the next setting, each made by a worker; all settings' jobs are handed over at once."""
         if self._finished is None:
             assert self._log is not None
             self._finished = self._log.map(self._jobs(reuse=reuse))
         for finished in self._finished:
-            if finished.error is None:
-                yield None if finished.result is None else self._results.open(finished.result)
+            if finished.run_id is not None:
+                yield self._results.open(finished.run_id)
             else:
-                yield (LanguageError if finished.skipped else ChunkError)(finished.error)
+                yield (LanguageError if finished.skipped else ChunkError)(str(finished.error))
 
-    def _jobs(self, *, reuse: bool) -> list[DataJob[str]]:
+    def _jobs(self, *, reuse: bool) -> list[Job]:
         shared = Shared.here(self._requests[0].data(), without=self._without, results=self._results, home=self._home)
         return [
-            DataJob(
-                parts=_parts(request),
-                line=self._line(request),
+            Job(
                 shared=shared,
                 needs_model=request.needs_vectors and has_model(request.embedder),
-                work=partial(_make_one, request, reuse=reuse, sample=self._sample),
+                make=partial(_make_one, request, reuse=reuse, sample=self._sample),
             )
             for request in self._requests
         ]

@@ -29,6 +29,7 @@ class Call:
 
 DATA = "--source {mirror}"
 RUN = "-c fixed:max_nws=400 --retriever bm25 --out {out} " + DATA
+GRID = f"lab sensitivity -c fixed:max_nws=400 -c ast:max_nws=400 --retriever bm25 --protocol context {DATA}"
 ROWS = ("manifest.json", "per_query.jsonl")
 LOG = ("manifest.json", "retrieved.jsonl.gz")
 CALLS = {
@@ -46,10 +47,9 @@ CALLS = {
     "logs pool": Call("logs pool {run} -o {pool.jsonl}", reads=LOG),
     "logs bounds": Call("logs bounds {run} --judgements {judged.jsonl}", reads=LOG),
     "logs import": Call("logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {out}"),
-    "cluster merge": Call("cluster merge {runs} --out {merged}"),
     "verify": Call("verify {run} " + DATA, reads=(*ROWS, "metrics.json", "retrieved.jsonl.gz")),
     "sweep": Call(f"sweep {RUN} --sizes 300 500"),
-    "lab sensitivity": Call(f"lab sensitivity {RUN} -c ast:max_nws=400 --protocol context"),
+    "lab sensitivity": Call(GRID),
     "lab leaderboard": Call("lab leaderboard --out {runs}", json="--format json"),
     "report": Call("report {run} -o {report.html}", reads=ROWS),
     "export runs": Call("export runs {run}", json="--format json", reads=ROWS),
@@ -66,8 +66,6 @@ CALLS = {
 ELSEWHERE = {
     "complete run": "it needs a server: `plugins/completion/test_complete_cli.py`",
     "complete prompt": "the same file",
-    "cluster push": "`plugins/cluster/test_blocks.py`",
-    "cluster pull": "the same file",
     "lab add": "`plugins/lab/test_leaderboard_add.py`",
     "lab stability": "`plugins/lab/test_stability.py`",
     "logs questions": "`plugins/logs/test_foreign_questions.py`",
@@ -156,8 +154,6 @@ MISSING = {
     "qrels": "logs score {run}/run.trec.gz {none}",
     "facts": "segments {run} --facts {none}",
     "diagnose": "logs diagnose {run} --facts {none}",
-    "grid": "report {run} -o {report.html} --sensitivity {none}",
-    "plots": "export runs {run} --plots {plots} --sensitivity {none}",
     "bench file": "run {none}",
     "queries": f"eval {RUN} --queries {{none}}",
     "source": "eval -c fixed --retriever bm25 --out {out} --source {none}",
@@ -172,8 +168,6 @@ MISSING = {
     "leaderboard": "lab leaderboard --out {none}",
     "leaderboard add": "lab add {none} --out {out}",
     "leaderboard add nothing": "lab add {empty} --out {out}",
-    "merge": "cluster merge {none} --out {out}",
-    "merge nothing": "cluster merge {empty} --out {out}",
     "runs": "runs --out {none}",
     "home": "cache info --home {none}",
 }
@@ -192,11 +186,9 @@ OUTPUTS = {
     "export": "export runs {run} -o {way}/e.md",
     "plots": "export runs {run} --plots {way}/plots",
     "export-beir": "export beir {run} -o {way}/beir " + DATA,
-    "grid": f"lab sensitivity {RUN} -c ast:max_nws=400 --protocol context -o {{way}}/grid.json",
-    "cells": "lab sensitivity -c fixed -c ast --retriever bm25 --protocol context --out {way}/runs " + DATA,
+    "grid": GRID + " -o {way}/grid.json",
     "pack": "data build {mirror} -o {way}/pack",
     "logs import": "logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {way}/runs",
-    "merge": "cluster merge {runs} --out {way}/runs",
     "eval": "eval -c fixed --retriever bm25 --out {way}/runs " + DATA,
 }
 """Outputs that cannot be written: a file is in the way."""
@@ -235,9 +227,7 @@ def test_every_run_that_is_not_there_is_named(stored, tmp_path, call):
     assert all(f"{name} is not there" in done.err for name in missing), done.err
 
 
-TO_FILES = {name: call for name, call in OUTPUTS.items() if Path(call).suffix} | {
-    "jobs": f"sweep {RUN} --executor local:1 --set job_page={{way}}/jobs.html"
-}
+TO_FILES = {name: call for name, call in OUTPUTS.items() if Path(call).suffix}
 
 
 @pytest.mark.parametrize("call", TO_FILES.values(), ids=TO_FILES)
@@ -331,7 +321,6 @@ def test_a_run_that_is_broken_is_named_with_its_file(stored, tmp_path, name, rea
         ("run", "NAME"),
         ("verify", "NAME"),
         ("data", "info", "--home", "NAME"),
-        ("cluster", "merge", "NAME", "--out", "NAME"),
     ],
 )
 def test_a_name_that_no_file_can_have_is_a_mistake(words):

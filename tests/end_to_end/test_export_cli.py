@@ -137,32 +137,20 @@ def test_several_runs_as_csv_and_json(results, runs, tmp_path):
 
 
 def test_plots(results, runs, tmp_path):
-    """--plots writes SVG and PNG of every figure, heat maps where there is a grid; needs no --format."""
-    cell = {
-        "a": "ast",
-        "b": "fixed",
-        "sizes": "nominal",
-        "protocol": "body",
-        "retriever": "bm25",
-        "measure": "ndcg@10",
-        "difference": 0.1,
-        "interval": [0.0, 0.2],
-        "verdict": "wins",
-    }
-    (tmp_path / "grid.json").write_text(json.dumps([cell]))
+    """--plots writes SVG and PNG of every figure; it needs no --format."""
     done = bench(
         "export",
         "runs",
         *runs,
-        *("--plots", tmp_path / "plots", "--sensitivity", tmp_path / "grid.json", "--out", results),
+        *("--plots", tmp_path / "plots", "--out", results),
     )
     assert (done.code, done.out) == (0, ""), done.err
     written = {path.name for path in (tmp_path / "plots").iterdir()}
     assert {
         *("line-recall-over-budget.svg", "recall-over-k.png", "ndcg-over-k.svg", "chunk-sizes.png"),
-        *("score-against-size.svg", "forest-ast-minus-fixed.svg", "sensitivity-ast-minus-fixed.png"),
+        *("score-against-size.svg", "forest-ast-minus-fixed.svg"),
     } <= written
-    assert done.err.count("wrote") == len(written) == 14
+    assert done.err.count("wrote") == len(written) == 12
     curve = (tmp_path / "plots" / "recall-over-k.svg").read_text()
     for run, name in zip(runs, ("fixed", "ast"), strict=True):
         result = re.search(rf"\b{name}: [^;]*?([\d.]+) at 5, ([\d.]+) at 10", curve)
@@ -179,14 +167,10 @@ def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "a.tex").read_text()
 
 
-def test_what_cannot_be_exported(results, runs, tmp_path):
-    """One sentence each: two rankings in one file, a grid without plots, a broken grid."""
+def test_what_cannot_be_exported(results, runs):
+    """Two rankings in one file."""
     export = ("export", "runs", *runs, "--out", results)
     assert "one by one" in one_sentence(bench(*export, "--format", "trec"), 2)
-    assert "give --plots DIR" in one_sentence(bench(*export, "--format", "csv", "--sensitivity", __file__), 2)
-    (tmp_path / "grid.json").write_text('{"a": 1}')
-    options = ("--plots", tmp_path / "p", "--sensitivity", tmp_path / "grid.json")
-    assert "does not hold a grid of cells" in one_sentence(bench(*export, *options), 2)
 
 
 def test_a_table_for_a_paper_has_chosen_measures_and_marks(results, runs, tmp_path):

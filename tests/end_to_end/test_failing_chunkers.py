@@ -268,12 +268,10 @@ def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(places
     assert all(reason in told for reason in REASONS.values())
 
 
-@pytest.mark.parametrize(
-    ("names", "executor"), [(("ast", "Breaks", "fixed"), []), (("Breaks", "ast", "fixed"), ["--executor", "local:1"])]
-)
-def test_a_grid_is_of_the_others(places, names, executor):
+@pytest.mark.parametrize("names", [("ast", "Breaks", "fixed"), ("Breaks", "ast", "fixed")])
+def test_a_grid_is_of_the_others(places, names):
     """Sizes are matched to the first that does not fail; what failed is counted, and the exit code is 1."""
-    done = ask(places, "lab sensitivity", *names, further=["--json", "--match", *executor])
+    done = ask(places, "lab sensitivity", *names, further=["--json", "--match"])
     assert done.code == 1
     at_the_end = done.err[done.err.index("error: 1 ") :]
     assert REASONS["Breaks"] in at_the_end

@@ -30,7 +30,7 @@ def run(mirror, warm_home, tmp_path):
 
 
 def test_each_line_of_the_list_makes_one_run(run, warm_home, tmp_path):
-    """Typed one by one, and merged, they make the runs of the file, and its answer is printed from them."""
+    """Typed one by one, they make the runs of the file, and its answer is printed from them."""
     done = run("by-line", "--dry-run", "--commands")
     lines = done.out.splitlines()
     assert len(lines) == 8
@@ -39,11 +39,9 @@ def test_each_line_of_the_list_makes_one_run(run, warm_home, tmp_path):
         program, *words = shlex.split(line)
         assert program == "repoeval-bench"
         assert bench(*words, home=warm_home).code == 0
-    merged = bench("cluster", "merge", tmp_path / "by-line", "--out", tmp_path / "merged", "--json")
-    assert len(json.loads(merged.out)["copied"]) == 8
     whole = run("whole", "--json")
-    assert content(tmp_path / "merged") == content(tmp_path / "whole")
-    assert json.loads(run("merged", "--json").out) == json.loads(whole.out)
+    assert content(tmp_path / "by-line") == content(tmp_path / "whole")
+    assert json.loads(run("by-line", "--json").out) == json.loads(whole.out)
     assert json.loads(run("x", "--dry-run", "--commands", "--json").out)[0] == lines[0].replace("by-line", "x")
 
 

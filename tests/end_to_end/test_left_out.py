@@ -49,16 +49,14 @@ def test_among_others_it_is_left_out_and_noted(places, command, further):
     assert done.out.count(NOTE) == 1
 
 
-def test_summary_and_page_on_jobs_name_it(places, tmp_path):
-    """The Markdown of a step summary, as the table that is printed; the page tells it from those that made a run."""
-    page, summary = tmp_path / "jobs.html", tmp_path / "summary.md"
-    further = ("--github-summary", summary, "--executor", "local:1", "--set", f"job_page={page}")
+def test_the_summary_of_jobs_names_it(places, tmp_path):
+    """The Markdown of a step summary, as the table that is printed."""
+    summary = tmp_path / "summary.md"
+    further = ("--github-summary", summary, "--executor", "local:1")
     done = ask(places, "compare", *chunkers("astchunk", "ast", "fixed"), "--protocol", "body", *further)
     said_once(done)
     assert NOTE in done.out
     assert summary.read_text().count(NOTE) == 1
-    assert "0 failed; " in (text := page.read_text())
-    assert text.count(">left out</td>") == 1
 
 
 def test_json_names_it_with_the_reason(places):

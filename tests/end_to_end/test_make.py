@@ -143,21 +143,20 @@ def test_the_whole_leaderboard_asks_all_data(checkout):
 
 
 def test_the_report_is_of_the_results_folder(checkout):
-    """OUT names where runs are and where the page goes, SOURCE what BM25 reads, SENSITIVITY the settings to draw."""
-    words, read = called(checkout, "report", "OUT=my runs", "SOURCE=a b", "SENSITIVITY=g.json")
+    """OUT names where runs are and where the page goes, SOURCE what BM25 reads."""
+    words, read = called(checkout, "report", "OUT=my runs", "SOURCE=a b")
     assert words == ["--variables", "report", "--bm25", "-o", "my runs/report.html"]
-    assert read == {"out": "my runs", "source": "a b", "sensitivity": "g.json"}
+    assert read == {"out": "my runs", "source": "a b"}
 
 
 def test_the_grid_is_of_what_was_asked_for(checkout):
-    """Protocols and retrievers replace the grid's own only where they are given; OUT and OUTPUT say where it goes."""
-    asked = ("OUT=my runs", "RETRIEVER=bm25 dense", "PROTOCOL=body", "OUTPUT=g.json", "CHUNKER=ast fixed")
+    """Protocols and retrievers replace the grid's own only where they are given; OUTPUT says where it goes."""
+    asked = ("RETRIEVER=bm25 dense", "PROTOCOL=body", "OUTPUT=g.json", "CHUNKER=ast fixed")
     assert called(checkout, "sensitivity", *asked)[1] == {
         "chunkers": ["ast", "fixed"],
         "retrievers": ["bm25", "dense"],
         "protocols": ["body"],
         "output": "g.json",
-        "out": "my runs",
     }
 
 

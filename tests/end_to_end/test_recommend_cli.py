@@ -220,7 +220,6 @@ def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
     ("words", "sentences"),
     [
         (["--sizes", "0"], ["--sizes 0: give whole numbers above 0"]),
-        (["--set", "job_page=jobs.html"], ["--set job_page=jobs.html is about jobs"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
         (["--sizes", "300,200,300"], ["--sizes 300 is given twice; give it once"]),
         (["--sizes", "0", "--retriever", "nope", "--executor", "lcal"], ["--sizes 0", "'nope'", "'lcal'"]),

@@ -109,28 +109,3 @@ def test_an_imported_run_has_a_page_too(tmp_path):
     done = bench("report", run.folder, "-o", page)
     assert done.code == 0, done.err
     assert "logs import l --gold g" in page.read_text(encoding="utf-8")
-
-
-def test_a_grid_is_drawn_or_refused(stored, tmp_path):
-    """What sensitivity wrote becomes a heat map; anything else is one sentence."""
-    cell = {
-        "a": stored[0].metrics.chunker,
-        "b": stored[1].metrics.chunker,
-        "sizes": "nominal",
-        "protocol": "context",
-        "retriever": "bm25",
-        "measure": "ndcg@10",
-        "difference": 0.1,
-        "interval": [0.05, 0.15],
-        "placebo_band": None,
-        "verdict": "wins",
-    }
-    grid, page = tmp_path / "grid.json", tmp_path / "r.html"
-    command = ("report", *(run.folder for run in stored), "--sensitivity", grid, "-o", page)
-    grid.write_text(json.dumps([cell]))
-    assert bench(*command).code == 0
-    assert "sensitivity-ast-minus-fixed" in page.read_text(encoding="utf-8")
-    assert "--sensitivity grid.json -o r.html" in page.read_text(encoding="utf-8")
-    grid.write_text('[{"a": 1}]')
-    assert "does not hold a grid of cells" in one_sentence(bench(*command), 2)
-    assert "cannot be written" in one_sentence(bench(*command[:3], "-o", grid / "r.html"), 2)

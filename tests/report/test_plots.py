@@ -1,7 +1,6 @@
 """Figures: their numbers are the stored ones, their SVG is safe to inline, their colours can be told apart."""
 
 import itertools
-import json
 import re
 from xml.etree import ElementTree as ET
 
@@ -10,10 +9,8 @@ import pytest
 
 from repoeval_bench.analysis.means import headline_means, over_ranks, pareto
 from repoeval_bench.api.stored_runs import figures_of
-from repoeval_bench.cli.output import read_grid
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.report.plots import css, plain_svg, png, svg, write
-from repoeval_bench.report.plots.differences import heat_maps
 from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
 from repoeval_bench.report.text import elided
 from support.runs import write_run
@@ -51,29 +48,9 @@ def runs(tmp_path_factory):
     ]
 
 
-CELLS = [
-    {
-        "a": "ast:x=1",
-        "b": "fixed",
-        "sizes": "nominal",
-        "protocol": protocol,
-        "retriever": "dense",
-        "measure": "ndcg@10",
-        "difference": difference,
-        "interval": [difference - 0.1, difference + 0.1],
-        "verdict": verdict,
-    }
-    for protocol, difference, verdict in (
-        ("context", 0.2, "wins"),
-        ("body+query=full", -0.3, "loses"),
-        ("code-chunk", 0.01, "undecided"),
-    )
-]
-
-
 @pytest.fixture(scope="module")
 def drawn(runs):
-    return figures_of(runs, settings=CELLS)
+    return figures_of(runs)
 
 
 def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
@@ -113,7 +90,7 @@ def test_every_figure_is_there_and_of_its_own_name(drawn):
     names = [figure.name for figure in drawn]
     assert len(set(names)) == len(names)
     assert {name.partition("-")[0] for name in names} == {
-        *("line", "recall", "ndcg", "chunk", "score", "forest", "sensitivity"),
+        *("line", "recall", "ndcg", "chunk", "score", "forest"),
     }
     assert sum(name.startswith("forest") for name in names) == 2
 
@@ -156,7 +133,7 @@ def test_the_colours_follow_the_page(drawn):
 
 
 def test_the_same_runs_give_the_same_bytes(runs, drawn):
-    again = figures_of(runs, settings=CELLS)
+    again = figures_of(runs)
     assert [svg(figure) for figure in again[:3]] == [svg(figure) for figure in drawn[:3]]
     assert png(again[0]) == png(drawn[0])
 
@@ -210,38 +187,6 @@ def test_names_take_no_room_from_the_plot(tmp_path):
 def test_runs_of_different_questions_are_refused(runs, tmp_path):
     with pytest.raises(UsageError, match="protocol"):
         figures_of([runs[0], made(tmp_path / "other", "ast", protocol="body")])
-
-
-def test_the_heat_map_counts_every_cell_and_speaks_of_noise_where_a_band_was_measured():
-    (figure,) = heat_maps(CELLS)
-    assert "in 3 settings: wins 1, loses 1, undecided 1" in figure.description
-    assert "placebo" not in figure.description
-    (banded,) = heat_maps([cell | {"placebo_band": 0.25} for cell in CELLS])
-    assert "wins 1, loses 1, noise 0, undecided 1. + wins" in banded.description
-    assert "~ within the placebo band" in banded.description
-    legends = [each.drawn.axes[1].get_xlabel() for each in (figure, banded)]
-    assert ["noise" in legend for legend in legends] == [False, True]
-    more = [cell | {"retriever": f"hybrid:w={w}", "verdict": "wins"} for cell in CELLS for w in (0.1, 0.9)]
-    (figure,) = heat_maps(more)
-    texts = [text.get_text() for text in figure.drawn.axes[0].texts]
-    assert texts == ["+"] * 6
-    with pytest.raises(ResultError, match="not settings of a sensitivity grid"):
-        heat_maps([{"a": "ast", "b": "fixed"}])
-
-
-def test_a_file_of_a_grid_has_cells(tmp_path):
-    """What sensitivity wrote is read back; a list of nothing would draw nothing, and is refused."""
-    path = tmp_path / "grid.json"
-    path.write_text(json.dumps([cell | {"interval": [0.1, 0.2]} for cell in CELLS]))
-    assert len(read_grid(path)) == len(CELLS)
-    for text, message in (
-        ("[]", "holds a grid without a cell"),
-        ("[{}]", "does not hold a grid of cells"),
-        ("", "is broken"),
-    ):
-        path.write_text(text)
-        with pytest.raises(UsageError, match=message):
-            read_grid(path)
 
 
 # Machado, Oliveira & Fernandes 2009, severity 1.0, on linear RGB.

@@ -9,7 +9,7 @@ import pytest
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.jobs import JobLog
+from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
@@ -44,7 +44,7 @@ def jobs_of(places, out, executor=IN_PROCESS, home=None, **asked):
     requests = [
         RunRequest(chunker=chunker, source=places["source"], **{"retriever": "bm25", **asked}) for chunker in CHUNKERS
     ]
-    return Runner(requests, executor=JobLog(executor), out=out, home=home or places["home"])
+    return Runner(requests, executor=Workers(executor), out=out, home=home or places["home"])
 
 
 def runs_of(jobs):

@@ -11,7 +11,7 @@ import pytest
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.runs.execution import choose_executor
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.jobs import Code, JobLog, failed
+from repoeval_bench.runs.jobs import Code, Workers, failed
 from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 from repoeval_bench.runs.runner import Runner
@@ -33,7 +33,7 @@ def requests(places, chunkers=CHUNKERS, **given):
 
 def made(places, asked, out, executor=IN_PROCESS, **options):
     """(the jobs, the runs of each setting in turn)."""
-    jobs = Runner(asked, executor=JobLog(executor), out=out, home=places["home"], **options)
+    jobs = Runner(asked, executor=Workers(executor), out=out, home=places["home"], **options)
     return jobs, [jobs.run(setting) for setting in jobs.settings]
 
 
@@ -179,5 +179,5 @@ def test_mistakes_in_requests_are_told_before_the_first_job(places, tmp_path):
     """All at once, as an experiment does it."""
     asked = requests(places, ("asst", "fixed:max_nws=0"))
     with pytest.raises(UsageError, match=r"(?s)asst.*max_nws"):
-        Runner(asked, executor=JobLog(IN_PROCESS), out=tmp_path)
+        Runner(asked, executor=Workers(IN_PROCESS), out=tmp_path)
     assert list(tmp_path.iterdir()) == []

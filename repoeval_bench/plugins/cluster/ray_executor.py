@@ -28,7 +28,7 @@ from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.text_encoder import TextEncoder, Unchecked
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache
-from repoeval_bench.runs.jobs import Finished, Job, Made, failed
+from repoeval_bench.runs.jobs import Finished, Job, failed
 from repoeval_bench.runs.parts import make_embedder, vectors_folder
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class RayCluster:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def map(self, jobs: Sequence[Job[Made]]) -> Iterator[Finished[Made]]:
+    def map(self, jobs: Sequence[Job]) -> Iterator[Finished]:
         """Yield what each job returns, in their order; one whose worker is lost too often has that as its error."""
         import ray
 
@@ -112,7 +112,7 @@ class RayCluster:
             self._placed = self._start_actors()
         ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         running: dict[Any, int] = {}
-        done: dict[int, Finished[Made]] = {}
+        done: dict[int, Finished] = {}
         handed = 0
         try:
             for index in range(len(jobs)):
@@ -157,15 +157,15 @@ def _check_answers(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 
-def _run(job: Job[Made], placed: Placed | None) -> Finished[Made]:
+def _run(job: Job, placed: Placed | None) -> Finished:
     return job(placed)
 
 
-def _result(reference: Any) -> Finished[Any]:
+def _result(reference: Any) -> Finished:
     import ray
 
     try:
-        finished: Finished[Any] = ray.get(reference)
+        finished: Finished = ray.get(reference)
     except ray.exceptions.RayTaskError as error:  # it was not begun: a job's own errors are part of what comes back
         return failed(f"its machine cannot begin it ({in_one_line(error.cause)}); install the same there")
     except ray.exceptions.RayError as error:

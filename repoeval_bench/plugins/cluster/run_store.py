@@ -90,10 +90,6 @@ class StoredResults(Results):
         """Put an object into the store."""
         self.store.write(name, content, replace=replace)
 
-    def objects(self, folder: str) -> Iterator[bytes]:
-        """The content of each object below a folder of the store."""
-        return map(self.store.read, self.store.names(folder))
-
     def vectors(self, home: Path | None) -> SharedVectorCache:
         """The vector cache in `home` in front of the vectors of the store."""
         from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache  # opens the database

@@ -2,31 +2,24 @@
 
 A chunker is chunked once, ranked once for each view and retriever, and judged by every rule.
 
-A view is what a query is (its policy) and what it may not see (the exclusion). A grid makes no run folders: its
-thousand cells share few rankings, and only their scores are kept.
+A view is what a query is (its policy) and what it may not see (the exclusion). A grid is not a list of requests for the
+runner: that ranks and stores each run by itself, and the hundreds of cells here share a handful of rankings each.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache, partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import ChunkError, ResultError, UsageError, os_errors_as, without_traceback
-from repoeval_bench.core.files import write_atomic
+from repoeval_bench.core.errors import ChunkError, UsageError, without_traceback
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.registry import is_outside
-from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset.repoeval import repository_name
-from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.metrics import Measure, score_run
 from repoeval_bench.plugins.lab.placebo import placebo_problems
 from repoeval_bench.protocols.exclusion import excluded_chunks
@@ -35,25 +28,22 @@ from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import make_queries, query_policy
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked
 from repoeval_bench.runs.config import DEPTH
-from repoeval_bench.runs.executors import IN_PROCESS
-from repoeval_bench.runs.jobs import DataJob, JobLog, Shared, check_countable
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.options import option
-from repoeval_bench.runs.parts import CELLS, Parts, choose_measures, choose_retriever, make_retriever
+from repoeval_bench.runs.parts import Parts, choose_measures, choose_retriever, make_retriever
 from repoeval_bench.runs.planning import Plan, select
 from repoeval_bench.runs.problems import Problems, check_data, check_embedder
-from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.request import (
     DEVICE_FIELD,
     EMBEDDER_FIELD,
     PRECISION_FIELD,
     DataRequest,
     RunRequest,
-    settled_device,
 )
 from repoeval_bench.runs.stages import map_lines
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from repoeval_bench.core.benchmark import Benchmark
@@ -62,8 +52,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.retrieval.choice import ChosenRetriever
     from repoeval_bench.runs.executors import Executor
-    from repoeval_bench.runs.materials import Materials
-    from repoeval_bench.runs.results import Results
 
     _Corpora = Mapping[Exclusion, Corpus]
     """Exclusion -> what a chunker makes under it."""
@@ -208,21 +196,6 @@ class Grid:
             sets.setdefault(tuple(by_repo), (files, set()))[1].add(setting.protocol.name)
         return [(files, frozenset(names)) for files, names in sets.values()]
 
-    def identity(self) -> dict[str, Any]:
-        """Return everything beside the code and the chunker that decides a value, as plain values."""
-        embedder = self.parts.embedder
-        return {
-            "fingerprint": self.benchmark.fingerprint,
-            "baseline": BASELINE,
-            "settings": [[setting.protocol.name, *setting.measures] for setting in self.settings],
-            "retrievers": [
-                [retriever.spec, dict(retriever.scorer.identity) if retriever.scorer else None]
-                for retriever in self.parts.retrievers
-            ],
-            "embedder": dict(embedder.identity) if embedder else None,
-            "depth": DEPTH,
-        }
-
     def _try_to_chunk(self, chunker: Chunker) -> _Corpora | ChunkError:
         try:
             return self._chunk(chunker)
@@ -315,104 +288,6 @@ def _cell(setting: _Setting, retriever: ChosenRetriever, measure: str) -> Cell:
     return Cell(setting.protocol.name, retriever.spec, measure)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridJobs:
-    """Score chunkers as jobs of an executor, one each, in a worker that has the data."""
-
-    data: DataRequest
-    log: JobLog
-    without: frozenset[str]
-    home: Path | None
-
-    def score(
-        self, request: GridRequest, chunkers: Sequence[str], results: Results
-    ) -> Iterator[Mapping[Cell, Scores] | ChunkError]:
-        """Yield the scores of each chunker, or why its job failed, in their order."""
-        check_countable(request.embedder)
-        request = request.on_this_device()
-        embedder = request.embedder_spec()
-        shared = Shared.here(self.data, without=self.without, results=results, home=self.home)
-        jobs = [
-            DataJob(
-                parts=(chunker,),
-                shared=shared,
-                needs_model=embedder is not None and has_model(embedder),
-                work=partial(_score_one, request, chunker),
-            )
-            for chunker in chunkers
-        ]
-        for job in self.log.map(jobs):
-            yield ChunkError(str(job.error)) if job.result is None else job.result
-
-
-def _score_one(request: GridRequest, chunker: str, materials: Materials) -> Mapping[Cell, Scores]:
-    """Score one chunker in every cell, in a worker."""
-    (scores,) = _worker_grid(request, materials).score_all([make_chunker(chunker)], IN_PROCESS)
-    if isinstance(scores, ChunkError):
-        raise without_traceback(scores)
-    return scores
-
-
-@lru_cache(maxsize=1)
-def _worker_grid(request: GridRequest, materials: Materials) -> Grid:
-    """Return the grid that the jobs of one worker share."""
-    setting = next((setting for setting in request.requests() if setting.needs_vectors), None)
-    embedder = materials.embedder(setting) if setting else None
-    return Grid.of(materials.benchmark, request, embedder, home=materials.home)
-
-
-FORMAT = 3
-"""Increased when stored cells must not be read again, even if the code that wrote them seems unchanged."""
-
-
-class CellCache:
-    """A grid's scores on disk: a file for each chunker, read again only by exactly the code that wrote it.
-
-    A file's first word is the hash of the rest: one that was damaged is computed again. Where results
-    are shared, the files are too.
-    """
-
-    def __init__(self, grid: Grid, results: Results) -> None:
-        self._grid, self._results, self._state = grid, results, code_state()
-
-    def get(self, chunker: Chunker) -> dict[Cell, Scores] | None:
-        """Return the scores of a chunker in every cell; None where they are not known."""
-        if not self._keeps(chunker):
-            return None
-        name = self._name(chunker)
-        path, texts = self._results.out / name, []
-        with os_errors_as(ResultError, f"{path} cannot be read", "choose another folder with --out"):
-            if path.exists():
-                texts = [path.read_bytes()]
-        for text in (*texts, *self._results.objects(name)):
-            seal, _, content = text.decode("utf-8", "replace").partition(" ")
-            if seal == short_hash(content, 16):
-                return self._grid.with_tasks({Cell(*cell): np.array(values) for cell, values in json.loads(content)})
-        return None
-
-    def put(self, chunker: Chunker, scores: Mapping[Cell, Scores]) -> None:
-        """Store the scores of a chunker, in one step."""
-        if not self._keeps(chunker):
-            return
-        content = json.dumps([[[*asdict(cell).values()], of.values.tolist()] for cell, of in scores.items()])
-        name, text = self._name(chunker), f"{short_hash(content, 16)} {content}"
-        self._results.write_object(f"{name}/{short_hash(text, 32)}", text.encode())
-        path = self._results.out / name
-        with os_errors_as(ResultError, f"{path} cannot be written", "choose another folder with --out"):
-            write_atomic(path, text)
-
-    def _keeps(self, chunker: Chunker) -> bool:
-        """Tell whether code decides the scores that keeps its version: it is committed, and it is ours."""
-        retrievers = self._grid.parts.retrievers
-        ours = not is_outside("chunker", chunker.spec) and not any(is_outside("retriever", r.spec) for r in retrievers)
-        return ours and not self._state.dirty
-
-    def _name(self, chunker: Chunker) -> str:
-        known = [FORMAT, chunker.spec, self._grid.identity(), self._state.as_json(), versions()]
-        key = short_hash(json.dumps(known, sort_keys=True, ensure_ascii=False), 16)
-        return f"{CELLS}/{self._grid.benchmark.fingerprint}/{slug(chunker.spec)}-{key}.cells"
-
-
 class GridRequest(DataRequest):
     """Everything that is asked of a sensitivity grid: every chunker in every combination of the rest."""
 
@@ -451,10 +326,6 @@ class GridRequest(DataRequest):
     def embedder_spec(self) -> str | None:
         """The embedder's spec with the device and the precision; None where nothing needs vectors."""
         return next((request.resolved_embedder() for request in self.requests() if request.needs_vectors), None)
-
-    def on_this_device(self) -> Self:
-        """The request with the device that `auto` means on this machine; else as it is."""
-        return self.model_copy(update=settled_device(self.embedder_spec()))
 
 
 def check_grid(request: GridRequest, home: Path | None, problems: Problems) -> None:

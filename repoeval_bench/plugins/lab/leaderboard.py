@@ -21,7 +21,7 @@ from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.plugins.lab.verified import VerificationState, verification_of
 from repoeval_bench.runs.naming import check_name
-from repoeval_bench.runs.parts import CELLS, PACKS, VERIFIED
+from repoeval_bench.runs.parts import PACKS, VERIFIED
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView
 
@@ -119,7 +119,7 @@ def run_folders(results: Path) -> list[RunView]:
     """Every folder of `results` as a run, by name, whether or not it can be read; a UsageError where there is none."""
     if not results.is_dir():
         raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
-    others = (PACKS, CELLS, VERIFIED)  # of other commands, and never a run
+    others = (PACKS, VERIFIED)  # of other commands, and never a run
     runs = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name not in others]
     if not runs:
         raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")

@@ -6,7 +6,7 @@ A verdict that flips when query, relevance or retriever change is a statement ab
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -23,19 +23,17 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
-from repoeval_bench.plugins.lab.grid import Cell, CellCache, Grid, GridJobs, GridRequest, Scores, check_grid
+from repoeval_bench.plugins.lab.grid import Cell, Grid, GridRequest, Scores, check_grid
 from repoeval_bench.plugins.lab.placebo import describe, placebo_arms
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.parts import (
-    RESULTS,
     make_embedder,
     skipped_for_language,
     skipped_line,
 )
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest
-from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import suited
 
 Verdict = Literal["wins", "loses", "undecided", "noise"]
@@ -165,10 +163,8 @@ def sensitivity(
     benchmark: Benchmark,
     chunkers: Sequence[str],
     *,
-    out: Path | str = RESULTS,
     home: Path | None = None,
     executor: Executor = IN_PROCESS,
-    jobs: GridJobs | None = None,
     fail: Callable[[str, ChunkError], None] = _raise,
     **fields: Any,
 ) -> list[PairedResult]:
@@ -176,10 +172,9 @@ def sensitivity(
 
     `fields` are further fields of `GridRequest`. `placebo` is the number of line offsets at which the fixed baseline is
     started for the placebo band, 0 for none; an offset that cannot be given the baseline's realised size is left out,
-    counted. Chunkers, protocols and retrievers are specs. Scores are kept in `out`/sensitivity, and those that this
-    very code has computed are not computed again. `jobs` score chunkers in the place of `executor`. `fail` receives the
-    spec and the error of each chunker that fails, when the others are scored; unless it raises (the default), these are
-    compared. Raises a BenchError in one sentence.
+    counted. Chunkers, protocols and retrievers are specs. `fail` receives the spec and the error of each chunker that
+    fails, when the others are scored; unless it raises (the default), these are compared. Raises a BenchError in one
+    sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
@@ -187,10 +182,7 @@ def sensitivity(
     problems = Problems()
     check_grid(request, home, problems)
     problems.check()
-    embedder, results = None, results_at(out, home)
-    if model := request.embedder_spec():
-        cache = results.vectors(home)
-        embedder = make_embedder(model, home=home, cache=cache)
+    embedder = make_embedder(model, home=home) if (model := request.embedder_spec()) else None
     grid = Grid.of(benchmark, request, embedder, home=home)
     named = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
     for spec, reason in skipped_for_language(benchmark, named, least=2, skippable=False).items():
@@ -206,44 +198,21 @@ def sensitivity(
     further = (*shifted, *(spec for sizes in matched for spec in sizes.specs.values()))
     every = named | {spec: make_chunker(spec) for spec in further}
 
-    def score(missing: Mapping[str, Chunker]) -> Iterator[Mapping[Cell, Scores] | ChunkError]:
-        if jobs is not None:
-            return jobs.score(request, list(missing), results)
-        return grid.score_all([*missing.values()], suited(executor, benchmark, missing.values(), [grid.parts]))
-
-    scored, failed = _score(every, CellCache(grid, results), score)
+    executor = suited(executor, benchmark, every.values(), [grid.parts])
+    scored: dict[str, Mapping[Cell, Scores]] = {}
+    failed: dict[str, ChunkError] = {}
+    for spec, result in zip(every, grid.score_all([*every.values()], executor), strict=True):
+        NOTICES.info(f"scored {spec}")
+        if isinstance(result, ChunkError):
+            failed[spec] = result
+        else:
+            scored[spec] = result
     for spec, error in failed.items():
         fail(spec, error)
     if len(named.keys() - failed.keys()) < 2:
         raise ChunkError(all_mistakes(str(failed[spec]) for spec in named if spec in failed))
     bands = placebo_bands([scored[spec] for spec in shifted]) if len(shifted) > 1 else {}
     return _compare({spec: scored[spec] for spec in named if spec in scored}, scored, matched, bands)
-
-
-def _score(
-    chunkers: Mapping[str, Chunker],
-    cells: CellCache,
-    score: Callable[[Mapping[str, Chunker]], Iterator[Mapping[Cell, Scores] | ChunkError]],
-) -> tuple[dict[str, Mapping[Cell, Scores]], dict[str, ChunkError]]:
-    """Return spec -> the scores in every cell, and spec -> the error; `score` scores what is not cached."""
-    scored: dict[str, Mapping[Cell, Scores]] = {}
-    for spec, chunker in chunkers.items():
-        if (cached := cells.get(chunker)) is not None:
-            scored[spec] = cached
-    if scored:
-        NOTICES.info(f"{len(scored)} of {len(chunkers)} chunkers were scored before and are reused")
-    missing = {spec: chunker for spec, chunker in chunkers.items() if spec not in scored}
-    failed: dict[str, ChunkError] = {}
-    results = score(missing)
-    for spec, chunker in missing.items():
-        NOTICES.info(f"scoring {spec}")
-        result = next(results)
-        if isinstance(result, ChunkError):
-            failed[spec] = result
-        else:
-            cells.put(chunker, result)
-            scored[spec] = result
-    return scored, failed
 
 
 def _compare(

@@ -7,7 +7,7 @@ data is one base64 word, and the page's policy runs no script but this one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -58,16 +58,13 @@ QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 def report_page(
     stored: Sequence[RunView],
     output: str,
-    settings: Sequence[Mapping[str, Any]] = (),
-    grid: str | None = None,
     *,
     answer: Recommendation | None = None,
 ) -> str:
     """The page over one or more runs; `output` is the file that it will be written to, for the command it quotes.
 
-    `settings` are those of a sensitivity grid, as `lab sensitivity --json` prints them, and `grid` the file that they
-    were read from; without settings the heat map is left out. The head is a recommendation's `answer`, where the
-    runs are those of its first evidence; else it says what the tests say.
+    The head is a recommendation's `answer`, where the runs are those of its first evidence; else it says what the tests
+    say.
 
     A ResultError where a run folder is broken, a UsageError where the runs do not answer one question.
     """
@@ -88,7 +85,7 @@ def report_page(
     by_id = {run.stored.run_id: run.short for run in runs}
     differences, shown_differences = worded.record.differences, tested(worded.record.differences)
     leads = [difference for difference in differences if difference.primary]
-    drawn = [_chart(figure) for figure in figures(stored, differences, settings=settings)]
+    drawn = [_chart(figure) for figure in figures(stored, differences)]
     ranks = candidates_ranked(runs, answer) if answer and answer.decision else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
@@ -139,7 +136,7 @@ def report_page(
             segment_mean="queries" if metrics.headline == "micro" else "repositories",
             cannot_show=_cannot_show(runs),
             no_bm25=_no_bm25(runs, bm25),
-            artefacts=artefacts(runs, _report_command(stored, bm25, output, grid)),
+            artefacts=artefacts(runs, _report_command(stored, bm25, output)),
             characters_note=CHARACTERS_NOTE.capitalize(),
             version=version("repoeval-bench"),
             style=style(_run_colours(stored)),
@@ -171,16 +168,13 @@ def _ranking_plot(verdict: WordedVerdict, ranks: Ranking, stored: Sequence[RunVi
     return _chart(ranked_figure(ranks, looks(stored)))
 
 
-def _report_command(
-    stored: Sequence[RunView], bm25: Sequence[PageRun | None], output: str, grid: str | None
-) -> list[str]:
-    """The words that make this page again: with the BM25 runs beside its own, and the settings that it draws."""
+def _report_command(stored: Sequence[RunView], bm25: Sequence[PageRun | None], output: str) -> list[str]:
+    """The words that make this page again: with the BM25 runs beside its own."""
     named = [run.run_id for run in stored]
     words = ["repoeval-bench", "report", *named]
     if any(peer is not None and peer.stored.run_id not in named for peer in bm25):
         words.append("--bm25")
     # Another reader does not have the file's folder.
-    words += ["--sensitivity", Path(grid).name] if grid else []
     return [*words, "-o", Path(output).name]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names
 from repoeval_bench.report.plots.curves import budget_figure, rank_figures
-from repoeval_bench.report.plots.differences import forest_figure, heat_maps, ranked_figure
+from repoeval_bench.report.plots.differences import forest_figure, ranked_figure
 from repoeval_bench.report.plots.figure import Figure, plain_svg, png, svg, write
 from repoeval_bench.report.plots.sizes import score_against_size, size_figure
 from repoeval_bench.report.plots.theme import css, looks
@@ -22,16 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["Figure", "css", "figures", "plain_svg", "png", "ranked_figure", "svg", "write"]
 
 
-def figures(
-    runs: Sequence[RunView],
-    comparisons: Sequence[Comparison] = (),
-    *,
-    settings: Sequence[Mapping[str, Any]] = (),
-) -> list[Figure]:
+def figures(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> list[Figure]:
     """Draw every figure that these runs have the numbers for, in the order of a report.
 
-    Of `comparisons` those by the primary measure are drawn repository by repository; `settings` are those of a
-    sensitivity grid. Runs that answer different questions are a UsageError.
+    Of `comparisons` those by the primary measure are drawn repository by repository. Runs that answer different
+    questions are a UsageError.
     """
     check_comparable((runs[0], run) for run in runs[1:])
     drawn = [
@@ -40,7 +35,6 @@ def figures(
         size_figure(runs),
         score_against_size(runs, headline_measure(runs)),
         *_forests(runs, comparisons),
-        *heat_maps(settings),
     ]
     return _named_apart([figure for figure in drawn if figure is not None])
 

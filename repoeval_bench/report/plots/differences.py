@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import nan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.spec import slug
 from repoeval_bench.report.plots.figure import Figure, draw
 from repoeval_bench.report.plots.theme import INK, MUTED, PAPER, Look
-from repoeval_bench.report.text import elided, heading, short_names, with_interval
+from repoeval_bench.report.text import elided, heading, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from repoeval_bench.analysis.records import Comparison, Interval
     from repoeval_bench.report.ranking import Ranking
-
-SIGNS = {"wins": "+", "loses": "\N{MINUS SIGN}", "noise": "~", "undecided": ""}
-"""The sign of a verdict in the heat map."""
-
-_DARK_TEXT = "#101418"
-"""Cells are pale on light and on dark pages, so their text is dark on both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,88 +119,3 @@ def _forest_lines(comparison: Comparison) -> list[_Line]:
         predicted = _Line(name="one new repository", n=None, difference=new.difference, ci=new.prediction)
         lines.append(replace(predicted, style="predicted"))
     return lines
-
-
-def heat_maps(settings: Sequence[Mapping[str, Any]]) -> list[Figure]:
-    """One figure per pair of chunkers, from the settings that `lab sensitivity --json` prints.
-
-    A row is a setting (protocol with its choices), a column a retriever, measure and way of sizing. Cells that lack
-    a field are a ResultError.
-    """
-    pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    try:
-        for setting in settings:
-            pairs.setdefault((setting["a"], setting["b"]), []).append(setting)
-        known = list(dict.fromkeys(name for pair in pairs for name in pair))
-        names = dict(zip(known, short_names(known), strict=True))
-        return [_heat_map(names[a], names[b], cells) for (a, b), cells in pairs.items()]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ResultError(
-            f"these are not settings of a sensitivity grid ({error}); write them with lab sensitivity --output FILE"
-        ) from error
-
-
-def _heat_map(a: str, b: str, cells: Sequence[Mapping[str, Any]]) -> Figure:
-    ranked_by = list(dict.fromkeys(cell["retriever"] for cell in cells))
-    retrievers = dict(zip(ranked_by, short_names(ranked_by), strict=True))
-
-    def column(cell: Mapping[str, Any]) -> tuple[str, str, str]:
-        return cell["measure"], retrievers[cell["retriever"]], cell["sizes"].partition(" ")[0]
-
-    settings = list(dict.fromkeys(cell["protocol"] for cell in cells))
-    columns = sorted(dict.fromkeys(map(column, cells)))
-    values = [[nan] * len(columns) for _ in settings]
-    signs = {}
-    for cell in cells:
-        cell_index = settings.index(cell["protocol"]), columns.index(column(cell))
-        values[cell_index[0]][cell_index[1]] = cell["difference"]
-        signs[cell_index] = SIGNS.get(cell["verdict"], "?")
-    # Noise is spoken of where a placebo band was measured: elsewhere there is none.
-    banded = any(cell.get("placebo_band") is not None for cell in cells)
-    limit = max(abs(cell["difference"]) for cell in cells) or 1.0
-
-    def fill(axes: Axes) -> None:
-        from matplotlib.colors import LinearSegmentedColormap
-
-        pale = LinearSegmentedColormap.from_list("difference", ["#f2a65a", "#f7f3ec", "#6cb4ee"], N=21)
-        mesh = axes.pcolormesh(values, cmap=pale, vmin=-limit, vmax=limit, edgecolors="#ffffff", linewidth=0.6)
-        for (row, cell_index), sign in signs.items():
-            axes.text(cell_index + 0.5, row + 0.52, sign, ha="center", va="center", color=_DARK_TEXT, fontsize=8)
-        axes.set_yticks(
-            [index + 0.5 for index in range(len(settings))], [_setting(setting) for setting in settings], fontsize=7
-        )
-        axes.set_xticks(
-            [index + 0.5 for index in range(len(columns))],
-            [elided(f"{heading(m)} · {r} · {s}") for m, r, s in columns],
-            rotation=55,
-            ha="right",
-            rotation_mode="anchor",
-            fontsize=7,
-        )
-        axes.invert_yaxis()
-        axes.grid(visible=False)
-        axes.spines[:].set_visible(False)
-        bar = axes.figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.7, aspect=30, pad=0.02)
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(length=0, labelsize=7.5)
-        noise = "   ~ noise" if banded else ""
-        bar.set_label(f"+ wins   \N{MINUS SIGN} loses{noise}   empty: undecided", fontsize=7.5)
-
-    verdicts = [verdict for verdict in SIGNS if banded or verdict != "noise"]
-    tally = {verdict: sum(cell["verdict"] == verdict for cell in cells) for verdict in verdicts}
-    words = ", ".join(f"{verdict} {number}" for verdict, number in tally.items())
-    return draw(
-        f"sensitivity-{slug(a)}-minus-{slug(b)}",
-        f"{elided(a, 18)} minus {elided(b, 18)}, setting by setting",
-        f"{a} minus {b} in {len(cells)} settings: {words}. + wins, \N{MINUS SIGN} loses, "
-        f"{'~ within the placebo band, ' if banded else ''}empty: the interval contains 0.",
-        fill,
-        height=2.4 + 0.2 * len(settings),
-        legend=False,
-    )
-
-
-def _setting(protocol: str) -> str:
-    """`body+query=full+relevance=iou:0.2` as `body · full · iou:0.2`."""
-    name, *choices = protocol.split("+")
-    return elided(" · ".join([name, *(choice.partition("=")[2] or choice for choice in choices)]))

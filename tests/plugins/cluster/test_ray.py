@@ -15,7 +15,7 @@ import pytest
 
 from repoeval_bench.core.errors import BenchError, ResultError
 from repoeval_bench.plugins.cluster.ray_executor import RayCluster
-from repoeval_bench.runs.jobs import JobLog
+from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.provenance import code_state
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner
@@ -92,7 +92,7 @@ def make(asked, address, out, home):
 
 def made_on(chosen, asked, out, home):
     """The same on a cluster that is open."""
-    jobs = Runner(asked, executor=JobLog(chosen), out=out, home=home)
+    jobs = Runner(asked, executor=Workers(chosen), out=out, home=home)
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs
@@ -223,7 +223,7 @@ def test_an_error_ends_its_run_alone(cluster, places, tmp_path):
         for chunker in ("exec:false", "fixed:max_nws=400")
     ]
     with RayCluster(cluster.address) as chosen:
-        jobs = Runner(asked, executor=JobLog(chosen), out=tmp_path, home=places["home"])
+        jobs = Runner(asked, executor=Workers(chosen), out=tmp_path, home=places["home"])
         runs = jobs.run(jobs.settings[0])
     assert [run is None for run in runs] == [True, False]
     with pytest.raises(ResultError, match=r"(?s)1 of 2 runs failed.*try it again: repoeval-bench eval"):

@@ -10,9 +10,7 @@ import pytest
 pytest.importorskip("fsspec")
 
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.plugins.cluster.blocks import block_names
-from repoeval_bench.plugins.cluster.merge import merge_all
 from repoeval_bench.plugins.cluster.object_store import ObjectStore, StoreError
 from repoeval_bench.plugins.cluster.run_store import (
     StoredResults,
@@ -21,10 +19,8 @@ from repoeval_bench.plugins.cluster.run_store import (
     results_of_store,
     run_states,
 )
-from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.jobs import JobLog
-from repoeval_bench.runs.records import CodeState
+from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
@@ -52,7 +48,7 @@ def make(places, out, store=None, executor=IN_PROCESS):
         for chunker in CHUNKERS
     ]
     out = results_of_store(store, out).out if store else out
-    jobs = Runner(asked, executor=JobLog(executor), out=out, home=places["home"])
+    jobs = Runner(asked, executor=Workers(executor), out=out, home=places["home"])
     runs = [run for setting in jobs.settings for run in jobs.run(setting)]
     jobs.check()
     return runs
@@ -111,12 +107,12 @@ def test_a_store_that_fails_delays_and_truncates_loses_nothing(places, tmp_path,
     assert all("after 5 tries (OSError: " in error for error in errors)
     assert min(WEATHER.failures, WEATHER.delays) > 5
     WEATHER.clear()
-    merge_all([store], tmp_path / "b")
+    results_of_store(store, tmp_path / "b").fetch()
     make(places, tmp_path / "alone")
     assert content(tmp_path / "a") == content(tmp_path / "b") == content(tmp_path / "alone")
 
 
-def test_a_broken_run_is_made_again_and_refused_by_merge(places, tmp_path, clean):
+def test_a_broken_run_is_made_again_and_named(places, tmp_path, clean, notices):
     """An object that is cut, empty or no archive is not taken for a run; nor does it hide the others."""
     store = f"file://{tmp_path}/store"
     make(places, tmp_path / "a", store)
@@ -124,11 +120,10 @@ def test_a_broken_run_is_made_again_and_refused_by_merge(places, tmp_path, clean
     first.write_bytes(first.read_bytes()[:-1000])
     second.write_bytes(b"")
     third.write_bytes(b"x" * 5000)
-    with pytest.raises(ResultError, match="holds broken runs: " + ", ".join(path.stem for path in paths[:3])):
-        merge_all([store], tmp_path / "merged")
+    results_of_store(store, tmp_path / "fetched").fetch()
+    assert f"holds broken runs: {', '.join(path.stem for path in paths[:3])};" in notices[-1]
     make(places, tmp_path / "b", store)
     assert content(tmp_path / "b") == content(tmp_path / "a")
-    assert len(merge_all([store, str(tmp_path / "b")], tmp_path / "merged").copied) == 4
 
 
 def test_a_run_that_two_machines_made_is_put_once(places, tmp_path, clean):
@@ -189,16 +184,16 @@ def packed(name, content=b"x"):
         bytearray(packed("x")[:6] + b"\x01" + packed("x")[7:]),
     ],
 )
-def test_what_is_not_a_run_is_not_unpacked(tmp_path, content):
-    """Names that lead elsewhere, broken archives: nothing is written, and no error but that of `cluster merge` is made of it."""
+def test_what_is_not_a_run_is_not_unpacked(tmp_path, content, notices):
+    """Names that lead elsewhere, broken archives: nothing is written, and a notice names what is broken."""
     url = f"file://{tmp_path}/store"
     (tmp_path / "store" / "runs").mkdir(parents=True)
     (tmp_path / "store" / "runs" / "one.zip").write_bytes(content)
     if fetch_run("one", ObjectStore(url), tmp_path / "out"):
         assert [path.name for path in (tmp_path / "out" / "one").iterdir()] == ["x"]
     else:
-        with pytest.raises(ResultError, match="holds broken runs: one;"):
-            merge_all([url], tmp_path / "out")
+        results_of_store(url, tmp_path / "out").fetch()
+        assert "holds broken runs: one;" in notices[-1]
         assert not (tmp_path / "out" / "one").exists()
 
 
@@ -218,14 +213,12 @@ def test_a_folder_of_runs_at_a_url_is_named_as_the_folder_it_is(tmp_path):
     url = f"file://{run.folder.parent}"
     told = one_sentence(bench("runs", "--out", url, home=tmp_path / "home"), 2)
     assert f"{url} is a folder of runs and not a store; give the folder itself, {run.folder.parent}" in told
-    with pytest.raises(UsageError, match=rf"holds no runs of a store; name {run.folder.parent}$"):
-        merge_all([url], tmp_path / "out")
 
 
 def test_a_store_without_a_run_is_named(tmp_path):
     """By its URL, not by the folder in which runs were to be fetched; a folder is not a store."""
     with pytest.raises(UsageError, match=rf"^file://{tmp_path}/none holds no runs"):
-        merge_all([f"file://{tmp_path}/none"], tmp_path / "out")
+        results_of_store(f"file://{tmp_path}/none", tmp_path / "out").read()
     with pytest.raises(UsageError, match=r"nope is not the address of a store.*file:///"):
         ObjectStore("nope")
 
@@ -241,7 +234,7 @@ def shared(places, tmp_path_factory):
 
 
 def test_a_store_is_where_runs_are(places, shared, tmp_path):
-    """Any machine reads the runs by the same --out, brings them into a folder, and puts others there."""
+    """Any machine reads the runs by the same --out."""
     url, _ = shared
     listed = bench("runs", "--json", "--out", url, home=tmp_path / "home")
     run_ids = {row["run_id"] for row in json.loads(listed.out)}
@@ -253,12 +246,6 @@ def test_a_store_is_where_runs_are(places, shared, tmp_path):
     assert several.startswith("error: '400' fits 2 runs in file://"), several
     done = bench("verify", "ast", "--source", places["source"], "--out", url, home=tmp_path / "home")
     assert done.code == 0, done.err
-    done = bench("cluster", "merge", url, "--out", tmp_path / "b")
-    assert done.out == f"{tmp_path / 'b'}: 2 runs copied, 0 were there already\n"
-    other = f"file://{tmp_path}/other"
-    done = bench("cluster", "merge", tmp_path / "b", "--out", other, home=tmp_path / "home")
-    assert done.out == f"{other}: 2 runs copied, 0 were there already\n"
-    assert set(run_states(ObjectStore(other))) == run_ids
 
 
 @pytest.mark.parametrize("command", ["eval", "recommend", "logs import"])
@@ -282,23 +269,6 @@ def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
         assert f"--out {url}" in done.out or command == "recommend"
     if command == "eval":
         assert f"stored in {url} as fixed-400_" in done.out, done.out
-
-
-def test_cells_of_a_grid_are_in_the_store(places, tmp_path, clean, monkeypatch, notices):
-    """A machine that shares it computes none again, also where another has lost a part of them."""
-    monkeypatch.setattr("repoeval_bench.plugins.lab.grid.code_state", lambda: CodeState(commit="c" * 40, dirty=False))
-    url = f"file://{tmp_path}/store"
-    options = {"protocols": ["context"], "retrievers": ["bm25"], "placebo": 0, "match": False, "queries": ["tail:10"]}
-    benchmark = load_benchmark(places["source"], home=places["home"])
-    answers = [
-        sensitivity(benchmark, list(CHUNKERS), out=out, home=tmp_path / home, **options)
-        for out, home in ((url, "a"), (url, "b"), (tmp_path / "alone", "c"))
-    ]
-    assert answers[0] == answers[1] == answers[2]
-    assert notices.count("2 of 2 chunkers were scored before and are reused") == 1
-    cells = sorted((tmp_path / "store" / "sensitivity").rglob("*"))
-    cells[-1].write_bytes(cells[-1].read_bytes()[:100])
-    assert sensitivity(benchmark, list(CHUNKERS), out=url, home=tmp_path / "d", **options) == answers[0]
 
 
 def test_a_reader_follows_the_store(tmp_path, notices):
@@ -342,8 +312,8 @@ def test_a_reader_follows_the_store(tmp_path, notices):
 )
 def test_what_is_not_a_store_is_told_before_anything_is_made(url, code, told, tmp_path):
     """An address with a slash too few, a protocol that nobody knows or whose package is missing, a closed place."""
-    for words in (("eval", "-c", "ast", "--retriever", "bm25"), ("cluster", "merge", tmp_path)):
-        assert told in one_sentence(bench(*words, "--out", url, home=tmp_path / "home"), code)
+    made = bench("eval", "-c", "ast", "--retriever", "bm25", "--out", url, home=tmp_path / "home")
+    assert told in one_sentence(made, code)
     read = bench("runs", "--out", url, home=tmp_path / "home")
     if url == "file:///proc/store":
         code, told = 2, f"{url} holds no runs; make some with --out {url}"

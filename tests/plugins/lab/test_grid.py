@@ -134,7 +134,7 @@ def test_intervals_are_those_of_compare():
         assert (contest.n_queries, contest.n_files) == (60, 20)
 
 
-def test_a_cell_says_everything_that_a_heat_map_groups_by():
+def test_a_cell_says_everything_that_a_reader_groups_by():
     """Protocol, its choices, retriever, measure, both means, interval, band, verdict: plain values."""
     cell = Cell("body+query=full+relevance=iou:0.2", "bm25", "ndcg@10")
     record = result("a", "b", "nominal", cell, (0.75, 0.5), 0.25, None, None, 9, 3, "micro").as_dict()

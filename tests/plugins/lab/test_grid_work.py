@@ -13,7 +13,7 @@ CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
 __all__ = ["benchmark", "checkout", "large"]
 
 
-def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, tmp_path, notices):
+def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, notices):
     """Every arm is scored once, in one of the two; the cells are the same to the last digit."""
     settings = {
         "protocols": ["context", "linemap"],
@@ -26,11 +26,11 @@ def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_hom
         "home": warm_home,
     }
     with Counted() as pool:
-        shared = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "shared", executor=pool)
-    scored = [line for line in notices if line.startswith("scoring ")]
+        shared = sensitivity(benchmark, CHUNKERS, **settings, executor=pool)
+    scored = [line for line in notices if line.startswith("scored ")]
     assert pool.jobs == [len(scored)] * 2
     assert len(scored) > 4
-    alone = sensitivity(benchmark, CHUNKERS, **settings, out=tmp_path / "alone")
+    alone = sensitivity(benchmark, CHUNKERS, **settings)
     assert [each.as_dict() for each in shared] == [each.as_dict() for each in alone]
 
 
@@ -48,7 +48,6 @@ def test_a_grid_embeds_every_text_once(benchmark, tmp_path, monkeypatch):
         retrievers=("dense",),
         measures=("ndcg@10",),
         placebo=2,
-        out=tmp_path / "out",
     )
     assert len({contest.sizes for contest in contests}) == 2
     assert len(encoder.asked) == len(set(encoder.asked)) > 0

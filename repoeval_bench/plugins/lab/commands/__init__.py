@@ -22,7 +22,7 @@ group = CommandGroup(
         "add": (f"{_HERE}.leaderboard:add_command", "Verify runs from elsewhere and add them to a folder."),
         "stability": (f"{_HERE}.stability:stability_command", "Count the texts that a new version embeds again."),
     },
-    resuming=frozenset({"sensitivity", "reproduce"}),
+    resuming=frozenset({"reproduce"}),
     examples="""\
 sensitivity -c ast -c fixed
 sensitivity -c ast -c fixed --retriever bm25 --protocol body --output grid.json

@@ -11,49 +11,41 @@ from click.core import ParameterSource
 
 from repoeval_bench.cli.console import print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import cells_folder, execution_options, home_option, json_option, note, request_options
-from repoeval_bench.cli.output import OUTPUT_JSON, page_of
+from repoeval_bench.cli.options import home_option, json_option, note, request_options
+from repoeval_bench.cli.output import OUTPUT_JSON
 from repoeval_bench.core.errors import ChunkError, ResultError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.plugins.lab.grid import GridJobs, GridRequest, answerable_protocols, check_grid, scoring_protocols
+from repoeval_bench.plugins.lab.grid import GridRequest, answerable_protocols, check_grid, scoring_protocols
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.runs.execution import executor_of
-from repoeval_bench.runs.jobs import JobLog
+from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.parts import skipped_line
 from repoeval_bench.runs.problems import Problems
-from repoeval_bench.runs.request import DataRequest, ExecutionRequest
-from repoeval_bench.runs.store import check_writable
+from repoeval_bench.runs.request import DataRequest
 
 
 @click.command("sensitivity")
 @request_options(GridRequest)
 @click.option("--output", "-o", type=OUTPUT_JSON, help="Write the cells there as JSON.")
-@cells_folder
 @home_option
-@execution_options
 @json_option
 def sensitivity_command(
     *,
     as_json: bool,
     output: Path | None,
-    out: Path,
     home: Path | None,
-    execution: ExecutionRequest,
     **fields: Any,
 ) -> None:
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
 
     A cell is decided where the 95 % interval of the difference over files leaves out 0, and is noise
-    where the difference is not larger than the spread of one and the same chunker started at other lines. A chunker is
-    scored once and its scores are kept: an interrupted grid goes on, and one with a further chunker scores that one.
+    where the difference is not larger than the spread of one and the same chunker started at other lines.
     """
     request = GridRequest.of(fields, typed=True)
-    check_writable(out)
     usual = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT
     if usual:
         request = request.model_copy(update={"protocols": scoring_protocols(request)})
@@ -74,13 +66,8 @@ def sensitivity_command(
         failed.append(f"{spec}: {error}")
         note(skipped_line(spec, str(error)))
 
-    places: dict[str, Any] = {"out": out, "home": home}
-    with executor_of(execution, **places, unit="chunkers", write_page=page_of(execution)) as executor:
-        options: dict[str, Any] = {"executor": executor}
-        if isinstance(executor, JobLog):
-            # What a worker loads is what was loaded here.
-            options = {"jobs": GridJobs(data=request.data(), log=executor, without=without, home=home)}
-        result = sensitivity(benchmark, request.chunkers, **grid, **places, **options, fail=fail)
+    with ProcessPool() as executor:
+        result = sensitivity(benchmark, request.chunkers, **grid, home=home, executor=executor, fail=fail)
     text = json.dumps([contest.as_dict() for contest in result], indent=2, ensure_ascii=False)
     if output:
         write_named(output, text + "\n", "another file with --output")
