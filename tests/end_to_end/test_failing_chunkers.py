@@ -133,7 +133,9 @@ def places(tmp_path_factory):
 
 def ask(places, command, *names, further=(), out=None):
     chunkers = [word for name in names for word in ("-c", f"py:{places['module']}:{name}" if name in REASONS else name)]
-    shared = ("--source", places["pack"], "--retriever", "bm25", "--protocol", "body", "--out", out or places["out"])
+    shared = ("--source", places["pack"], "--retriever", "bm25", "--protocol", "body")
+    if command != "lab sensitivity":  # which keeps no runs
+        shared += ("--out", out or places["out"])
     return bench(*command.split(), *chunkers, *shared, *further, home=places["home"])
 
 
@@ -183,6 +185,8 @@ def test_whatever_a_chunker_raises_ends_its_own_run_alone(places, tmp_path, comm
         asked = (tmp_path / "bench.yaml", *source, *out)
     elif command == "recommend":
         asked = (places["pack"], *chunkers, "--sizes", "200", *bm25, *out)
+    elif command == "lab sensitivity":
+        asked = (*chunkers, *source, *bm25)
     else:
         asked = (*chunkers, *source, *(("--sizes", "200") if command == "sweep" else ()), *bm25, *out)
     done = bench(*command.split(), *asked, home=places["home"])

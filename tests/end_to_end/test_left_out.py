@@ -91,7 +91,11 @@ def test_a_file_of_runs_goes_on_without_it(places, tmp_path):
 def test_a_grid_and_a_recommendation_are_of_the_others(places):
     """`recommend` notes it with all else that it left out."""
     grid = ("--protocol", "body", "--query", "full", "--relevance", "overlap", "--no-match", "--json")
-    done = ask(places, "lab", "sensitivity", *chunkers("ast", "fixed", "astchunk"), *grid)
+    done = bench(
+        *("lab", "sensitivity", *chunkers("ast", "fixed", "astchunk"), *grid),
+        *("--source", places["pack"], "--retriever", "bm25"),
+        home=places["home"],
+    )
     assert done.code == 0, done.err
     assert done.err.count(REASON) == 1
     assert {(row["a"], row["b"].partition(":")[0]) for row in json.loads(done.out)} == {

@@ -136,7 +136,7 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     edit(made(results, "edited", 0.5), "metrics.json", micro={"line_rprec": 0.99, "ndcg@10": 0.5})
     edit(made(results, "shape", 0.5), "metrics.json", dataset="a word")
     edit(made(results, "list", 0.5), "metrics.json", chunker=["ast"])
-    for name in ("notes", "packs", "sensitivity"):  # the last two are what recommend and sensitivity keep beside runs
+    for name in ("notes", "packs"):  # the latter is what recommend keeps beside runs
         (results / name).mkdir()
     (results / "compared.json").write_text("{}")
     result = leaderboards(run_folders(results))
