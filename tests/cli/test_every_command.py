@@ -65,7 +65,6 @@ CALLS = {
 }
 ELSEWHERE = {
     "complete run": "it needs a server: `plugins/completion/test_complete_cli.py`",
-    "complete prompt": "the same file",
     "lab add": "`plugins/lab/test_leaderboard_add.py`",
     "lab stability": "`plugins/lab/test_stability.py`",
     "logs questions": "`plugins/logs/test_foreign_questions.py`",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import GrammarError, ResultError, SpecError, UsageError, all_mistakes
-from repoeval_bench.core.extras import install_command, require
+from repoeval_bench.core.errors import ResultError, SpecError, UsageError, all_mistakes
+from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
 from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
@@ -17,26 +18,42 @@ from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile, spliced
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.spec import Spec, nearest, short_hash, slug
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.metrics import TEXT_MEASURES, Context, RunScores, Written, score_run
 from repoeval_bench.plugins.completion.ending import ENDING, cut, stops
-from repoeval_bench.plugins.completion.folder import Spent, save
-from repoeval_bench.plugins.completion.fragments import fragments_of
-from repoeval_bench.plugins.completion.layout import MOST_FRAGMENTS, Prompt, lay_out, layout_hash
+from repoeval_bench.plugins.completion.layout import LAYOUT, MOST_FRAGMENTS, Prompt, fragments_of, lay_out
 from repoeval_bench.plugins.completion.model import Answers, Model, ModelRequest, answer_all, parse_model
+from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import vectors_folder
-from repoeval_bench.runs.records import COMPLETIONS, Completed, CompletionRow
-from repoeval_bench.runs.store import check_writable
+from repoeval_bench.runs.provenance import code_state, versions
+from repoeval_bench.runs.records import (
+    COMPLETIONS,
+    MANIFEST,
+    QRELS,
+    RETRIEVED,
+    RUN,
+    Completed,
+    CompletionRow,
+    Means,
+    Metrics,
+    QueryRow,
+    TimeRow,
+)
+from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
+from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.runs.view import RunView
 
 CONTEXTS = ("none", "retrieved")
+
+
+STEP = "complete"
+"""The step of timings.jsonl: its seconds, and requests that were sent."""
 
 
 class CompletionRequest(Request):
@@ -61,6 +78,17 @@ class Prompted:
     prompt: Prompt
     language: Language
     hidden: int
+
+
+def base_run(run: RunView) -> RunView:
+    """Return the run itself, or that whose tasks it completes; a UsageError where it is gone."""
+    completed = run.manifest.completion
+    if completed is None:
+        return run
+    folder = run.folder.parent / completed.base
+    if not (folder / MANIFEST).is_file():
+        raise UsageError(f"{run.run_id} is the completed {completed.base}, which is not beside it; complete that one")
+    return RunView.open(folder)
 
 
 def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, context: str) -> list[Prompted]:
@@ -117,7 +145,6 @@ def complete(
     """
     model = check_request(request)
     prompted = prompts_of(run, benchmark, request, context)
-    _check_grammars(prompted)
     check_writable(out)
     cache = VectorCache(vectors_folder(home))
     requests = [
@@ -126,8 +153,10 @@ def complete(
     ]
     started = perf_counter()
     answers = answer_all(model, requests, cache, concurrency=request.concurrency)
-    spent = Spent(perf_counter() - started, answers.sent, answers.usage)
-    NOTICES.info(_account(answers, len(set(requests))))
+    seconds = perf_counter() - started
+    distinct = len(set(requests))
+    rest = ", the rest was in the cache" if answers.sent < distinct else ""
+    NOTICES.info(f"{count(distinct, 'distinct prompt')}: {answers.sent:,} sent{rest}")
     rows = [_row(*pair, answers, chat=model.chat) for pair in zip(prompted, requests, strict=True)]
     scores = score_texts(rows, benchmark)
     settings = Completed(
@@ -137,12 +166,14 @@ def complete(
         context=context,  # type: ignore[arg-type]  # one of CONTEXTS
         budget=request.budget if context != "none" else 0,
         fragments=MOST_FRAGMENTS if context != "none" else 0,
-        layout=layout_hash(),
+        layout=LAYOUT,
         ending=ENDING,
         measures=tuple(scores.values),
         cut_off=sum(answers.by_request[sent].cut_off for sent in requests),
     )
-    return save(run, settings, scores, rows, spent, name=model.name, out=out, created=created)
+    return _save(
+        run, settings, scores, rows, seconds=seconds, sent=answers.sent, name=model.name, out=out, created=created
+    )
 
 
 def complete_again(
@@ -170,21 +201,8 @@ def complete_again(
     scores = score_texts(completed, benchmark)
     again = settings.model_copy(update={"base": base.run_id, "measures": tuple(scores.values)})
     name, created = Spec.parse(settings.model).target or "", run.manifest.created
-    return save(base, again, scores, completed, Spent(0.0, 0, {}), name=name, out=into, created=created), different
-
-
-def _account(answers: Answers, distinct: int) -> str:
-    tokens = "".join(f", {number:,} {name.replace('_', ' ')}" for name, number in answers.usage.items())
-    rest = ", the rest was in the cache" if answers.sent < distinct else ""
-    return f"{count(distinct, 'distinct prompt')}: {answers.sent:,} sent{tokens}{rest}"
-
-
-def _check_grammars(prompted: Sequence[Prompted]) -> None:
-    if missing := sorted({one.language.name for one in prompted if not one.language.installed}):
-        raise GrammarError(
-            f"the grammar of {', '.join(missing)} is not installed, and identifiers are found by it; run "
-            f"{install_command()}"
-        )
+    made = _save(base, again, scores, completed, seconds=0.0, sent=0, name=name, out=into, created=created)
+    return made, different
 
 
 def _row(prompted: Prompted, request: ModelRequest, answers: Answers, *, chat: bool) -> CompletionRow:
@@ -231,3 +249,70 @@ def _names(parsed: Parsed, start: int, text: str) -> frozenset[str]:
     """Return the identifiers of a text that begins at a line of the file."""
     lines = LineSpan(start, min(start + len(text.splitlines()), parsed.file.n_lines))
     return identifiers_in(parsed, lines) if lines else frozenset()
+
+
+def _save(
+    run: RunView,
+    settings: Completed,
+    scores: RunScores,
+    rows: Sequence[CompletionRow],
+    *,
+    seconds: float,
+    sent: int,
+    name: str,
+    out: Path,
+    created: str,
+) -> RunView:
+    """Write the completions of a run; `name` is that of the model, for the run's id and for tables."""
+    identity = {key: value for key, value in settings.as_json().items() if key != "cut_off"}
+    digest = short_hash(json.dumps(identity, sort_keys=True))
+    run_id = f"{settings.base.rpartition('-')[0]}_{slug(name, 32)}-{settings.context}-{digest}"
+    queries = _queries(run, rows, scores)
+    shown = {"run_id": run_id, "completion": f"{name} {settings.context}"}
+    metrics = _metrics(run.metrics, queries).model_copy(update=shown)
+    manifest = run.manifest.model_copy(
+        update={
+            "run_id": run_id,
+            "created": created,
+            "completion": settings,
+            "code": code_state(),
+            "versions": versions(),
+        }
+    )
+    timing = TimeRow(step=STEP, seconds=round(seconds, 4), encoded=sent)
+    times = [
+        TimeRow(query_id=query_id, latency_ms=dict(milliseconds))
+        for query_id, milliseconds in run.timings.queries.items()
+    ]
+    stored = {name: (run.folder / name).read_bytes() for name in (SOURCES, CHUNKS, QUERIES)}
+    files = RunFiles(
+        manifest=manifest,
+        metrics=metrics,
+        queries=queries,
+        timings=[*run.timings.steps, timing, *times],
+        run=run.text(RUN),
+        qrels=run.text(QRELS),
+        log=run.text(RETRIEVED),
+        inspection=stored | {COMPLETIONS: jsonl(row.as_json() for row in rows).encode()},
+    )
+    return RunView(write_folder(out / run_id, files))
+
+
+def _queries(run: RunView, rows: Sequence[CompletionRow], scores: RunScores) -> list[QueryRow]:
+    """Return the rows of the completed queries, with their measures of texts and how much was shown."""
+    columns = {name: values.tolist() for name, values in scores.values.items()}
+    by_id = {row.query_id: row for row in run.query_rows()}
+    queries = []
+    for index, row in enumerate(rows):
+        query = by_id[row.query_id]
+        facts = {**query.facts, "fragments": len(row.fragments), "prompt_tokens": row.prompt_tokens}
+        measures = query.measures | {name: column[index] for name, column in columns.items()}
+        queries.append(query.model_copy(update={"facts": facts, "measures": measures}))
+    return queries
+
+
+def _metrics(metrics: Metrics, queries: Sequence[QueryRow]) -> Metrics:
+    """Return the metrics of a run with the means of the measures that were added."""
+    rows = [row.measures for row in queries]
+    means = Means.of({name: [row[name] for row in rows] for name in rows[0]}, [row.repo or "all" for row in queries])
+    return metrics.model_copy(update={"micro": means.micro, "macro": means.macro, "per_repo": means.per_repo})

@@ -3,16 +3,29 @@
 Zhang et al. 2023 (arXiv 2303.12570), `_make_a_block` and `_build_prompt` of its code. Differences: the comment mark is
 that of the task's language, tokens are counted by a rule and not by a model's tokenizer, and without a fragment the
 heading is left out.
+
+As in RepoCoder, a chunk of the task's own file is shown only if it ends where the prompt begins, or before: then it
+holds neither the target, nor what follows it, nor what the prompt shows anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from repoeval_bench.core.spec import short_hash
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.prompts import tokens_of
+
+if TYPE_CHECKING:
+    from repoeval_bench.runs.inspection import Inspection
+    from repoeval_bench.runs.view import RunView
+
+LAYOUT = "repocoder 1"
+"""Version of the layout, part of the identity of every completed run."""
 
 MOST_FRAGMENTS = 10
 """Fragments that RepoCoder shows at most."""
@@ -86,11 +99,65 @@ def _commented(lines: Sequence[str], comment: str) -> str:
     return "".join(f"{comment} {line}\n" for line in lines)
 
 
-def layout_hash() -> str:
-    """A hash of the layout, from a prompt that has every part of it: another layout has another hash."""
-    fragments = (
-        Fragment("a", "a.py", "x = 1\n\n    y\n"),
-        Fragment("b", "b.py", "z" * 9),
-        Fragment("c", "c.py", ". " * 99),
-    )
-    return short_hash(repr(lay_out("def f():", fragments, "#", budget=70)))
+class _Ranked(NamedTuple):
+    """A ranked chunk: its id, its file, where its lines end, and its text."""
+
+    chunk_id: str
+    file: str
+    end: int
+    text: str
+
+
+class Shown(NamedTuple):
+    """The fragments for a task, the best first, and how many chunks were skipped because they are beside the target."""
+
+    fragments: tuple[Fragment, ...]
+    hidden: int
+
+
+def fragments_of(run: RunView, tasks: Sequence[Task], context: str) -> dict[str, Shown]:
+    """Return task_id -> the fragments that are shown with it in the context `none` or `retrieved`.
+
+    A ResultError where the run stored no sources or has no ranking of a task, a UsageError where hits are expanded.
+    """
+    if context == "none":
+        return {task.task_id: Shown((), 0) for task in tasks}
+    if run.metrics.expand:
+        raise UsageError(
+            f"the hits of {run.run_id} bring more than their chunks (expand {run.metrics.expand}), and completions "
+            "show chunks alone; complete a run without --set expand"
+        )
+    inspection = run.inspection
+    if inspection is None:
+        raise ResultError(f"{run.folder} stored no sources, so its chunks have no text; run the evaluation again")
+    ranked = _retrieved(run, inspection)
+    if lost := [task.task_id for task in tasks if task.task_id not in ranked]:
+        raise ResultError(f"{run.folder} has no ranking of {count(len(lost), 'task')}, such as {lost[0]}; run it again")
+    return {task.task_id: _visible(task, ranked[task.task_id]) for task in tasks}
+
+
+def _visible(task: Task, ranked: Iterable[_Ranked]) -> Shown:
+    fragments = []
+    hidden = 0
+    for chunk in ranked:
+        if chunk.file == task.file and chunk.end > task.context_start:
+            hidden += 1
+        else:
+            fragments.append(Fragment(chunk.chunk_id, chunk.file.partition("/")[2], chunk.text))
+    return Shown(tuple(fragments), hidden)
+
+
+def _retrieved(run: RunView, inspection: Inspection) -> dict[str, list[_Ranked]]:
+    spans = {chunk.chunk_id: chunk.chars for chunks in inspection.chunks.values() for chunk in chunks}
+    by_query = {}
+    for row in run.log_rows():
+        chunks = []
+        for entry in row.ranked:
+            if entry.file is None or entry.lines is None or entry.file not in inspection.sources:
+                raise ResultError(f"{run.folder}: chunk {entry.chunk_id!r} has no source in the run; run it again")
+            source, chars = inspection.sources[entry.file], spans.get(entry.chunk_id)
+            # Documents that the protocol fixes are not chunks of the run; theirs are whole lines.
+            text = source.line_text(entry.lines) if chars is None else source.slice(chars)
+            chunks.append(_Ranked(entry.chunk_id, entry.file, entry.lines.end, text))
+        by_query[row.query_id] = chunks
+    return by_query

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from repoeval_bench.core.api_server import Api, ApiServer, check_no_key, counted, no_pause, server_address
+from repoeval_bench.core.api_server import Api, ApiServer, check_no_key, no_pause, server_address
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.json_reader import JsonFaultError, parse
@@ -22,9 +22,6 @@ from repoeval_bench.core.request_pool import Again, RequestPool
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
-
-USAGE = ("prompt_tokens", "completion_tokens")
-"""Counts in an answer's `usage`."""
 
 MAX_TOKENS: Mapping[str, int] = {"function": 500, "line": 100, "api": 100}
 """Level -> tokens that an answer may have, unless asked otherwise."""
@@ -47,11 +44,10 @@ OPTIONS: Mapping[str, Option] = {
 
 
 class Answer(BaseModel, strict=True, extra="forbid", frozen=True):
-    """The text that a model wrote, why it ended (`stop`, `length`, …), and the tokens that the server counted."""
+    """The text that a model wrote, and why it ended (`stop`, `length`, …)."""
 
     text: str
     finish: str
-    usage: dict[str, int]
 
     @property
     def cut_off(self) -> bool:
@@ -75,7 +71,6 @@ class _Content(BaseModel):
     """An answer's content, as far as it is read."""
 
     choices: list[_Choice] = Field(min_length=1)
-    usage: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +147,7 @@ class CompletionServer:
             field = "message.content" if self._model.chat else "text"
             raise self._server.refusal(f"its choices.0.{field}: it is missing")
         finish = (choice.finish_reason or "not stated")[:40]
-        return Answer(text=text, finish=finish, usage=counted(content.usage, USAGE))
+        return Answer(text=text, finish=finish)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._model.name, "max_tokens": request.max_tokens, "temperature": 0}
@@ -184,14 +179,10 @@ def parse_model(text: str) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answer to each request, how many were sent, and the tokens that the server counted for these.
-
-    A count that one of the new answers lacks is left out.
-    """
+    """The answer to each request, and how many were sent."""
 
     by_request: Mapping[ModelRequest, Answer]
     sent: int
-    usage: Mapping[str, int]
 
 
 def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCache, *, concurrency: int = 8) -> Answers:
@@ -208,7 +199,6 @@ def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCach
         if value is not None
     }
     missing = [request for request in distinct if request not in answers]
-    new: list[Answer] = []
     if missing:
         cache.note(f"{len(missing):,} completions of {model.name} are asked for by this command alone")
         server = CompletionServer(model)
@@ -225,11 +215,8 @@ def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCach
                 value = json.dumps(answer.model_dump()).encode()
                 cache.write({keys[request]: value}, "completion", identity)
                 answers[request] = answer
-                new.append(answer)
                 bar.update()
-    counted_by_all = [name for name in USAGE if new and all(name in answer.usage for answer in new)]
-    usage = {name: sum(answer.usage[name] for answer in new) for name in counted_by_all}
-    return Answers(answers, len(new), usage)
+    return Answers(answers, len(missing))
 
 
 def _key(identity: str, request: ModelRequest) -> bytes:

@@ -53,11 +53,9 @@ def refused(model):
 
 
 def test_an_answer_is_what_the_model_wrote(server, model):
-    """Greedily, with the tokens that were asked for; the server's counts and its reason to end come along."""
+    """Greedily, with the tokens that were asked for; its reason to end comes along."""
     answer = ask_once(model)
-    text, finish, read, written = continued(PROMPTS[0], 20)
-    assert (answer.text, answer.finish) == (text, finish)
-    assert answer.usage == {"prompt_tokens": read, "completion_tokens": written}
+    assert (answer.text, answer.finish) == continued(PROMPTS[0], 20)[:2]
     (sent,) = server.seen()
     assert {name: sent[name] for name in ("model", "prompt", "max_tokens", "temperature")} == {
         "model": "ngram",
@@ -140,12 +138,8 @@ def test_each_prompt_is_asked_for_once_ever(server, model, cache):
     """Repeats are sent once; a second time nothing is, and the answers are the same."""
     first = answer_all(model, [*asked_of(model), *asked_of(model)], cache)
     assert (first.sent, len(server.seen())) == (6, 6)
-    assert first.usage == {
-        "prompt_tokens": sum(continued(each, 20)[2] for each in PROMPTS),
-        "completion_tokens": sum(continued(each, 20)[3] for each in PROMPTS),
-    }
     again = answer_all(model, asked_of(model), cache, concurrency=1)
-    assert (again.sent, again.usage, server.seen()) == (0, {}, [])
+    assert (again.sent, server.seen()) == (0, [])
     assert again.by_request == first.by_request
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from repoeval_bench import benchmark_of, evaluate, find_run
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.plugins.completion.fragments import fragments_of
+from repoeval_bench.plugins.completion.layout import fragments_of
 from repoeval_bench.runs.records import COMPLETIONS, CompletionRow
 from support.command import bench, heed_interrupts, interrupt_when, one_sentence
 from support.completion_server import KEY, serving_completions
@@ -42,10 +42,9 @@ def complete(stored, server):
 
     def run(*words, key=KEY, out="runs", **env):
         model = f"openai:ngram,base_url={server.base_url},timeout=5"
-        command, words = ("prompt", words[1:]) if words[0] == "prompt" else ("run", words)
-        given = () if command == "prompt" or "--model" in words else ("--model", model)
+        given = () if "--model" in words else ("--model", model)
         places = ("--source", stored / "mirror", "--out", stored / out)
-        return bench("complete", command, *words, *given, *places, home=stored / "home", OPENAI_API_KEY=key, **env)
+        return bench("complete", "run", *words, *given, *places, home=stored / "home", OPENAI_API_KEY=key, **env)
 
     return run
 
@@ -179,22 +178,6 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
     assert "appears twice" in one_sentence(verified(lambda text: text + text), 1)
     assert "has no row of a task" in one_sentence(verified(lambda _: ""), 1)
     assert server.seen() == []
-
-
-def test_a_prompt_is_shown_and_no_server_is_asked(stored, server, complete):
-    """The text on standard output, its hash beside; the same hash is stored with the completion."""
-    pytest.importorskip("rapidfuzz")
-    done = complete("prompt", "ast", "--json")
-    assert done.code == 0, done.err
-    shown = json.loads(done.out)
-    assert server.seen() == []
-    made = json.loads(complete("ast", "--json").out)["run_id"]
-    stored_hash = {row.query_id: row.prompt_sha256 for row in rows_of(stored / "runs" / made)}
-    assert stored_hash[shown["query_id"]] == shown["prompt_sha256"]
-    assert "name one --context" in one_sentence(
-        complete("prompt", "ast", "--context", "none", "--context", "retrieved"), 2
-    )
-    assert "unknown-task" in one_sentence(complete("prompt", "ast", "--task", "unknown-task"), 2)
 
 
 def test_a_failure_ends_in_one_sentence_and_the_rest_is_asked_for_later(server, complete):

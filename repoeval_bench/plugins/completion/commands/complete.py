@@ -12,16 +12,12 @@ import click
 
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
-from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
-from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.files import sha256_text
 from repoeval_bench.metrics import TEXT_MEASURES
-from repoeval_bench.plugins.completion.complete import CompletionRequest, check_request, complete, prompts_of
-from repoeval_bench.plugins.completion.folder import base_run
+from repoeval_bench.plugins.completion.complete import CompletionRequest, base_run, check_request, complete
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import heading
-from repoeval_bench.runs.naming import find_run, find_runs
+from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.replay import benchmark_of
 from repoeval_bench.runs.request import DataRequest
@@ -65,37 +61,6 @@ def run_command(
         print_json(contents[0] if len(contents) == 1 else contents)
     else:
         print_table(_table(done))
-
-
-@click.command("prompt")
-@run_argument()
-@click.option("--task", metavar="ID", help="Which task's prompt; the first if not given.")
-@request_options(CompletionRequest, only=("shown", "budget"))
-@request_options(DataRequest, only=("source",))
-@runs_folder
-@home_option
-@json_option
-def prompt_command(
-    *, run: str, task: str | None, source: str, out: Path, home: Path | None, as_json: bool, **fields: Any
-) -> None:
-    """Print the prompt of one task of RUN; its tokens and SHA-256 on standard error."""
-    request = CompletionRequest.of(fields, typed=True)
-    if len(request.shown) > 1:
-        raise UsageError("one prompt is printed; name one --context")
-    base = base_run(find_run(run, out))
-    prompted = prompts_of(base, benchmark_of(base, source, home=home), request, request.shown[0])
-    shown = next((one for one in prompted if task in (None, one.task.task_id)), None)
-    if shown is None:
-        raise UsageError(f"{base.run_id} has no task {task!r}; its first is {prompted[0].task.task_id}")
-    digest = sha256_text(shown.prompt.text)
-    if as_json:
-        print_json({"query_id": shown.task.task_id, "prompt_sha256": digest, "prompt": shown.prompt.text})
-        return
-    echo(shown.prompt.text, nl=False)
-    note(
-        f"{shown.task.task_id}: {shown.prompt.tokens:,} tokens, {shown.prompt.context_tokens:,} of them for "
-        f"{len(shown.prompt.shown)} fragments; {shown.hidden} beside the target skipped; SHA-256 {digest}"
-    )
 
 
 def _table(runs: Sequence[RunView]) -> Table:
