@@ -20,7 +20,6 @@ PROJECT = "repoeval-bench"
 
 EXTRAS = {
     "astchunk": "astchunk",
-    "cbor2": "ranx",
     "chonkie": "chonkie",
     "chunkhound": "chunkhound",
     "cocoindex": "cocoindex",
@@ -32,12 +31,11 @@ EXTRAS = {
     "jinja2": "report",
     "langchain_text_splitters": "langchain",
     "llama_index": "llama-index",
-    "lz4": "ranx",
     "matplotlib": "report",
     "model2vec": "static",
     "pandas": "frames",
     "polars": "frames",
-    "pyarrow": "ranx",
+    "pyarrow": "parquet",
     "pygments": "report",
     "rapidfuzz": "complete",
     "ray": "ray",

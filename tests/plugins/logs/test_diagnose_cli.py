@@ -50,21 +50,18 @@ def test_bm25_beside_is_what_a_run_of_bm25_ranks(results, protocol):
     assert any(each["relevant"] for query in computed["worst"] for each in query["bm25"])
 
 
-def test_the_terminal_and_markdown_say_the_same(results):
+def test_the_terminal_says_what_json_does(results):
     """Findings with numbers, then the worst queries with gold and both rankings; exit 0 whatever is found."""
     random, _ = results[1]["context"]
     result = json.loads(diagnose(random, "--json"))
-    text, markdown = diagnose(random), diagnose(random, "--markdown", "--worst", "2")
+    text = diagnose(random)
     named = [check["name"] for check in result["checks"] if check["status"] == "finding"]
     assert "retriever" in named
     for name in named:
         assert f"finding  {name}" in text
-        assert f"| finding | {name} |" in markdown
     assert len(result["worst"]) == 18
     assert text.count("query ends: ") == 18
-    assert markdown.count("query ends: ") == 2
     assert "BM25 is bm25:k1=1.2" in text
-    assert markdown.count("| rank | random:seed=0 | BM25 |") == 2
     assert "query ends" not in diagnose(random, "--worst", "0")
 
 
@@ -147,14 +144,13 @@ def test_segments_of_the_users_own_are_looked_at(results, tmp_path):
 
 
 def test_usage_errors(results, mirror, tmp_path):
-    """One sentence each: an unknown measure, all wrong thresholds at once, two formats, a BM25 run of other queries."""
+    """One sentence each: an unknown measure, all wrong thresholds at once, a BM25 run of other queries."""
     folder, runs = results
     run = runs["context"][0].folder
     assert "recall@50 was not scored" in one_sentence(bench("logs", "diagnose", run, "-m", "recall@50"), 2)
     wrong = one_sentence(bench("logs", "diagnose", run, "--threshold", "gapp=1", "--threshold", "gap=2"), 2)
     assert "did you mean 'gap'" in wrong
     assert "give a number from 0 to 1" in wrong
-    assert "exclude each other" in one_sentence(bench("logs", "diagnose", run, "--json", "--markdown"), 2)
     part = evaluate(load_benchmark(mirror, home=folder / "home", limit=2), AST, retriever="bm25", out=tmp_path)
     assert "answers other queries" in one_sentence(bench("logs", "diagnose", run, "--bm25", part.folder), 2)
     assert "no run" in one_sentence(bench("logs", "diagnose", "none", "--out", tmp_path / "empty"), 2)

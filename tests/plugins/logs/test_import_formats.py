@@ -1,16 +1,14 @@
-"""`logs import` on other people's files: TREC runs with a corpus, and every format that ranx saves."""
+"""`logs import` on TREC files: runs, qrels, and a corpus that says where chunks lie."""
 
 import gzip
 import json
 import shutil
-from contextlib import suppress
-from importlib.util import find_spec
 
 import pytest
 
 from repoeval_bench import find_run, load_benchmark, plan_run
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.plugins.logs.import_formats import Stated, gold_rows
+from repoeval_bench.plugins.logs.import_formats import Stated
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.records import QRELS, RETRIEVED, RUN
@@ -87,56 +85,6 @@ def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(made, tmp_path):
     assert first.header_nws
 
 
-@pytest.fixture(scope="module")
-def by_ranx(made):
-    """The run and its judgements as ranx saves them, in every format it has."""
-    ranx = pytest.importorskip("ranx")
-    from ranx.io import save_json, save_lz4
-
-    folder, run = made
-    rankings = {query_id: dict(ranking) for query_id, ranking in run.rankings().items()}
-    qrels = {q: {chunk_id: int(gain) for chunk_id, gain in gains.items()} for q, gains in run.qrels().items() if gains}
-    # What `Run.save` writes; without numba's compiler its own keys are not texts that JSON can have.
-    for name, content in {"mine": rankings, "gold": qrels}.items():
-        save_json(content, folder / f"{name}.json")
-        save_lz4(content, folder / f"{name}.lz4")
-    mine, gold = ranx.Run(rankings, name="mine"), ranx.Qrels(qrels)
-    for ending in ("parquet", "parq", "trec", "txt"):
-        mine.save(str(folder / f"mine.{ending}"))
-    for ending in ("parquet", "trec"):
-        gold.save(str(folder / f"gold.{ending}"))
-    with gzip.open(folder / "mine.gz", "wt") as packed:
-        packed.write((folder / "mine.trec").read_text())
-    return folder
-
-
-PARQUET = pytest.mark.skipif(
-    find_spec("pyarrow") is None, reason="pyarrow is not installed: .ci/run installs it beside the environment"
-)
-
-
-@pytest.mark.parametrize(
-    "ending",
-    ["json", "lz4", pytest.param("parquet", marks=PARQUET), pytest.param("parq", marks=PARQUET), "trec", "txt", "gz"],
-)
-def test_every_format_of_ranx_gives_the_same_run(made, by_ranx, tmp_path, ending):
-    _, run = made
-    again = imported(by_ranx / f"mine.{ending}", by_ranx / "gold.json", tmp_path, measures=["ndcg@10", "recall@5"])
-    assert again.metrics.retriever == "mine"
-    judged = [row for row in run.per_query() if row["n_relevant"]]
-    assert [row["ndcg@10"] for row in again.per_query()] == [row["ndcg@10"] for row in judged]
-    assert again.metrics.k == max(len(ranking) for ranking in run.rankings().values())
-
-
-@pytest.mark.parametrize("ending", ["json", "lz4", pytest.param("parquet", marks=PARQUET), "trec"])
-def test_gold_may_be_what_ranx_saved(by_ranx, tmp_path, ending):
-    folder = by_ranx
-    again = imported(folder / "mine.json", folder / f"gold.{ending}", tmp_path, measures=["recall@5"])
-    first = imported(folder / "mine.json", folder / "gold.json", tmp_path, measures=["recall@5"])
-    assert again.metrics.micro == first.metrics.micro
-    assert again.metrics.dataset.fingerprint == first.metrics.dataset.fingerprint
-
-
 def test_two_rankings_are_compared_like_any_runs(made, tmp_path):
     _, run = made
     shutil.copy(run.folder / RUN, tmp_path / "one.trec.gz")
@@ -162,14 +110,14 @@ def test_a_judged_chunk_that_is_not_relevant_stays_judged(tmp_path):
 
 def test_scores_are_ranked_as_trec_eval_ranks_them(tmp_path):
     """Ties go to the larger id, whatever their order in the file."""
-    (tmp_path / "run.json").write_text('{"q": {"a": 1.0, "b": 1.0, "c": 2.0}}')
-    (tmp_path / "gold.json").write_text('{"q": {"b": 1}}')
-    run = imported(tmp_path / "run.json", tmp_path / "gold.json", tmp_path / "out", measures=["mrr"])
+    (tmp_path / "run.trec").write_text("q Q0 a 1 1 t\nq Q0 b 2 1 t\nq Q0 c 3 2 t\n")
+    (tmp_path / "gold.qrels").write_text("q 0 b 1\n")
+    run = imported(tmp_path / "run.trec", tmp_path / "gold.qrels", tmp_path / "out", measures=["mrr"])
     assert [each.chunk_id for each in next(run.log_rows()).topk] == ["c", "b", "a"]
     assert run.metrics.micro["mrr"] == 0.5
 
 
-def test_what_does_not_fit_is_one_sentence(made, by_ranx, tmp_path):
+def test_what_does_not_fit_is_one_sentence(made, tmp_path):
     folder, run = made
     with pytest.raises(UsageError, match="is a log, which says so itself; leave --system, --chunker and -k out"):
         imported(run.folder / RETRIEVED, folder / "gold.jsonl", tmp_path, stated=Stated(system="x"))
@@ -187,50 +135,16 @@ def test_what_does_not_fit_is_one_sentence(made, by_ranx, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
-        ("a.json", b'{"q": {"a": "high"}}', "a number"),
-        ("a.json", b'{"query_id": "q"}\n{"query_id": "p"}\n', "rows of JSON are read where a name ends in .jsonl"),
-        ("a.json", b'{"q": ["a"]}', "ranx saves query -> document -> score"),
-        ("a.json", b'{"q": {"a": 1, "a": 2}}', "'a' appears twice"),
-        ("a.json", b'{"q": {"a": NaN}}', "a finite number was expected"),
-        ("a.json", b"[" * 100_000, "ranx saves query -> document -> score"),
-        ("a.lz4", b"not packed", "it cannot be unpacked"),
-        ("a.lz4", b"", "it cannot be unpacked"),
-        ("a.json", b'{"": {"a": 1}}', "ranx saves query -> document -> score"),
-        pytest.param("a.parquet", b"PAR1", "no table with q_id, doc_id, score", marks=PARQUET),
-        ("a.gz", b"\x1f\x8bbroken", "cannot be unpacked"),
+        ("a.trec.gz", b"\x1f\x8bbroken", "cannot be unpacked"),
         ("a.trec", b"q Q0 a 1\n", "4 fields, not 6"),
         ("a.trec", b"q Q0 a 1 nan t\n", "is not a number"),
     ],
 )
 def test_a_broken_file_is_one_sentence(tmp_path, name, content, part):
     (tmp_path / name).write_bytes(content)
-    (tmp_path / "gold.json").write_text('{"q": {"a": 1}}')
+    (tmp_path / "gold.qrels").write_text("q 0 a 1\n")
     done = bench(
-        "logs", "import", tmp_path / name, "--gold", tmp_path / "gold.json", "--out", tmp_path / "x", home=tmp_path
+        "logs", "import", tmp_path / name, "--gold", tmp_path / "gold.qrels", "--out", tmp_path / "x", home=tmp_path
     )
     assert part in one_sentence(done, 1)
     assert not (tmp_path / "x").exists()
-
-
-@PARQUET
-def test_a_damaged_parquet_file_is_one_sentence_or_another_table(by_ranx, tmp_path):
-    """Every 7th byte changed in turn: nothing but a run or one of this project's errors comes out."""
-    whole = (by_ranx / "gold.parquet").read_bytes()
-    for index in range(4, len(whole) - 4, 7):
-        (tmp_path / "a.parquet").write_bytes(whole[:index] + b"\x7f" + whole[index + 1 :])
-        with suppress(ResultError):
-            list(gold_rows(tmp_path / "a.parquet"))
-
-
-def test_a_gain_that_no_file_of_trec_can_have_is_refused(tmp_path):
-    (tmp_path / "gold.json").write_text('{"q": {"a": 1e13}}')
-    with pytest.raises(ResultError, match=r"the gain is 10000000000000\.0; write numbers of at most 1e\+12"):
-        list(gold_rows(tmp_path / "gold.json"))
-
-
-@pytest.mark.parametrize("cut", [1, 7, 20])
-def test_a_truncated_lz4_file_is_one_sentence(by_ranx, tmp_path, cut):
-    packed = (by_ranx / "mine.lz4").read_bytes()
-    (tmp_path / "a.lz4").write_bytes(packed[:-cut])
-    with pytest.raises(ResultError, match=r"a\.lz4: it cannot be unpacked"):
-        imported(tmp_path / "a.lz4", by_ranx / "gold.json", tmp_path / "x")

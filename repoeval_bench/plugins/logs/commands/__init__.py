@@ -10,7 +10,7 @@ group = CommandGroup(
     name="logs",
     help="Judge logs of other systems, and find what is wrong with a run.",
     table={
-        "import": (f"{_HERE}.import_log:import_command", "Score a run log of another system, or a TREC or ranx run."),
+        "import": (f"{_HERE}.import_log:import_command", "Score a run log of another system, or a TREC run."),
         "questions": (
             f"{_HERE}.questions:questions_command",
             "Write another benchmark's questions as gold and queries.",
@@ -26,13 +26,12 @@ group = CommandGroup(
         ),
         "pool": (f"{_HERE}.judgements:pool_command", "Write the top of several runs into one file to judge."),
         "bounds": (f"{_HERE}.judgements:bounds_command", "Bound a run's scores with a second set of judgements."),
-        "score": (f"{_HERE}.score:score_command", "Score a TREC run file against a qrels file."),
     },
     examples="""\
 import log.jsonl --gold gold.jsonl --files src/
 import log.jsonl --gold gold.jsonl --cluster-by conversation
 import run.trec --gold qrels.trec --system mine -k 100
-import run.json --gold gold.jsonl --corpus chunks.jsonl --files src/
+import run.trec --gold gold.jsonl --corpus chunks.jsonl --files src/
 questions semble annotations/ -o questions/
 questions swe-explore bench.jsonl --ranking results.jsonl -o questions/
 diagnose latest --worst 5
@@ -41,6 +40,5 @@ pipeline RUN --section latency
 hard-negatives RUN -n 1 -n 5
 pool RUN RUN -k 10 -o pool.jsonl
 bounds RUN --judgements pool.jsonl --calibration calibration.jsonl
-score run.trec qrels.trec -m ndcg@10
 """,
 )

@@ -11,12 +11,10 @@ from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import facts_option, plain
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.logs.diagnosis.checks import LIMITS, Thresholds
 from repoeval_bench.plugins.logs.diagnosis.report import diagnose
 from repoeval_bench.plugins.logs.diagnosis.tables import (
     checks_table,
-    diagnosis_markdown,
     gaps_table,
     summary,
     worst_note,
@@ -53,7 +51,6 @@ _THRESHOLDS = "; ".join(f"{name} {limit.default:g} ({limit.meaning})" for name, 
 @click.option("--bm25", metavar="RUN", help="BM25 run to show beside; found or computed by default.")
 @runs_folder
 @json_option
-@click.option("--markdown", is_flag=True, help="Print Markdown instead of the tables.")
 def diagnose_command(
     *,
     run: str,
@@ -64,22 +61,16 @@ def diagnose_command(
     bm25: str | None,
     out: Path,
     as_json: bool,
-    markdown: bool,
 ) -> None:
     """Check RUN for what is known to go wrong: each finding with its numbers, then the queries that scored worst.
 
     It exits 0 whether something is found or not; `gate` is what fails a job.
     """
-    if as_json and markdown:
-        raise UsageError("--json and --markdown exclude each other; give one")
     stored = find_run(run, out)
     beside = find_run(bm25, out) if bm25 else None
     result = diagnose(stored, measure=measure, limits=limits, facts=facts, worst=worst, bm25=beside)
     if as_json:
         print_json(plain(result))
-        return
-    if markdown:
-        echo(diagnosis_markdown(result), nl=False)
         return
     tables = [checks_table(result.checks, f"{result.run}\n{summary(result.checks)}")]
     print_tables([*tables, *(gaps_table(check.gaps, result.measure) for check in result.checks if check.gaps)])

@@ -43,7 +43,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
     required=True,
     type=INPUT,
     metavar="FILE",
-    help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or qrels of TREC or ranx.",
+    help="JSONL: query_id with a chunk_id, a file, or a file and its lines; or TREC qrels.",
 )
 @click.option(
     "--corpus",
@@ -102,7 +102,7 @@ def import_command(
     """Judge LOG (JSONL; --schema prints its contract) against a gold file, and store it as a run.
 
     The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
-    (.trec, .txt, .run, .qrels, also .gz) and those that ranx saves (.json, .lz4, .parquet).
+    (.trec, .txt, .run, .qrels, also .gz).
     """
     check_writable(out)
     times, sources = log.with_name(TIMINGS), log.with_name(SOURCES)

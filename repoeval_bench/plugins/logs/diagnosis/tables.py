@@ -1,4 +1,4 @@
-"""A diagnosis for the terminal and as Markdown."""
+"""A diagnosis for the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.words import count, few
-from repoeval_bench.report.formats import markdown, markdown_table, markdown_text
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
 from repoeval_bench.report.text import heading, printable
 
@@ -94,20 +93,6 @@ def worst_note(diagnosis: Diagnosis) -> str:
         f"The worst {len(diagnosis.worst)} of {count(diagnosis.n_queries, 'query')} by {heading(diagnosis.measure)}; * "
         f"is relevant, lines count from 1. {diagnosis.note}"
     )
-
-
-def diagnosis_markdown(diagnosis: Diagnosis) -> str:
-    """The whole diagnosis as Markdown."""
-    gaps = [gaps_table(check.gaps, diagnosis.measure) for check in diagnosis.checks if check.gaps]
-    blocks = [f"### {summary(diagnosis.checks)}", f"`{diagnosis.run}`", markdown_table(checks_table(diagnosis.checks))]
-    blocks += [markdown(gaps).rstrip()] if gaps else []
-    if diagnosis.worst:
-        blocks += [
-            "#### Worst queries",
-            markdown_text(worst_note(diagnosis)),
-            markdown(worst_tables(diagnosis)).rstrip(),
-        ]
-    return "\n\n".join(blocks) + "\n"
 
 
 def _named(figure: str) -> str:
