@@ -118,7 +118,7 @@ SPECS = {
     "measure": ["ndcg@10", "recall@5", "line_recall@3000", "rbp:p=0.8", "mrr", "f1@3"],
     "protocol": ["context", "body+exclusion=body", "linemap", "function+relevance=iou:0.5"],
     "retriever": ["bm25:k1=1.2,b=0.75", "hybrid:k=60", "dense", "jaccard"],
-    "embedder": ["minilm:max_length=128", "hash:dim=64,seed=1", "static:dim=32", "st:all-mpnet-base-v2"],
+    "embedder": ["minilm:max_length=128", "hash:dim=64,seed=1", "st:all-mpnet-base-v2"],
 }
 MEMBERS = {"a/b.py": b"x = 1\n", "a/c.py": b"y = 2\n", "LICENSE": b"free\n"}
 MANIFEST: Any = {"name": "mine", "sha256": {"datasets.zip": "0" * 64}, "licences": {"acme_tools": "MIT"}}

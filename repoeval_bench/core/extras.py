@@ -32,7 +32,6 @@ EXTRAS = {
     "langchain_text_splitters": "langchain",
     "llama_index": "llama-index",
     "matplotlib": "report",
-    "model2vec": "static",
     "pandas": "frames",
     "polars": "frames",
     "pyarrow": "parquet",

@@ -11,16 +11,34 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from repoeval_bench.core.parts import Role
 from repoeval_bench.core.terms import CODE_TERMS, identifiers
-from repoeval_bench.embedding.text_encoder import WholeTextEncoder
+from repoeval_bench.embedding.text_encoder import PlainEncoder
 
 
-class HashEncoder(WholeTextEncoder):
-    """A term adds +-(1 + ln tf) to one of `dim` buckets, both chosen by its hash (Weinberger et al. 2009)."""
+class HashEncoder(PlainEncoder):
+    """A term adds +-(1 + ln tf) to one of `dim` buckets, both chosen by its hash (Weinberger et al. 2009).
+
+    A text without a term has a direction of its own, the last dimension: orthogonal to every other text, for a vector
+    of length 0 has no direction to compare.
+    """
 
     def __init__(self, spec: str, *, dim: int, seed: int) -> None:
-        super().__init__(spec, {"model": "hash", "terms": CODE_TERMS, "dim": dim, "seed": seed, "precision": "fp32"})
+        self.spec = spec
+        self.identity = {"model": "hash", "terms": CODE_TERMS, "dim": dim, "seed": seed, "precision": "fp32"}
         self._dim, self._seed = dim, seed
+
+    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
+        """Code terms of each text, repeats counted."""
+        return [len(identifiers(text)) for text in texts]
+
+    def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:  # noqa: ARG002 - the same for both
+        """float32 (n, dim + 1) unit rows."""
+        sums = self.sums(texts)
+        norms = np.linalg.norm(sums, axis=1)
+        last = (norms == 0).astype(np.float64)
+        unit = sums / (norms + last)[:, np.newaxis]
+        return np.hstack([unit, last[:, np.newaxis]]).astype(np.float32)
 
     def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """float64 (n, dim)."""

@@ -73,15 +73,6 @@ EMBEDDERS = (
         target="MODEL",
     ),
     Row(
-        name="static",
-        meaning="static vectors (model2vec) distilled from minilm, or static:NAME from another model; reads texts "
-        "whole",
-        where="repoeval_bench.embedding.static:distill_static",
-        options={"dim": Option(256, "width of the vectors, by PCA", Whole(1))},
-        target="[MODEL]",
-        requires=("model2vec", "sentence_transformers"),
-    ),
-    Row(
         name="hash",
         meaning="code terms hashed into buckets: instant, for tests, without any meaning",
         where="repoeval_bench.embedding.hashing:HashEncoder",

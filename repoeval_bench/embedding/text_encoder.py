@@ -1,11 +1,10 @@
-"""The interface of encoders that the cache reads through, and what those that read texts whole have in common."""
+"""The interface of encoders that the cache reads through, and what those without a limit have in common."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.parts import Role
-from repoeval_bench.core.terms import identifiers
 
 NO_USAGE: Mapping[str, int] = MappingProxyType({})
 """Of a model that runs here."""
@@ -100,38 +98,6 @@ class PlainEncoder(Unchecked, ABC):
     @abstractmethod
     def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """float32 (n, dim) unit rows."""
-
-
-class WholeTextEncoder(PlainEncoder):
-    """An encoder in which a text is a sum over its terms (code terms, mostly).
-
-    A text without a known term has a direction of its own, the last dimension: orthogonal to every other text, for
-    a vector of length 0 has no direction to compare.
-    """
-
-    def __init__(self, spec: str, identity: Mapping[str, Any], *, folder: Path = Path()) -> None:
-        """`folder` is where a model that was fitted is kept."""
-        self.spec, self.identity, self._folder = spec, identity, folder
-
-    def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:  # noqa: ARG002 - the same for both
-        """Code terms of each text, unknown ones and repeats counted."""
-        return [len(identifiers(text)) for text in texts]
-
-    def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:  # noqa: ARG002 - the same for both
-        """float32 (n, dim + 1) unit rows."""
-        return with_own_direction(self.sums(texts))
-
-    @abstractmethod
-    def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """float64 (n, dim): each text's sum over its terms, in any length; zeros for a text without one."""
-
-
-def with_own_direction(rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    """float32 (n, dim + 1) unit rows; a row of zeros becomes the last dimension."""
-    norms = np.linalg.norm(rows, axis=1)
-    last = (norms == 0).astype(np.float64)
-    unit = rows / (norms + last)[:, np.newaxis]
-    return np.hstack([unit, last[:, np.newaxis]]).astype(np.float32)
 
 
 def unit_rows(vectors: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float32]:

@@ -32,7 +32,7 @@ EMBEDDER = "minilm"
 PROGRAM = "repoeval-bench"
 
 EMBEDDER_FIELD = option(
-    EMBEDDER, "minilm, st:NAME, openai:MODEL, static, …; see `list embedders`.", "SPEC", combined=True
+    EMBEDDER, "minilm, st:NAME, openai:MODEL, hash, …; see `list embedders`.", "SPEC", combined=True
 )
 PRECISION_FIELD = option(
     "auto",

@@ -40,7 +40,6 @@ def explain(name):
         ("definitions@1500", ["definition_recall@1500: "]),
         ("hybrid", ["hybrid: ", "k0=60"]),
         ("openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "timeout=60", "base_url"]),
-        ("static", ["static: static vectors", "dim=256"]),
         ("minilm", ["device=cpu", "precision=auto", "long_queries=head"]),
     ],
 )

@@ -13,7 +13,6 @@ from safetensors.numpy import load_file, save_file
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.choice import find_encoder
 from repoeval_bench.embedding.cross_encoder import find_cross_encoder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.models import locate
@@ -113,14 +112,6 @@ def test_weights_that_are_missing_are_never_random_numbers(folder, cache):
     assert embedder(folder, cache).pending({"document": TEXTS}) == {"document": TEXTS}
 
 
-def test_nothing_is_distilled_from_random_numbers(folder, tmp_path):
-    """A static model is not made from weights that lack a tensor either."""
-    drop(folder / "model.safetensors", "encoder.layer.1.")
-    with pytest.raises(EmbeddingError, match="random numbers"):
-        find_encoder(f"static:{folder},dim=8", tmp_path / "made")
-    assert not list((tmp_path / "made").glob("static-*"))
-
-
 def test_a_pooler_that_is_not_used_may_be_missing(folder, cache):
     """Many models are saved without one, and no vector depends on it."""
     expected = library(folder)
@@ -211,8 +202,6 @@ def test_static_embeddings_are_read_whole(tmp_path, cache):
         alone = VectorCache(tmp_path / str(i))
         assert np.array_equal(embedder(folder, alone).encode([text], "document")[0], rows[i])
         alone.close()
-    with pytest.raises(EmbeddingError, match="nothing can be distilled from"):
-        find_encoder(f"static:{folder}", tmp_path / "made")
     with pytest.raises(SpecError, match="reads texts whole"):
         locate(f"st:{folder},max_length=64")
 

@@ -10,7 +10,6 @@ from contextlib import closing
 import pytest
 
 from support.command import bench, one_sentence
-from support.models import tiny_encoder
 
 AST = "ast:max_nws=400"
 
@@ -104,21 +103,6 @@ def test_a_read_only_cache_is_read(mirror, home, read_only, warm_home, tmp_path)
     assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
     assert "0 broken" in bench("cache", "verify", home=home).out
     assert "is read-only" in one_sentence(bench("cache", "prune", "--max-size", "0", home=home), 1)
-
-
-def test_a_model_that_cannot_be_kept_is_made_for_one_command(mirror, home, mounted, tmp_path):
-    """A home without the right to write: static vectors are distilled all the same, to the same run, and a line says so."""
-    mounted(home / "models")
-    subprocess.run(["mount", "-o", "remount,ro", home / "models"], check=True)
-    run = ("eval", "-c", AST, "--embedder", f"static:{tiny_encoder(tmp_path / 'tiny')},dim=8", "--source", mirror)
-    done = bench(*run, "--out", tmp_path / "unkept", home=home)
-    assert done.code == 0, done.err
-    assert f"note: the model folder {home / 'models'} is read-only; static-" in done.err
-    shutil.copytree(home, tmp_path / "writable", ignore=shutil.ignore_patterns("models", "vectors"))
-    assert bench(*run, "--out", tmp_path / "kept", home=tmp_path / "writable").code == 0
-    first, second = (next((tmp_path / name).glob("*/run.trec.gz")) for name in ("unkept", "kept"))
-    assert first.read_bytes() == second.read_bytes()
-    assert first.parent.name == second.parent.name
 
 
 def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_path):

@@ -40,7 +40,7 @@ repositories:
   - google--lightweight_mmm
   - nonsuch
   - maxhumber_redframe
-embedder: [static, minilm, hash]
+embedder: [minilm, hash]
 long_text: mean
 measures: ndgc@10
 """
@@ -181,7 +181,6 @@ def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
         "deepmind_tracr, facebookresearch_omnivore, google_lightweight_mmm, leopard-ai_betty, "
         "lucidrains_imagen-pytorch, maxhumber_redframes",
         ":6: unknown repository 'maxhumber_redframe'; did you mean 'maxhumber_redframes'?",
-        ":7: static:dim=256 is given every text whole, so a policy for long texts changes nothing; leave it out",
         ":7: hash:dim=256,seed=0 is given every text whole, so a policy for long texts changes nothing; leave it out",
         ":9: unknown measure 'ndgc'; did you mean 'ndcg'?",
     ]
