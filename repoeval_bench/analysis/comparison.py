@@ -233,6 +233,10 @@ def _comparisons(  # longer than 60 lines: each field has its line
     factors = [_factor(means[headline][i].p, adjusted.get(i)) for i in of_primary]
     without = influences(scores, differences[:, of_primary], factors, headline, question.rng)
     carried = dict(zip(of_primary, without, strict=True))
+    on_new: Sequence[NewRepositories] = []
+    if samples["micro"].repositories.n_clusters > 1 and tests is None:
+        on_new = new_repositories(differences[:, of_primary], scores.clusters, scores.repos, question.rng)
+    of_new = dict(zip(of_primary, on_new, strict=False))
     comparisons = []
     for i, column in enumerate(columns):
         is_primary, p = i in carried, adjusted.get(i)
@@ -270,7 +274,7 @@ def _comparisons(  # longer than 60 lines: each field has its line
                 margin=margin,
                 by_file=by_file,
                 by_repository=by_repository,
-                on_new_repositories=_on_new(scores, differences[:, i], question) if is_primary and not tests else None,
+                on_new_repositories=of_new.get(i),
             )
         )
     return comparisons
@@ -390,12 +394,6 @@ def _mean_differences(
 def _factor(p: float, adjusted: float | None) -> float:
     """Return what a p is multiplied by at its place in the family; 0 where `adjusted` shows no difference."""
     return 0.0 if adjusted is None or adjusted >= ALPHA else adjusted / p
-
-
-def _on_new(scores: QueryScores, differences: FloatArray, question: _Question) -> NewRepositories | None:
-    if len(set(scores.repos)) < 2:
-        return None
-    return new_repositories(differences, scores.clusters, scores.repos, question.rng)
 
 
 def paired_differences(

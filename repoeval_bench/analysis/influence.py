@@ -9,7 +9,7 @@ import numpy as np
 
 from repoeval_bench.analysis.pair_verdicts import Carrier
 from repoeval_bench.analysis.records import Influence
-from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_signs
+from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_columns
 from repoeval_bench.analysis.statistics import Sample
 
 if TYPE_CHECKING:
@@ -49,13 +49,14 @@ def influences(
     """
     if len(set(scores.repos)) < 2:
         over = "micro"  # of one repository both means are one
-    files = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
-    by_file = []
-    for column, factor in zip(differences.T, factors, strict=True):
-        sample, names = Sample.of(column, scores.clusters, scores.repos, over), files
-        if sample.n_clusters > len(files):  # a file that is in two repositories is two clusters of the macro mean
-            names = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
-        by_file.append(influence(sample, names, factor, rng))
+    files = Sample.of(differences, scores.clusters, scores.repos, over)
+    names = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
+    if files.n_clusters > len(names):  # a file that is in two repositories is two clusters of the macro mean
+        names = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
+    by_file = [
+        influence(Sample(files.sums[:, [i]], files.counts, files.groups), names, factor, rng)
+        for i, factor in enumerate(factors)
+    ]
     return [*zip(by_file, _by_repository(scores, differences, factors, over, rng), strict=True)]
 
 
@@ -77,7 +78,7 @@ def _by_repository(
         means.append(Sample.of(differences[rows], clusters, repos, over).mean())
         if significant.size:
             sample = Sample.of(differences[rows][:, significant], clusters, repos, over)
-            tests[repository] = flip_signs(*sample.parts(), rng()).p
+            tests[repository] = flip_columns(sample.parts()[0], rng())
     low, high = np.min(means, axis=0), np.max(means, axis=0)
     positions = {column: index for index, column in enumerate(significant.tolist())}
     return [
@@ -108,8 +109,8 @@ def influence(
     mean = float(sample.mean()[0])
     pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
     strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
-    tests = {i: _p_without(sample, i, rng()) for i in strongest}
-    return resting(low, high, {names[i]: p for i, p in tests.items()}, factor)
+    tests = flip_columns(np.column_stack([_parts_without(sample, i) for i in strongest]), rng()) if strongest else ()
+    return resting(low, high, {names[i]: float(p) for i, p in zip(strongest, tests, strict=True)}, factor)
 
 
 def resting(low: float, high: float, tests: Mapping[str, float], factor: float) -> Influence:
@@ -121,13 +122,10 @@ def resting(low: float, high: float, tests: Mapping[str, float], factor: float) 
     return Influence(low=low, high=high, rests_on=heaviest, p=carried[heaviest])
 
 
-def _p_without(sample: Sample, cluster: int, rng: np.random.Generator) -> float:
+def _parts_without(sample: Sample, cluster: int) -> FloatArray:
     others = np.arange(sample.n_clusters) != cluster
-    if not others.any():
-        return 1.0
     _, groups = np.unique(sample.groups[others], return_inverse=True)
-    parts, weights = Sample(sample.sums[others], sample.counts[others], groups).parts()
-    return float(flip_signs(parts, weights, rng).p[0])
+    return Sample(sample.sums[others], sample.counts[others], groups).parts()[0]
 
 
 def carriers_of(influences: Sequence[tuple[str, Influence | None]]) -> list[Carrier]:

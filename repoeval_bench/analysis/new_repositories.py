@@ -28,40 +28,45 @@ def new_repositories(
     files: Sequence[Hashable],
     repositories: Sequence[str],
     rng: Callable[[], np.random.Generator],
-) -> NewRepositories:
-    """Judge paired differences, float64 (n_queries,), with each query's file and repository; `rng` makes generators."""
-    names = list(dict.fromkeys(repositories))
-    of_query = np.array([names.index(name) for name in repositories])
-    file_list = list(files)
+) -> list[NewRepositories]:
+    """Judge each column of paired differences, float64 (n_queries, n_columns), each query with its file and repository.
+
+    `rng` makes the generator of each test.
+    """
+    rows_of: dict[str, list[int]] = {}
+    for row, name in enumerate(repositories):
+        rows_of.setdefault(name, []).append(row)
     effects, errors = [], []
-    for i, name in enumerate(names):
-        rows = np.flatnonzero(of_query == i)
-        sample = Sample.micro(differences[rows], [file_list[j] for j in rows.tolist()])
-        (ci,) = bounded(flip_signs(*sample.parts(), rng()), sample.n_clusters)
+    for name, rows in rows_of.items():
+        sample = Sample.micro(differences[rows], [files[row] for row in rows])
+        cis = bounded(flip_signs(*sample.parts(), rng()), sample.n_clusters)
         effects.append(
-            RepositoryEffect(
-                repository=name,
-                difference=float(sample.mean()[0]),
+            [
+                RepositoryEffect(
+                    repository=name, difference=mean, ci=ci, n_queries=len(rows), n_files=sample.n_clusters
+                )
+                for mean, ci in zip(sample.mean().tolist(), cis, strict=True)
+            ]
+        )
+        errors.append(robust_error(sample).error)
+    means = np.array([[effect.difference for effect in of_repository] for of_repository in effects])
+    weights = np.full(len(means), 1 / len(means))
+    flipped = flip_signs(means * weights[:, None], weights, rng())
+    judged = []
+    for i, ci in enumerate(bounded(flipped, len(means))):
+        deviation, prediction, two_level = _between(means[:, i], np.array(errors)[:, i])
+        judged.append(
+            NewRepositories(
+                difference=float(means[:, i].mean()),
                 ci=ci,
-                n_queries=len(rows),
-                n_files=sample.n_clusters,
+                p=float(flipped.p[i]),
+                deviation=deviation,
+                prediction=prediction,
+                two_level=two_level,
+                repositories=tuple(of_repository[i] for of_repository in effects),
             )
         )
-        errors.append(float(robust_error(sample).error[0]))
-    means = np.array([effect.difference for effect in effects])
-    weights = np.full(len(means), 1 / len(means))
-    flipped = flip_signs((means * weights)[:, None], weights, rng())
-    (ci,) = bounded(flipped, len(means))
-    deviation, prediction, two_level = _between(means, np.array(errors))
-    return NewRepositories(
-        difference=float(means.mean()),
-        ci=ci,
-        p=float(flipped.p[0]),
-        deviation=deviation,
-        prediction=prediction,
-        two_level=two_level,
-        repositories=tuple(effects),
-    )
+    return judged
 
 
 def _between(

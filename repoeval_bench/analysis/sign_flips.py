@@ -173,6 +173,13 @@ def flip_pairs(
     return hits / n_flips, n_flips
 
 
+def flip_columns(parts: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return p of each column's mean, (n_columns,), as `flip_signs` has it; their intervals are not made."""
+    n_clusters, n_columns = parts.shape
+    pairs = np.column_stack([np.zeros(n_columns, dtype=np.int64), np.arange(1, n_columns + 1)])
+    return flip_pairs(np.column_stack([np.zeros(n_clusters), parts]), np.zeros(n_clusters), pairs, rng)[0]
+
+
 def _difference_and_slack(parts: FloatArray, first: int, second: int) -> tuple[float, float]:
     moved = parts[:, second] - parts[:, first]
     return float(moved.sum()), _SLACK * float(np.abs(moved).sum())

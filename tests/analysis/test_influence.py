@@ -78,7 +78,7 @@ def test_new_repositories_are_tested_exactly_and_predicted():
     values = np.repeat(np.linspace(0.1, 0.3, 8), 12)
     repos = [f"r{i}" for i in range(8) for _ in range(12)]
     files = [f"{repo}/{i}" for i, repo in enumerate(repos)]
-    found = new_repositories(values, files, repos, rng)
+    (found,) = new_repositories(values[:, None], files, repos, rng)
     assert found.p == 2 / 2**8
     assert found.difference == pytest.approx(0.2)
     assert found.deviation == pytest.approx(np.std(np.linspace(0.1, 0.3, 8), ddof=1))
@@ -104,7 +104,7 @@ def test_a_new_repository_lies_where_it_is_predicted():
     for _ in range(samples):
         true = 0.05 * draw.normal(size=13)
         values = true[np.arange(216) // 18] + 0.15 * draw.normal(size=72)[files] + 0.2 * draw.normal(size=216)
-        found = new_repositories(values, files, repos, rng)
+        (found,) = new_repositories(values[:, None], files, repos, rng)
         low, high = found.prediction
         assert low <= found.two_level[0]
         held += low <= true[12] <= high
@@ -113,7 +113,7 @@ def test_a_new_repository_lies_where_it_is_predicted():
 
 def test_two_repositories_predict_nothing():
     """One number has no spread."""
-    found = new_repositories(np.array([0.1, 0.2, 0.3, 0.4]), list("abcd"), list("rrss"), rng)
+    (found,) = new_repositories(np.array([[0.1], [0.2], [0.3], [0.4]]), list("abcd"), list("rrss"), rng)
     assert (found.deviation, found.prediction, found.ci, found.two_level) == (None, None, None, None)
 
 
@@ -121,7 +121,7 @@ def test_files_that_vary_widen_the_two_level_interval():
     """Repositories whose means agree by chance: their files' errors bound the interval from below."""
     values = np.tile([0.5, -0.5, 0.4, -0.4], 5)
     repos = [f"r{i // 4}" for i in range(20)]
-    found = new_repositories(values, list(range(20)), repos, rng)
+    (found,) = new_repositories(values[:, None], list(range(20)), repos, rng)
     half = 2.7764451051977987 * scipy.stats.sem(values[:4]) / np.sqrt(5)
     assert found.deviation == 0.0
     assert found.two_level == pytest.approx((-half, half))
