@@ -72,7 +72,7 @@ _PEERS = (
         "chonkie",
         series=2,
         parallel=True,
-        libraries=("chonkie", "tree_sitter_language_pack"),
+        libraries=("repoeval_bench.chunkers._chonkie_alone", "tree_sitter_language_pack"),
         pasted=True,
     ),
     _row(

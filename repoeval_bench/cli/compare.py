@@ -55,7 +55,9 @@ def compare_command(  # longer than 60 lines: each option has its line
 
     Without --baseline every pair is compared, the later minus the earlier.
     """
-    if len(chunker) > 1 and fields["limit"] is None and execution.executor is None:
+    # A folder with as many runs may have these, and then no worker is needed.
+    missing = len(chunker) > 1 and (not out.is_dir() or len(list(out.iterdir())) < len(chunker))
+    if missing and fields["limit"] is None and execution.executor is None:
         start_server(chunker)
     # These take as long to import as the server to start, so they are imported while it does.
     from repoeval_bench.analysis.choosing import choose
