@@ -12,7 +12,7 @@ from contextlib import suppress
 _CLIENT = "openai"
 
 if _CLIENT in sys.modules:
-    import chonkie  # noqa: F401 - for the workers
+    import chonkie
 else:
     sys.modules[_CLIENT] = None  # type: ignore[assignment] # an import of it is an ImportError, as where it is missing
     try:
