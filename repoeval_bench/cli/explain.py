@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -11,31 +10,27 @@ import click
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.listing import LISTS, available, meaning
 from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.core.extras import install_command
-from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.core.numbers import is_whole
 from repoeval_bench.core.options import named_option
 from repoeval_bench.core.registry import KINDS, Row, find, is_part, known, rows
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.uses import TIERS
-from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.metrics import explain, is_measure
-from repoeval_bench.retrieval.expansion import CHARGED, EXPANSIONS, NOTHING
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.protocols.protocol import Protocol
+    from repoeval_bench.report.table import Table
 
 
 @click.command("explain")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the text.")
 def explain_command(*, name: str, as_json: bool) -> None:
-    """Explain a printed word, such as `detectable`, or what `list` lists: a protocol, a chunker, a measure.
+    """Explain a name that `list` lists, such as a protocol, a chunker or a measure, or a fact of a task.
 
-    A name in two lists is explained as both, a heading of several words by its words.
+    A name in two lists is explained as both.
     """
-    texts = list(explanations(name)) or _by_words(name)
+    texts = list(explanations(name))
     if not texts:
         raise UsageError(_unknown(name))
     if as_json:
@@ -61,52 +56,45 @@ def _unknown(name: str) -> str:
 
 def explanations(name: str) -> Iterator[str]:
     """Yield what the lists say of a name; nothing where no list has it."""
-    lists: list[Callable[[str], Iterator[str]]] = [_protocols]
-    lists += [partial(_parts, kind) for kind in ("chunker", "embedder", "retriever", "reranker")]
-    lists += [_relevance, _exclusions, _expansions, _languages, _levels, _measures, _packs, _printed]
-    for explained in lists:
-        yield from explained(name)
+    yield from _protocols(name)
+    for kind in ("chunker", "embedder", "retriever", "reranker"):
+        yield from _parts(kind, name)
+    for plain in _PLAIN:
+        yield from _row_of(LISTS[plain](), name)
+    yield from _measures(name)
+    yield from _packs(name)
+    if meant := _facts().get(name):
+        yield f"fact {name}: {meant}"
 
 
-def _by_words(heading: str) -> list[str]:
-    """Explain a heading such as `micro mean, 95 % CI` by its longest parts; empty where one word is unknown.
+_PLAIN = ("relevance", "exclusions", "expansions", "languages", "datasets")
+"""Lists whose row says all that there is to say of a name."""
 
-    What follows `minus` is the name of a run.
-    """
-    words, texts = [word.strip(",()") for word in heading.split()], list[str]()
-    while len(words) + len(texts) > 1 and words:
-        for end in range(len(words), 0, -1):
-            if part := list(explanations(" ".join(words[:end]))):
-                texts += part
-                words = [] if words[0] == "minus" else words[end:]
-                break
-        else:
-            if not is_whole(words.pop(0)):
-                return []
-    return list(dict.fromkeys(texts))
+
+def _row_of(table: Table, name: str) -> Iterator[str]:
+    """Yield the rows of a name, or else those that it begins: `graded` is `graded:iou` and `graded:levels`."""
+    kind, *heads = [column.name for column in table.columns]
+    stem = name.partition(":")[0]
+    rows = table.texts()
+    for first, *cells in [row for row in rows if row[0] == name] or [
+        row for row in rows if row[0].partition(":")[0] == stem
+    ]:
+        texts = cells if len(cells) == 1 else [f"{head} {cell}" for head, cell in zip(heads, cells, strict=True)]
+        yield f"{kind} {first}: {'; '.join(texts)}"
 
 
 def all_names() -> list[str]:
-    """The names of all lists, without options, and the printed words."""
+    """The names of all lists, without options, and the facts of tasks."""
     from repoeval_bench.dataset.shipped import editions
     from repoeval_bench.metrics.condensed import UNREGISTERED
-    from repoeval_bench.protocols.exclusion import POLICIES
-    from repoeval_bench.protocols.qrels import RULES
-    from repoeval_bench.report.glossary import WORDS
 
-    parts = [row.name.partition(":")[0] for kind in KINDS for row in available(kind)]
+    parts = [row.name for kind in KINDS for row in available(kind)]
+    plain = [row[0] for name in _PLAIN for row in LISTS[name]().texts()]
     return [
-        *dict.fromkeys(parts),
-        *RULES,
-        *POLICIES,
-        *EXPANSIONS,
-        "expand",
-        *LANGUAGES,
-        *LEVELS,
+        *dict.fromkeys(name.partition(":")[0] for name in (*parts, *plain)),
         *UNREGISTERED,
         *editions(),
         *_facts(),
-        *WORDS,
     ]
 
 
@@ -140,63 +128,13 @@ def _with_options(kind: str, row: Row) -> str:
     return "\n".join(lines)
 
 
-def _relevance(name: str) -> Iterator[str]:
-    from repoeval_bench.protocols.qrels import RULES, relevance_rule
-
-    kind, _, value = name.partition(":")
-    rules = {rule: words for rule, words in RULES.items() if rule.partition(":")[0] == kind}
-    if rules and value not in ("", "N", "T"):
-        relevance_rule(name)
-        rules = {name: rules.get(name) or next(iter(rules.values()))}
-    for rule, words in rules.items():
-        yield f"relevance {rule}: {words}"
-
-
-def _exclusions(name: str) -> Iterator[str]:
-    from repoeval_bench.protocols.exclusion import POLICIES
-
-    if name in POLICIES:
-        yield f"exclusion {name}: {POLICIES[name]}"  # type: ignore[index]
-
-
-def _expansions(name: str) -> Iterator[str]:
-    kind, _, number = name.partition(":")
-    shown = [rule for rule in EXPANSIONS if rule.partition(":")[0] == kind or name == "expand"]
-    if not shown:
-        return
-    for rule in shown:
-        if is_whole(number):
-            yield f"expand {name}: {EXPANSIONS[rule].replace('N lines', f'{number} lines')}"
-        else:
-            yield f"expand {rule}: {EXPANSIONS[rule]}"
-    if shown != [NOTHING]:
-        yield f"expand: {CHARGED}"
-
-
-def _languages(name: str) -> Iterator[str]:
-    if language := LANGUAGES.get(name):
-        grammar = "installed" if language.installed else install_command()
-        yield f"language {name}: files that end in {' '.join(language.endings)}; grammar: {grammar}"
-
-
-def _levels(name: str) -> Iterator[str]:
-    for level in LEVELS.values():
-        if level.name == name:
-            contexts = ", ".join(f"{' and '.join(c)} of {tokenizer}" for tokenizer, c in level.contexts.items())
-            yield f"level {name}: {level.tasks} tasks in {level.repositories} repositories; contexts {contexts}"
-
-
 def _measures(name: str) -> Iterator[str]:
     from repoeval_bench.metrics.condensed import UNREGISTERED
 
     if name in UNREGISTERED:
         yield f"measure {name}: {UNREGISTERED[name]} Scored for imported runs alone."
-    # `list measures` writes the cutoff as a letter; `p (Holm)` is no precision with an option.
-    elif (
-        name.lower() != "p (holm)"
-        and " " not in name.partition("@")[2]
-        and is_measure(plain := name.removesuffix("@k").removesuffix("@B"))
-    ):
+    # `list measures` writes the cutoff as a letter.
+    elif is_measure(plain := name.removesuffix("@k").removesuffix("@B")):
         yield explain(plain)
 
 
@@ -205,17 +143,6 @@ def _facts() -> dict[str, str]:
     from repoeval_bench.protocols import uses
 
     return {**FACTS, **uses.FACTS}
-
-
-def _printed(name: str) -> Iterator[str]:
-    """A fact of a task, or a word of tables and notes, in capitals or not."""
-    from repoeval_bench.report.glossary import WORDS
-
-    if meant := _facts().get(name):
-        yield f"fact {name}: {meant}"
-    for word, meant in WORDS.items():
-        if word == name or (word.lower() == name.lower() and name not in WORDS):
-            yield f"{word}: {meant}"
 
 
 _GOLD = {

@@ -30,13 +30,6 @@ EXPANSIONS = {
 }
 """Rule -> what it means."""
 
-CHARGED = (
-    "what is read with a hit is charged in budgets of lines like the hit, every line once, with the first hit that "
-    "brings it; lines that the query may not see are not brought; the ranking and measures of chunks stay as they are; "
-    "ceilings are those of a greedy choice among hits with what they bring, so wide hits have ceilings near 1"
-)
-"""The note on every rule but the first."""
-
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
