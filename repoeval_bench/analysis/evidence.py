@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.boards import Boards
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.core.parts import Snippet
+    from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Headline
     from repoeval_bench.runs.view import RunView
 
@@ -163,10 +164,7 @@ def evidence_of(
     runs = [run for _, run in runs_made]
     labels = [candidate.label for candidate, _ in runs_made]
     measure, over = headline_measure(runs), runs[0].metrics.headline
-    joined = together([run.scores for run in runs])
-    scores = joined[0]
-    table = np.column_stack([of_run.values[measure] for of_run in joined])
-    sample = Sample.of(table, scores.clusters, scores.repos, over)
+    sample, scores = _sample(runs)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
     prior = _prior(boards, language, setting, [candidate for candidate, _ in runs_made])
     comparisons = compare(runs, measures=[measure])
@@ -185,6 +183,30 @@ def evidence_of(
         comparisons=comparisons,
         verdict=verdict_on(runs, comparisons),
     )
+
+
+def provisional_choice(
+    setting: RunRequest, runs_made: Sequence[tuple[SizedChunker, RunView]], language: str, boards: Boards
+) -> str | None:
+    """Return the label of what these runs alone would choose, None where they have too few queries or candidates."""
+    candidates = [candidate for candidate, _ in runs_made]
+    if len(candidates) < 2:
+        return None
+    sample, scores = _sample([run for _, run in runs_made])
+    if len(scores) < FEWEST_TASKS:
+        return None
+    labels = [candidate.label for candidate in candidates]
+    posterior = shrink(sample, _prior(boards, language, setting, candidates), labels, [None] * len(labels))
+    return decide(posterior, _rng()).choice.name
+
+
+def _sample(runs: Sequence[RunView]) -> tuple[Sample, QueryScores]:
+    """Return the headline measure of runs, a column each, and the scores of the first."""
+    measure = headline_measure(runs)
+    joined = together([run.scores for run in runs])
+    scores = joined[0]
+    table = np.column_stack([of_run.values[measure] for of_run in joined])
+    return Sample.of(table, scores.clusters, scores.repos, runs[0].metrics.headline), scores
 
 
 def _prior(boards: Boards, language: str, setting: RunRequest, chunkers: Sequence[SizedChunker]) -> Prior:

@@ -9,7 +9,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.boards import Boards
-from repoeval_bench.analysis.evidence import BASELINE, SIZES, Recommendation, SizedChunker, conclude, evidence_of
+from repoeval_bench.analysis.evidence import (
+    BASELINE,
+    SIZES,
+    Recommendation,
+    SizedChunker,
+    conclude,
+    evidence_of,
+    provisional_choice,
+)
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, UsageError
@@ -83,19 +91,31 @@ def recommend(
     _check_choice(by_size, len(request.chunkers), [*unsuited, *failures])
     ratio = tokens_per_nws(sample_of(benchmark))
     named = data.model_dump() if data else {}
-    specs = [candidate.spec for of_size in by_size for candidate in of_size]
+    # The middle size comes first: what is chosen there is told before the other sizes are tried.
+    middle = len(by_size) // 2
+    in_turn = [by_size[middle], *by_size[:middle], *by_size[middle + 1 :]]
+    specs = [candidate.spec for of_size in in_turn for candidate in of_size]
     requests = [setting.model_copy(update=named | {"chunker": spec}) for setting in settings for spec in specs]
     where: dict[str, Any] = {"out": results_at(out, home).out, "home": home, "executor": executor}
     drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
     runner = Runner(requests, **where, **drawn, ahead=deadline is None)
+    candidates = {candidate.label: candidate for of_size in by_size for candidate in of_size}
+    order = {label: position for position, label in enumerate(candidates)}
     skipped += _undrawn(runner)
     runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {setting: [] for setting in runner.settings}
 
     def past_deadline() -> bool:
         return deadline is not None and any(runs.values()) and clock() >= deadline
 
-    failed = _gather(runner, by_size, runs, skipped, past_deadline)
     language, boards = main_language(benchmark), read_boards()
+    progress = _Progress(
+        len(runs) * len(candidates),
+        clock,
+        lambda setting: provisional_choice(setting, runs[setting], language, boards),
+    )
+    failed = _gather(runner, in_turn, runs, skipped, past_deadline, progress)
+    for of_setting in runs.values():
+        of_setting.sort(key=lambda made: order[made[0].label])
     evidence = tuple(
         evidence_of(setting, candidate_runs, ratio, language, boards)
         for setting, candidate_runs in runs.items()
@@ -109,7 +129,7 @@ def recommend(
         skipped=skipped,
         n_failed=failed + len(failures) * len(settings),
         runs=[run for candidate_runs in runs.values() for _, run in candidate_runs],
-        candidates={candidate.label: candidate for of_size in by_size for candidate in of_size},
+        candidates=candidates,
     )
 
 
@@ -128,10 +148,10 @@ def _gather(
     runs: Mapping[RunRequest, list[tuple[SizedChunker, RunView]]],
     skipped: list[str],
     past_deadline: Callable[[], bool],
+    progress: _Progress,
 ) -> int:
     """Add each setting's runs to `runs`, and to `skipped` a line on each that was not made; return how many failed."""
-    done = failed = 0
-    total = len(runs) * sum(map(len, by_size))
+    failed = 0
     for setting, of_setting in runs.items():
         name = f"{setting.protocol} by {setting.retriever}"
         coming = runner.runs_of(setting, reuse=True)
@@ -148,11 +168,30 @@ def _gather(
                 )
                 skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
                 failed += 1
-            done += len(of_size)
-            # The command takes minutes, and without a terminal there is no bar.
-            sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
-            NOTICES.info(f"{done} of {total} runs: {name}{' at ' if sizes else ''}{sizes}")
+            progress.tell(setting, of_size)
     return failed
+
+
+class _Progress:
+    """Tell how many runs there are, and after the first size what they alone would `choose`.
+
+    The command takes minutes, and without a terminal there is no bar.
+    """
+
+    def __init__(self, total: int, clock: Callable[[], float], choose: Callable[[RunRequest], str | None]) -> None:
+        self._total, self._clock, self._choose = total, clock, choose
+        self._started, self._done = clock(), 0
+
+    def tell(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
+        """Tell that all candidates of a size are done."""
+        is_first = not self._done
+        self._done += len(of_size)
+        sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
+        at, more = f" at {sizes}" if sizes else "", self._total - self._done
+        left = f"; about {(self._clock() - self._started) / self._done * more:,.0f} s left" if more else ""
+        NOTICES.info(f"{self._done} of {self._total} runs: {setting.protocol} by {setting.retriever}{at}{left}")
+        if is_first and more and (label := self._choose(setting)):
+            NOTICES.info(f"so far: {label} (of {len(of_size)} candidates, by {setting.protocol} alone)")
 
 
 def _undrawn(runner: Runner) -> list[str]:

@@ -129,11 +129,11 @@ def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered):
     assert done.code == 0, done.err
 
 
-def test_what_does_not_fit_into_the_time_is_named(answered):
-    """Nothing begins after the limit; the answer rests on what was finished."""
+def test_what_does_not_fit_into_the_time_is_named(answered, caplog):
+    """Nothing begins after the limit; the answer rests on what was finished, the middle size first."""
     out, _ = answered
     (pack,) = (out / "packs").iterdir()
-    ticks = iter([0.0, 61.0, 61.0, 61.0, 61.0])
+    ticks = iter([0.0, 1.0, 31.0, 61.0])
     found = recommend(
         load_benchmark(pack),
         chunkers=("fixed", "ast"),
@@ -144,8 +144,11 @@ def test_what_does_not_fit_into_the_time_is_named(answered):
         out=out,
         clock=lambda: next(ticks),
     )
-    assert found.skipped == ("body by bm25, fixed at 400, ast at 400: the time was up",)
-    assert {found.candidates[label].size for label in found.evidence[0].means} == {200}
+    assert found.skipped == ("body by bm25, fixed at 200, ast at 200: the time was up",)
+    assert {found.candidates[label].size for label in found.evidence[0].means} == {400}
+    assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
+    (so_far,) = [line for line in caplog.messages if line.startswith("so far: ")]
+    assert so_far == f"so far: {found.choice.label} (of 2 candidates, by body alone)"
 
 
 def test_only_so_many_tasks_are_asked(answered):
