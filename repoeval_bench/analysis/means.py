@@ -72,45 +72,6 @@ def search_time(run: RunView) -> float | None:
     return median(times) if times else None
 
 
-@dataclass(frozen=True, slots=True)
-class SizeSpread:
-    """The spread of the sizes of a run's chunks: bars between `edges`, the highest 1 high; `beyond` are not in any."""
-
-    heights: tuple[float, ...]
-    edges: tuple[float, ...]
-    beyond: int
-
-
-def size_spreads(runs: Sequence[RunView]) -> list[SizeSpread]:
-    """Count the chunks of each run by their non-whitespace characters, over one scale; of no chunks nothing is high.
-
-    A run that kept no chunks has none. The scale ends at the largest 95th percentile, or where one chunk in 200 of a
-    run is larger: a giant must not press all others into a corner.
-    """
-    files = [run.inspection.chunks.values() if run.inspection else () for run in runs]
-    sizes = [np.array([chunk.nws for chunks in of_run for chunk in chunks]) for of_run in files]
-    ends = [float(np.quantile(of_run, 0.995)) for of_run in sizes if len(of_run)]
-    end = max([*ends, *(float(run.metrics.chunk_nws.p95) for run in runs if run.metrics.chunk_nws)])
-    spreads = []
-    for of_run in sizes:
-        counts, edges = np.histogram(of_run, bins=48, range=(0, end))
-        heights = counts / max(1, counts.max())
-        spreads.append(SizeSpread(tuple(heights.tolist()), tuple(edges.tolist()), int((of_run > end).sum())))
-    return spreads
-
-
-def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the positions of the (size, score) pairs that no other of the same size or less scores as high as.
-
-    By size, ascending. Of equal pairs the first stays.
-    """
-    front: list[int] = []
-    for i in sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1])):
-        if not front or points[i][1] > points[front[-1]][1]:
-            front.append(i)
-    return front
-
-
 def _curve(run: RunView, values: FloatArray, at: tuple[int, ...]) -> Curve:
     """`values` are float64 (n_queries, len(at))."""
     means, intervals = mean_intervals(values, run.scores.clusters, run.scores.repos, run.metrics.headline)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis import segments
-from repoeval_bench.analysis.comparable import check_comparable, headline_measure
 from repoeval_bench.analysis.statistics import SEED
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Comparisons
     from repoeval_bench.analysis.segments import Segmentation, SegmentComparison
     from repoeval_bench.analysis.verdicts import Choice
-    from repoeval_bench.report.plots.figure import Figure
 
 NamedRun = RunView | str | Path
 """A run, or what names one in a results folder."""
@@ -118,29 +116,14 @@ def read_gates(path: Path) -> GateConfig:
     return read_yaml(path, "give a gate file with --config").read(GateConfig)
 
 
-def figures_of(runs: Sequence[RunView], baseline: RunView | None = None) -> list[Figure]:
-    """Draw every figure of stored runs, differences to `baseline`, the first run if not given.
-
-    Runs that answer different questions are a UsageError.
-    """
-    from repoeval_bench.analysis import comparison
-    from repoeval_bench.report.plots import figures
-
-    base = baseline or runs[0]
-    runs = list({run.folder: run for run in [*runs, base]}.values())
-    check_comparable((base, run) for run in runs)
-    pairs = comparison.compare(runs, base, measures=[headline_measure(runs)]) if len(runs) > 1 else ()
-    return figures(runs, pairs)
-
-
 def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out: Path = RESULTS) -> Drawing:
     """Draw one figure of a report, by its name, as a matplotlib figure; runs are objects, or what names them in `out`.
 
     A notebook shows it as SVG. An unknown name is a UsageError that lists those that the runs have.
     """
-    from repoeval_bench.report.plots import plain_svg
+    from repoeval_bench.report.plots import figures, plain_svg
 
-    known = {figure.name: figure for figure in figures_of([opened(run, out) for run in runs])}
+    known = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
     if name not in known:
         raise UsageError(nearest("figure", name, known))
     figure = known[name]

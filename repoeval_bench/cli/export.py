@@ -83,7 +83,7 @@ def export_command(
         _ = run.scores  # reading a run's queries checks its means against them
     base = baseline_of(stored, baseline, out)
     if plots is not None:
-        _draw(stored, base, plots)
+        _draw(stored, plots)
     if form is None:
         return
     files = _files(stored, base, form, output or Path(form), measures)
@@ -139,9 +139,8 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice
     return [*scores, *comparison_tables(comparisons), *([choice_table(choice)] if choice else [])]
 
 
-def _draw(stored: Sequence[RunView], base: RunView | None, folder: Path) -> None:
-    from repoeval_bench.api.stored_runs import figures_of
-    from repoeval_bench.report.plots import write
+def _draw(stored: Sequence[RunView], folder: Path) -> None:
+    from repoeval_bench.report.plots import figures, write
 
-    for path in write(figures_of(stored, base), folder):
+    for path in write(figures(stored), folder):
         note(f"wrote {path}")

@@ -129,6 +129,6 @@ def test_a_plot_is_a_matplotlib_figure(made):
     from matplotlib.figure import Figure
 
     assert isinstance(plot(made[0]), Figure)
-    assert isinstance(plot(made[0], "chunk-sizes"), Figure)
-    with pytest.raises(UsageError, match="unknown figure 'chunk-size'; did you mean 'chunk-sizes'"):
-        plot(made[0], "chunk-size")
+    assert isinstance(plot(made[0], "recall-over-k"), Figure)
+    with pytest.raises(UsageError, match="unknown figure 'recall-over'; did you mean 'recall-over-k'"):
+        plot(made[0], "recall-over")

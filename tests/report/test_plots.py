@@ -7,10 +7,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.means import headline_means, over_ranks, pareto
-from repoeval_bench.api.stored_runs import figures_of
+from repoeval_bench.analysis.means import headline_means, over_ranks
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.report.plots import css, plain_svg, png, svg, write
+from repoeval_bench.report.plots import css, figures, plain_svg, png, svg, write
 from repoeval_bench.report.plots.theme import DARK_PAPER, DARK_SERIES, PAPER, SERIES, looks
 from repoeval_bench.report.text import elided
 from support.runs import write_run
@@ -50,7 +49,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def drawn(runs):
-    return figures_of(runs)
+    return figures(runs)
 
 
 def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
@@ -69,30 +68,11 @@ def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
 def test_one_cluster_has_no_band(tmp_path):
     run = write_run(tmp_path / "run", {"mrr": [0.5, 1.0]}, files=["a.py", "a.py"])
     assert headline_means(run, ["mrr"]) == {"mrr": (0.75, None)}
-    assert all(svg(figure) for figure in figures_of([run]))
-
-
-@pytest.mark.parametrize(
-    ("points", "front"),
-    [
-        ([(100, 0.5)], [0]),
-        ([(100, 0.5), (200, 0.5)], [0]),
-        ([(200, 0.5), (100, 0.5)], [1]),
-        ([(100, 0.5), (100, 0.6), (300, 0.7), (200, 0.4)], [1, 2]),
-        ([(100, 0.5), (100, 0.5)], [0]),
-    ],
-)
-def test_the_front_holds_what_no_smaller_one_beats(points, front):
-    assert pareto(points) == front
+    assert all(svg(figure) for figure in figures([run]))
 
 
 def test_every_figure_is_there_and_of_its_own_name(drawn):
-    names = [figure.name for figure in drawn]
-    assert len(set(names)) == len(names)
-    assert {name.partition("-")[0] for name in names} == {
-        *("line", "recall", "ndcg", "chunk", "score", "forest"),
-    }
-    assert sum(name.startswith("forest") for name in names) == 2
+    assert [figure.name for figure in drawn] == ["line-recall-over-budget", "recall-over-k", "ndcg-over-k"]
 
 
 def test_inlined_svgs_do_not_reach_out_of_themselves(drawn):
@@ -133,7 +113,7 @@ def test_the_colours_follow_the_page(drawn):
 
 
 def test_the_same_runs_give_the_same_bytes(runs, drawn):
-    again = figures_of(runs)
+    again = figures(runs)
     assert [svg(figure) for figure in again[:3]] == [svg(figure) for figure in drawn[:3]]
     assert png(again[0]) == png(drawn[0])
 
@@ -159,22 +139,12 @@ def test_a_chunker_keeps_its_colour(runs):
     assert len({(look.colour, look.mark, str(look.dash)) for look in many}) == 20
 
 
-def test_figures_of_like_named_runs_are_named_apart(tmp_path):
-    """Sizes of one chunker by their option; specs that make one file name by a number."""
-    specs = ("fixed", "ast:max_nws=800", "ast:max_nws=1500", "exec:cut --a", "exec:cut -a")
-    names = [f.name for f in figures_of([made(tmp_path / str(i), spec) for i, spec in enumerate(specs)])]
-    assert [name for name in names if name.startswith("forest")] == [
-        *("forest-ast-max-nws=800-minus-fixed", "forest-ast-max-nws=1500-minus-fixed"),
-        *("forest-exec-cut-a-minus-fixed", "forest-exec-cut-a-minus-fixed-2"),
-    ]
-
-
 def test_names_take_no_room_from_the_plot(tmp_path):
     """Five runs with long names: the axes are as high as with one, and the legend is within the figure."""
     many = [made(tmp_path / str(i), f"py:a.module.with.a.long.name{i}:Cutter") for i in range(5)]
     heights = []
     for runs in (many[:1], many):
-        drawing = figures_of(runs)[0].drawn
+        drawing = figures(runs)[0].drawn
         (axes,) = drawing.axes
         heights.append(axes.get_position().height * drawing.get_figheight())
         assert all(
@@ -186,7 +156,7 @@ def test_names_take_no_room_from_the_plot(tmp_path):
 
 def test_runs_of_different_questions_are_refused(runs, tmp_path):
     with pytest.raises(UsageError, match="protocol"):
-        figures_of([runs[0], made(tmp_path / "other", "ast", protocol="body")])
+        figures([runs[0], made(tmp_path / "other", "ast", protocol="body")])
 
 
 # Machado, Oliveira & Fernandes 2009, severity 1.0, on linear RGB.

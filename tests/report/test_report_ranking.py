@@ -7,7 +7,6 @@ import pytest
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.verdicts import Result
-from repoeval_bench.api.stored_runs import figures_of
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.html.runs import page_runs
 from repoeval_bench.report.html.tables import segments
@@ -94,7 +93,6 @@ def test_one_repository_has_no_columns_and_figures_of_its_own(made, tmp_path):
         found = verdict(runs)
         page = report_page(runs, "report.html")
         assert ("one new repository</button>" in page) is several
-        assert any(each.name.startswith("forest") for each in figures_of(runs)) is several
         order = [found.reference, *({*range(len(runs))} - {found.reference})]
         segment_table, _ = segments(page_runs(runs), "ndcg@10", order)
         by_repository = [row for row in segment_table.rows if row.cells[0].startswith("repo = ")]

@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
     from repoeval_bench.runs.view import RunView
 
-FOREST = "forest-"
-"""Beginning of the names of figures by repository, which are beside the verdict, not among the curves."""
-
 SCRIPTS = ("data.js", "tables.js", "query.js", "misses.js", "start.js")
 MOST_ROWS = 10
 """Runs of the first screen; more are folded."""
@@ -85,7 +82,6 @@ def report_page(
     by_id = {run.stored.run_id: run.short for run in runs}
     differences, shown_differences = worded.record.differences, tested(worded.record.differences)
     leads = [difference for difference in differences if difference.primary]
-    drawn = [_chart(figure) for figure in figures(stored, differences)]
     ranks = candidates_ranked(runs, answer) if answer and answer.decision else ranking(runs, worded.record)
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
@@ -124,8 +120,7 @@ def report_page(
             if shown_differences
             else None,
             differences_note=differences_note(differences, len(runs)) if differences else "",
-            charts=[figure for figure in drawn if not figure["name"].startswith(FOREST)],
-            forests=[figure for figure in drawn if figure["name"].startswith(FOREST)],
+            charts=[_chart(figure) for figure in figures(stored)],
             leads=page_table(
                 leads_table(leads, short_name, kind), [names[difference.treatment] for difference in leads]
             ),
