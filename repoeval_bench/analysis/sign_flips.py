@@ -248,7 +248,8 @@ class _Sample:
         sums, sizes = parts.sum(axis=0), np.abs(parts).sum(axis=0)
         self._mean = sums if pairs is None else np.array([self._parts(i).sum() for i in range(len(pairs))])
         self._slack = _SLACK * (sizes if pairs is None else sizes[pairs].sum(axis=1))
-        self._moved = np.array([len(parts) < 2 or bool(self._parts(i).any()) for i in range(len(self._mean))])
+        moved = [len(parts) < 2 or bool(self._parts(i).any()) for i in range(len(self._mean))]
+        self._moved = np.array(moved, dtype=np.bool_)  # without a type an array of no column is of floats
 
     def _parts(self, column: int) -> FloatArray:
         if self._pairs is None:
