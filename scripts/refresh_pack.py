@@ -22,6 +22,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+from _shipping import ship
 from packaging.utils import canonicalize_name
 from pydantic import Field
 
@@ -30,13 +31,12 @@ from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.notices import NOTICES, show_notices
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
-from repoeval_bench.dataset.build.edition import ship
 from repoeval_bench.dataset.build.files import new_folder, new_target
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.registries import Registry, open_registry
 from repoeval_bench.dataset.documented import documented
+from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.shipped import recipes
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.build.origin import Origin
@@ -80,7 +80,7 @@ class Recipe(Strict):
 
 def read_recipe(pack: str) -> Recipe:
     """The recipe of a shipped pack's name, or of a file of your own; a UsageError with everything that is wrong."""
-    known = recipes()
+    known = {path.stem: path for path in (shipped("packs") or Path()).glob("*.yaml")}
     path = known.get(pack) or Path(pack).expanduser()
     if not path.is_file():
         raise UsageError(f"{nearest('pack', pack, known)} (a recipe's file is one too)")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import gzip
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,7 +27,7 @@ FILES, TASKS, USES = "files.tsv.gz", "tasks.tsv.gz", "uses.tsv.gz"
 PROTOCOLS = ("uses", "docstring", "body", "context")
 """Protocols of a shipped pack, the deciding one first."""
 
-_HEADER = "task_id\tpath\tcontext_start\tbody_start\tbody_end\tfunction_name"
+HEADER = "task_id\tpath\tcontext_start\tbody_start\tbody_end\tfunction_name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +44,8 @@ class TaskPlace:
 @cache
 def editions() -> dict[str, Path]:
     """Name with edition -> folder, the oldest of a pack first."""
-    return {path.parent.name: path.parent for path in _shipped_files(f"*/{MANIFEST}")}
-
-
-@cache
-def recipes() -> dict[str, Path]:
-    """Name of a pack -> the file that says how its packages are chosen."""
-    return {path.stem: path for path in _shipped_files("*.yaml")}
-
-
-def _shipped_files(pattern: str) -> list[Path]:
     packs = shipped("packs")
-    return [] if packs is None else sorted(packs.glob(pattern))
+    return {path.parent.name: path.parent for path in sorted(packs.glob(f"*/{MANIFEST}"))} if packs else {}
 
 
 def edition_of(name: str) -> str | None:
@@ -123,29 +113,8 @@ def read_table(path: Path) -> str:
     return gzip.decompress(path.read_bytes()).decode()
 
 
-def pack_table(text: str) -> bytes:
-    """A compressed table; the same text gives the same bytes."""
-    return gzip.compress(text.encode(), mtime=0)
-
-
-def dump_places(places: Iterable[TaskPlace]) -> str:
-    """The table of tasks."""
-    rows = [_HEADER]
-    for coordinates in places:
-        row = (
-            coordinates.task_id,
-            coordinates.path,
-            coordinates.context_start,
-            coordinates.body.start,
-            coordinates.body.end,
-            coordinates.function_name,
-        )
-        rows.append("\t".join(map(str, row)))
-    return "\n".join(rows) + "\n"
-
-
 def parse_places(text: str) -> Iterator[TaskPlace]:
-    """The rows of `dump_places`."""
+    """The rows of the table of tasks."""
     for line in text.splitlines()[1:]:
         task_id, path, context_start, start, end, name = line.split("\t")
         yield TaskPlace(

@@ -1,4 +1,4 @@
-"""A shipped pack from its facts, and the facts of a pack that is to ship.
+"""A shipped pack from its facts.
 
 The packages are fetched through the user's own registry and checked against their hashes; nothing is built or run.
 Their files are taken by name and the tasks are read at their places: nothing is drawn or resolved again, so that a
@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
@@ -28,48 +27,24 @@ from repoeval_bench.dataset.build.prompts import make_task
 from repoeval_bench.dataset.build.registries import Registry, open_registry
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
-from repoeval_bench.dataset.repoeval import FUNCTION, Combination, dump_tasks, parse_tasks
+from repoeval_bench.dataset.repoeval import FUNCTION, Combination, dump_tasks
 from repoeval_bench.dataset.shipped import (
     FILES,
     TASKS,
     USES,
     TaskPlace,
-    dump_places,
-    pack_table,
     parse_places,
     read_table,
     registry_of,
 )
 from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.trees import read_tree
-from repoeval_bench.dataset.uses_table import dump_uses
 
 LEVEL = FUNCTION.name
 """The level that ships."""
 
 AT_ONCE = 8
 """Packages that are fetched at a time."""
-
-
-def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFile:
-    """Write the facts of a pack's function tasks to a folder, with `facts` on each source; return its manifest."""
-    installed = pack.installed(_combination(pack.content))
-    tasks = parse_tasks(installed.task_file.read_bytes(), name=installed.task_file.name, level=LEVEL)
-    names = sorted(line.partition("  ")[2] for line in (pack.root / TREE / HASHES).read_text("utf-8").splitlines())
-    uses = installed.read_uses(tasks) or {}
-    sources = []
-    for source, more in zip(pack.content.sources, facts, strict=True):
-        digest = _fingerprint(tasks, _files(pack.root, source.repository), source.repository)
-        own = sum(task.repo == source.repository for task in tasks)
-        sources.append(PackSource(**source.model_dump() | dict(more) | {"tasks": own, "fingerprint": digest}))
-    none = {name: level.model_copy(update={"tasks": 0, "uses": None}) for name, level in pack.content.levels.items()}
-    levels = none | {LEVEL: pack.content.levels[LEVEL]}
-    content = pack.content.model_copy(update={"sources": sources, "levels": levels})
-    write_plain(folder / FILES, pack_table("\n".join(["file", *names]) + "\n"))
-    write_plain(folder / TASKS, pack_table(dump_places(map(_place, tasks))))
-    write_plain(folder / USES, pack_table(dump_uses(tasks, uses)))
-    write_plain(folder / MANIFEST, dump_manifest(content))
-    return content
 
 
 def make_edition(shipped: Pack, target: Path) -> Pack:
@@ -87,10 +62,10 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
                 f"none of the {len(missing)} packages of {shipped.content.name} can be had: {reasons[0]}"
             )
         present = [source.repository for source in shipped.content.sources if source.repository not in missing]
-        files = {repo: _files(folder, repo) for repo in present}
+        files = {repo: files_of(folder, repo) for repo in present}
         tasks = list(_tasks(parse_places(read_table(shipped.root / TASKS)), files))
         _check(shipped.content, tasks, files)
-        path = folder / "tasks" / _combination(shipped.content).task_file
+        path = folder / "tasks" / combination_of_pack(shipped.content).task_file
         write_plain(path, dump_tasks(tasks))
         write_plain(uses_file_of(path), _shipped_uses(shipped, missing).encode())
         taken = (name for name in names if name.partition("/")[0] in files)
@@ -107,7 +82,7 @@ def renew_uses(pack: Pack, shipped: Pack) -> bool:
 
     Its manifest does not tell: the table is not part of a repository's fingerprint, and needs no package.
     """
-    path = uses_file_of(pack.installed(_combination(pack.content)).task_file)
+    path = uses_file_of(pack.installed(combination_of_pack(pack.content)).task_file)
     table = _shipped_uses(shipped, pack.content.missing).encode()
     if path.is_file() and path.read_bytes() == table:
         return False
@@ -123,7 +98,8 @@ def _shipped_uses(shipped: Pack, missing: Collection[str]) -> str:
     return "\n".join([header, *here]) + "\n"
 
 
-def _combination(content: PackFile) -> Combination:
+def combination_of_pack(content: PackFile) -> Combination:
+    """Return the combination of the tasks that ship."""
     return Combination(LEVEL, content.context, content.tokenizer)
 
 
@@ -162,18 +138,9 @@ def _fetch(registry: Registry, source: PackSource, names: frozenset[str], work: 
             write_plain(tree / source.repository / entry.path, entry.read())
 
 
-def _files(folder: Path, repo: str) -> tuple[SourceFile, ...]:
+def files_of(folder: Path, repo: str) -> tuple[SourceFile, ...]:
+    """Return the files of a repository in the folder of a pack."""
     return read_tree(folder / TREE / repo, repo, ENDINGS).files
-
-
-def _place(task: Task) -> TaskPlace:
-    return TaskPlace(
-        task_id=task.task_id,
-        path=task.path,
-        context_start=task.context_start,
-        body=task.body,
-        function_name=task.function_name or "",
-    )
 
 
 def _tasks(places: Iterable[TaskPlace], files: Mapping[str, tuple[SourceFile, ...]]) -> Iterable[Task]:
@@ -194,9 +161,10 @@ def _check(content: PackFile, tasks: Sequence[Task], files: Mapping[str, tuple[S
     for source in content.sources:
         repo = source.repository
         stated = (source.model_extra or {})["fingerprint"]
-        if repo in files and (digest := _fingerprint(tasks, files[repo], repo)) != stated:
+        if repo in files and (digest := fingerprint_of(tasks, files[repo], repo)) != stated:
             raise DatasetError(f"{repo} of {content.name} has fingerprint {digest}, and not {stated}; report this")
 
 
-def _fingerprint(tasks: Iterable[Task], files: tuple[SourceFile, ...], repo: str) -> str:
+def fingerprint_of(tasks: Iterable[Task], files: tuple[SourceFile, ...], repo: str) -> str:
+    """Return the fingerprint of a repository: of its files and of those of the tasks that are its own."""
     return fingerprint((task for task in tasks if task.repo == repo), {repo: files})

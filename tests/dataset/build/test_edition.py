@@ -9,16 +9,17 @@ import io
 import json
 import re
 import shutil
+import sys
 import tarfile
 import zipfile
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset import shipped
-from repoeval_bench.dataset.build.edition import ship
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.install import read_hashes
@@ -32,6 +33,9 @@ from support import minirepo
 from support.command import bench
 from support.indexes import needs_npm
 from support.server import Site, serve
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
+from _shipping import pack_table, ship
 
 NAME = "small-2@2026-11"
 KINDS = ["pypi", pytest.param("npm", marks=needs_npm)]
@@ -230,7 +234,7 @@ def test_facts_that_were_changed_are_noticed(built, tmp_path):
     first, row, *rest = shipped.read_table(path).splitlines()
     task_id, file, start, begin, end, name = row.split("\t")
     moved = "\t".join((task_id, file, start, begin, str(int(end) - 1), name))
-    path.write_bytes(shipped.pack_table("\n".join([first, moved, *rest]) + "\n"))
+    path.write_bytes(pack_table("\n".join([first, moved, *rest]) + "\n"))
     with pytest.raises(DatasetError, match=f"{task_id.rpartition('/')[0]} of {NAME} has fingerprint"):
         load_benchmark("small-2", home=tmp_path / "home")
 
@@ -246,7 +250,7 @@ def test_new_definitions_used_reach_a_pack_that_is_installed(built, index, tmp_p
     header, *rows = shipped.read_table(path).splitlines()
     dropped = next(row for row in rows if row.partition("\t")[0] in {task.task_id for task in before.tasks})
     rows.remove(dropped)
-    path.write_bytes(shipped.pack_table("\n".join([header, *rows]) + "\n"))
+    path.write_bytes(pack_table("\n".join([header, *rows]) + "\n"))
     asked = len(index.requests)
     after = load_benchmark("small-2", home=home)
     assert sum(len(task.uses) for task in after.tasks) == sum(len(task.uses) for task in before.tasks) - 1
