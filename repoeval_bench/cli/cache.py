@@ -67,23 +67,16 @@ def info(*, home: Path | None, as_json: bool) -> None:
     echo(f"{contents.folder}: {count(contents.entries, 'entry')}, {show_size(contents.bytes_on_disk)} on disk")
     if not contents.models:
         return
-    kinds = [kind for kind in ("score", "answer") if any(getattr(model, f"{kind}s") for model in contents.models)]
-    heads = [cell for kind in ("vector", *kinds, "count") for cell in (f"{kind}s", "bytes")]
     rows = [
         (
             model.name,
             str((model.identity or {}).get("max_length", "")),
-            *(
-                cell
-                for kind in ("vector", *kinds, "count")
-                for cell in (getattr(model, f"{kind}s"), show_size(getattr(model, f"{kind}_bytes")))
-            ),
-            model.last_used,
+            *(model.vectors, model.others, show_size(model.bytes), model.last_used),
         )
         for model in contents.models
     ]
-    columns = ("tokens read", *heads, "last used")
-    print_table(make_table(["model", *figures(*columns, number=",")], rows))
+    columns = figures("tokens read", "vectors", "scores, answers, counts", "bytes", "last used", number=",")
+    print_table(make_table(["model", *columns], rows))
 
 
 @_command

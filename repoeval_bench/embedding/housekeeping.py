@@ -24,22 +24,17 @@ _IDENTITY = tag("identity", "")[:1]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShare:
-    """One model's share of the cache: entries by kind, bytes of their values, and the day of the last use.
+    """One model's share of the cache: its entries, bytes of their values, and the day of the last use.
 
-    `counts` are those of tokens and of characters read, `scores` those of pairs, `answers` completions and results of
-    tests; `last_used` is `not known` where the database has no date. `identity` is what decides what the model
-    computes; None where the cache does not say.
+    `others` are scores of pairs, completions, and counts of tokens and of characters read; `last_used` is `not known`
+    where the database has no date. `identity` is what decides what the model computes; None where the cache does not
+    say.
     """
 
     identity: dict[str, Any] | None
     vectors: int
-    scores: int
-    answers: int
-    counts: int
-    vector_bytes: int
-    score_bytes: int
-    answer_bytes: int
-    count_bytes: int
+    others: int
+    bytes: int
     last_used: str
 
     @property
@@ -87,10 +82,6 @@ class Pruned:
     note: str
 
 
-_SHOWN = {b"v": b"v", b"s": b"s", b"c": b"c", b"o": b"c"}
-"""An entry's kind -> the kind under which it is counted; all others are counts."""
-
-
 def _open(folder: Path) -> VectorCache | None:
     return VectorCache(folder) if (folder / FILE).exists() else None
 
@@ -100,37 +91,31 @@ def info(folder: Path) -> CacheInfo:
     cache = _open(folder)
     if cache is None:
         return CacheInfo(str(folder), 0, 0, ())
-    entries: dict[bytes, Counter[bytes]] = defaultdict(Counter)
-    sizes: dict[bytes, Counter[bytes]] = defaultdict(Counter)
+    vectors, entries, sizes = Counter[bytes](), Counter[bytes](), Counter[bytes]()
     used: dict[bytes, object] = {}
     with cache.explained("read"):
         identities = known_identities(cache)
         for _, label, size, last in cache.database.summary():
             kind, owner = (label[:1], label[1:]) if isinstance(label, bytes) else (b"", b"")
             if not _is_identity(label):
-                shown = _SHOWN.get(kind, b"")
-                entries[owner][shown] += 1
-                sizes[owner][shown] += size or 0
+                vectors[owner] += kind == b"v"
+                entries[owner] += 1
+                sizes[owner] += size or 0
                 used[owner] = last
     cache.close()
     models = [
         ModelShare(
             identity=json.loads(identities[owner]) if owner in identities else None,
-            vectors=number[b"v"],
-            scores=number[b"s"],
-            answers=number[b"c"],
-            counts=number[b""],
-            vector_bytes=sizes[owner][b"v"],
-            score_bytes=sizes[owner][b"s"],
-            answer_bytes=sizes[owner][b"c"],
-            count_bytes=sizes[owner][b""],
+            vectors=vectors[owner],
+            others=number - vectors[owner],
+            bytes=sizes[owner],
             last_used=_day(used[owner]),
         )
         for owner, number in entries.items()
     ]
-    models.sort(key=lambda model: (-model.vector_bytes, -model.score_bytes, model.name))
+    models.sort(key=lambda model: (-model.bytes, model.name))
     on_disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-    return CacheInfo(str(folder), on_disk, sum(map(Counter.total, entries.values())), tuple(models))
+    return CacheInfo(str(folder), on_disk, entries.total(), tuple(models))
 
 
 def known_identities(cache: VectorCache) -> dict[bytes, str]:
@@ -209,8 +194,8 @@ def _fault(entry: Entry) -> str:
     if kind == b"s":
         finite = len(content) == ENTRY.size and math.isfinite(ENTRY.unpack(content)[0])
         return "" if finite else "a score that is not a finite number"
-    if kind in {b"c", b"o"}:
-        return "" if _is_json(content) else "a completion, or a result of tests, that is not JSON"
+    if kind == b"c":
+        return "" if _is_json(content) else "a completion that is not JSON"
     if kind in {b"t", b"r"}:
         return "" if len(content) == 8 else "a count of another length"
     return "" if kind == _IDENTITY else "an entry of an unknown kind"

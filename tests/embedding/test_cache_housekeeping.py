@@ -41,12 +41,12 @@ def change(folder, statement, *values):
 def test_info_counts_by_model_and_precision(folder):
     """Vectors, counts and bytes of each identity, the largest share first."""
     result = info(folder)
-    assert [(model.name, model.vectors, model.counts) for model in result.models] == [
+    assert [(model.name, model.vectors, model.others) for model in result.models] == [
         ("fake fp32", 20, 20),
         ("fake bf16", 3, 3),
     ]
     assert result.entries == 46
-    assert result.models[0].vector_bytes == 20 * (3 * 4 + 8)
+    assert result.models[0].bytes == 20 * (3 * 4 + 8) + 20 * (8 + 8)
     assert result.bytes_on_disk == sum(path.stat().st_size for path in folder.iterdir())
     assert result.models[0].last_used == time.strftime("%Y-%m-%d", time.gmtime())
 
@@ -61,7 +61,7 @@ def test_no_cache_is_none_and_none_is_made(tmp_path):
 def test_entries_of_no_known_model_are_shown_so(folder):
     """Entries whose tag is gone still count."""
     change(folder, "UPDATE Cache SET tag = NULL WHERE rowid = 1")
-    assert sum(model.vectors + model.counts for model in info(folder).models if model.name == "not known") == 1
+    assert sum(model.vectors + model.others for model in info(folder).models if model.name == "not known") == 1
 
 
 def test_a_sound_cache_passes(folder):

@@ -33,7 +33,7 @@ def test_info(home):
     assert result["entries"] == 1001
     assert result["bytes_on_disk"] == (home / "vectors" / "cache.db").stat().st_size
     (model,) = result["models"]
-    assert (model["vectors"], model["counts"]) == (1000, 1)
+    assert (model["vectors"], model["others"]) == (1000, 1)
     assert model["identity"]["max_length"] == 256
 
 

@@ -227,14 +227,14 @@ def test_a_cache_that_cannot_be_written_keeps_no_score(cache, notices):
     (line,) = notices
     assert "is read-only, so nothing new is kept in it; the scores of fake that it lacks" in line
     with_no_right.close()
-    assert sum(model.scores for model in info(cache.folder).models) == 2
+    assert sum(model.others for model in info(cache.folder).models) == 2
 
 
 def test_scores_are_shown_with_their_model(cache):
     """`cache info` counts them apart from vectors and counts."""
     CachedScorer(Counting(precision="fp32"), cache).score("q", ["a", "b"])
     (model,) = info(cache.folder).models
-    assert (model.name, model.vectors, model.scores, model.counts, model.score_bytes) == ("fake fp32", 0, 2, 0, 32)
+    assert (model.name, model.vectors, model.others, model.bytes) == ("fake fp32", 0, 2, 32)
 
 
 def test_a_query_whose_scores_were_at_hand_has_no_time(cache):

@@ -132,7 +132,7 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
     gates.write_text("gates: [{measure: edit_similarity, at_least: 0.01}, {measure: exact_match, at_least: 1.0}]\n")
     assert "exact match" in bench("gate", ids[0], "--config", gates, *out).out
     held = json.loads(bench("cache", "info", "--json", home=stored / "home").out)["models"]
-    assert [model["answers"] > 0 for model in held if model["identity"]["model"] == "ngram"] == [True]
+    assert [model["others"] > 0 for model in held if model["identity"]["model"] == "ngram"] == [True]
     for kind in ("compare", "segments", "report"):
         words = {"compare": [kind, *ids, "--details"], "segments": [kind, ids[0]]}.get(
             kind, [kind, ids[0], "-o", stored / "r.html"]
