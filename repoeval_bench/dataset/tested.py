@@ -6,25 +6,22 @@ would find.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import NamedTuple
 
-from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.occurrences import occurrences
-from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import segments
 from repoeval_bench.core.terms import identifiers
 from repoeval_bench.core.uses import Definition as Called
+from repoeval_bench.dataset.asking import masked_identifiers, name_parts, with_asked
 from repoeval_bench.dataset.build.code import is_test
-from repoeval_bench.dataset.documented import count_words, first_paragraph, question_tasks, with_question_tasks
+from repoeval_bench.dataset.documented import first_paragraph
 from repoeval_bench.references.resolver import Resolver
 
 LEVEL = "test"
@@ -33,94 +30,38 @@ LEVEL = "test"
 LEAST = 3
 """Words that are left of a question at least once the names of what it asks for are masked."""
 
-COMMON_SHARE, COMMON_TESTS = 0.1, 10
-"""Share and number of the tests that call code; a definition that more than both call helps tests, and is no gold."""
-
 
 class _Test(NamedTuple):
     """A test: its place as `path::name`, its name, its docstring's first paragraph, and the definitions it calls."""
 
-    asker: str
+    place: str
     name: str
     doc: str
-    called: tuple[Called, ...]
+    named: tuple[Called, ...]
+
+    def question(self, masked: Sequence[Called]) -> str:
+        """The test's name in words and its docstring, without the names of the definitions that are `masked`."""
+        words = _words(self.name)
+        while words and words[0] in {"test", "tests"}:
+            words = words[1:]
+        for name in sorted(name_parts(masked), key=lambda name: (-len(name), name)):
+            words = _without(words, _words(name))
+        return ". ".join(filter(None, (" ".join(words), masked_identifiers(self.doc, masked))))
 
 
 def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmark:
-    """The benchmark with a question for each test that calls a definition of the code, and without its tests' files.
-
-    Identifiers that are part of a gold definition's name are masked, unless the question is to be `named`; the same
-    tests ask then, but fewer of their texts are equal, and equal ones are one question. `unscored` counts the tests
-    that ask nothing: they call no definition that is gold, or fewer than 3 words are left of them. A DatasetError where
-    no test asks anything.
-    """
+    """The benchmark with a question for each test that calls a definition of the code; see `with_asked`."""
     if benchmark.tasks and benchmark.tasks[0].level == LEVEL:
         return benchmark
-    tasks: list[Task] = []
-    files: dict[str, tuple[SourceFile, ...]] = {}
-    unscored = 0
-    for repo, repo_files in benchmark.files.items():
-        files[repo] = tuple(file for file in repo_files if not is_test(file.path))
-        golds = _golds(files[repo])
-        tests = _tests(repo_files)
-        common = _common(chain.from_iterable(tests))
-        by_file: list[list[tuple[str, Gold, str | None]]] = []
-        for of_file in tests:
-            by_file.append([])
-            for test in of_file:
-                called = [definition for definition in test.called if definition not in common]
-                masked = _question(test, called)
-                if called and count_words(masked) >= LEAST:
-                    question = _question(test, ()) if named else masked
-                    by_file[-1].append((question, join(chain.from_iterable(map(golds.lines, called))), test.asker))
-                else:
-                    unscored += 1
-        tasks += question_tasks(repo, LEVEL, by_file)
-    return with_question_tasks(
+    return with_asked(
         benchmark,
-        tasks,
-        files,
-        unscored,
-        nothing=f"no test in {', '.join(files) or benchmark.name} calls a definition and has {LEAST} words or "
-        "more left in its name and docstring, so protocol tests asks nothing; name code with its tests, such as "
-        "sdist:NAME==VERSION",
+        LEVEL,
+        lambda repo: _tests(benchmark.files[repo]),
+        least=LEAST,
+        named=named,
+        nothing=f"no test in {{}} calls a definition and has {LEAST} words or more left in its name and docstring, so "
+        "protocol tests asks nothing; name code with its tests, such as sdist:NAME==VERSION",
     )
-
-
-def _common(tests: Iterable[_Test]) -> frozenset[Called]:
-    """Return the definitions that so many tests call that none of them is about them."""
-    n_tests = 0
-    calls: Counter[Called] = Counter()
-    for test in tests:
-        n_tests += bool(test.called)
-        calls.update(test.called)
-    most = max(COMMON_TESTS, COMMON_SHARE * n_tests)
-    return frozenset(definition for definition, number in calls.items() if number > most)
-
-
-class _Golds:
-    """The lines of a repository's functions and classes, by where a resolver says that they are defined."""
-
-    def __init__(self, files: Iterable[SourceFile]) -> None:
-        self._functions: dict[tuple[str, str], list[Definition]] = {}
-        for file in files:
-            language = language_of(file.path, file.text)
-            for definition in definitions(file, language) if language else ():
-                if definition.kind in {"function", "method"}:
-                    self._functions.setdefault((file.name, definition.name), []).append(definition)
-
-    def lines(self, called: Called) -> Gold:
-        """Return all lines of a function; of a class those that `uses` takes: its head and its docstring."""
-        own_name = called.name.rpartition(".")[2]
-        for definition in self._functions.get((called.file, own_name), ()) if called.kind != "class" else ():
-            if definition.lines.overlaps(called.lines):
-                return (Place(called.file, definition.lines),)
-        return (Place(called.file, called.lines),)
-
-
-@lru_cache(maxsize=128)
-def _golds(files: tuple[SourceFile, ...]) -> _Golds:
-    return _Golds(files)
 
 
 @lru_cache(maxsize=128)  # a comparison asks once for every chunker; resolving the names takes seconds
@@ -170,19 +111,6 @@ def _calls(file: SourceFile) -> tuple[tuple[str, int], ...]:
     language = language_of(file.path, file.text)
     parsed = segments(file, language) if language else ()
     return tuple((call.name, call.lines.start) for tree in parsed for call in occurrences(tree).calls)
-
-
-def _question(test: _Test, masked: Sequence[Called]) -> str:
-    """The test's name in words and its docstring, without the names of the definitions that are `masked`."""
-    names = {part for definition in masked for part in definition.name.split(".")}
-    words = _words(test.name)
-    while words and words[0] in {"test", "tests"}:
-        words = words[1:]
-    for name in sorted(names, key=len, reverse=True):
-        words = _without(words, _words(name))
-    folded = {name.casefold() for name in names}
-    doc = re.sub(r"\w+", lambda match: "" if match[0].casefold() in folded else match[0], test.doc)
-    return ". ".join(filter(None, (" ".join(words), " ".join(doc.split()))))
 
 
 def _words(name: str) -> list[str]:

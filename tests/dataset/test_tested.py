@@ -5,7 +5,7 @@ import pytest
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.dataset import tested as rules
+from repoeval_bench.dataset import asking as rules
 from repoeval_bench.dataset.tested import questions_of_tests
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
@@ -123,7 +123,7 @@ def test_a_helper_of_most_tests_is_no_gold(monkeypatch):
     asked = questions_of_tests(benchmark(files))
     assert {gold_text(asked, task) for task in asked.tasks} == {"def open_ledger():\n    return Ledger()\n"}
     assert len(asked.tasks) == 3
-    monkeypatch.setattr(rules, "COMMON_TESTS", 12)
+    monkeypatch.setattr(rules, "COMMON_ASKERS", 12)
     assert len(questions_of_tests(benchmark(files)).tasks) > 3
 
 

@@ -1,0 +1,129 @@
+"""Questions from what names definitions: a test that calls them, or a paragraph of a document that links them.
+
+Each asks for the definitions that it names, in its words without their names. Tests and documents are not in the corpus.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Protocol
+
+from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.definitions import Definition, definitions
+from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.places import Gold, Place, join
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.uses import Definition as Named
+from repoeval_bench.dataset.build.code import is_test
+from repoeval_bench.dataset.documented import count_words, question_tasks, with_question_tasks
+
+COMMON_SHARE, COMMON_ASKERS = 0.1, 10
+"""Share and number of those who name a definition; what more than both name is what all need, and no gold."""
+
+
+class Asker(Protocol):
+    """A test, or a paragraph: its place as `path::name`, the definitions it names, and what it asks."""
+
+    @property
+    def place(self) -> str:
+        """Its place as `path::name`."""
+
+    @property
+    def named(self) -> tuple[Named, ...]:
+        """The functions, methods and classes of the code that it names."""
+
+    def question(self, masked: Sequence[Named]) -> str:
+        """What it asks, without the names of the definitions that are `masked`."""
+
+
+def with_asked(
+    benchmark: Benchmark,
+    level: str,
+    askers: Callable[[str], Iterable[Sequence[Asker]]],
+    *,
+    least: int,
+    named: bool,
+    nothing: str,
+) -> Benchmark:
+    """The benchmark with a question for each asker that names a definition of the code, and without its tests' files.
+
+    `askers` gives those of a repository by file. The names of the gold definitions are masked, unless the question is
+    to be `named`; the same ask then, but fewer of their texts are equal, and equal ones are one question. `unscored`
+    counts those that ask nothing: they name no definition that is gold, or fewer than `least` words are left of them. A
+    DatasetError says that there is `nothing` to ask where nobody asks.
+    """
+    tasks: list[Task] = []
+    files: dict[str, tuple[SourceFile, ...]] = {}
+    unscored = 0
+    for repo, repo_files in benchmark.files.items():
+        files[repo] = tuple(file for file in repo_files if not is_test(file.path))
+        golds = _golds(files[repo])
+        groups = tuple(askers(repo))
+        common = _common(chain.from_iterable(groups))
+        by_file: list[list[tuple[str, Gold, str | None]]] = []
+        for of_file in groups:
+            by_file.append([])
+            for asker in of_file:
+                wanted = [definition for definition in asker.named if definition not in common]
+                masked = asker.question(wanted)
+                if wanted and count_words(masked) >= least:
+                    question = asker.question(()) if named else masked
+                    by_file[-1].append((question, join(chain.from_iterable(map(golds.lines, wanted))), asker.place))
+                else:
+                    unscored += 1
+        tasks += question_tasks(repo, level, by_file)
+    return with_question_tasks(
+        benchmark, tasks, files, unscored, nothing=nothing.format(", ".join(files) or benchmark.name)
+    )
+
+
+def masked_identifiers(text: str, masked: Iterable[Named]) -> str:
+    """The text on one line, without the identifiers that are part of a masked definition's name."""
+    folded = {name.casefold() for name in name_parts(masked)}
+    kept = re.sub(r"\w+", lambda match: "" if match[0].casefold() in folded else match[0], text)
+    return " ".join(kept.split())
+
+
+def name_parts(definitions: Iterable[Named]) -> set[str]:
+    """The identifiers that qualified names are made of."""
+    return {part for definition in definitions for part in definition.name.split(".")}
+
+
+def _common(askers: Iterable[Asker]) -> frozenset[Named]:
+    """Return the definitions that so many name that none of them is about them."""
+    n_askers = 0
+    times: Counter[Named] = Counter()
+    for asker in askers:
+        n_askers += bool(asker.named)
+        times.update(asker.named)
+    most = max(COMMON_ASKERS, COMMON_SHARE * n_askers)
+    return frozenset(definition for definition, number in times.items() if number > most)
+
+
+class _Golds:
+    """The lines of a repository's functions and classes, by where a resolver says that they are defined."""
+
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        self._functions: dict[tuple[str, str], list[Definition]] = {}
+        for file in files:
+            language = language_of(file.path, file.text)
+            for definition in definitions(file, language) if language else ():
+                if definition.kind in {"function", "method"}:
+                    self._functions.setdefault((file.name, definition.name), []).append(definition)
+
+    def lines(self, named: Named) -> Gold:
+        """Return all lines of a function; of a class those that `uses` takes: its head and its docstring."""
+        own_name = named.name.rpartition(".")[2]
+        for definition in self._functions.get((named.file, own_name), ()) if named.kind != "class" else ():
+            if definition.lines.overlaps(named.lines):
+                return (Place(named.file, definition.lines),)
+        return (Place(named.file, named.lines),)
+
+
+@lru_cache(maxsize=128)
+def _golds(files: tuple[SourceFile, ...]) -> _Golds:
+    return _Golds(files)
