@@ -75,6 +75,7 @@ class Benchmark:
     task (id, hashes of prompt and ground truth, lines) and every file (path, hash of its text): another set,
     another fingerprint. `whole_tasks` and `whole_repos` count the published benchmark, so that a part can
     never pass for the whole; `asked_repos` counts those that the protocol scores, where it names them (else 0).
+    `documents` are what is written for readers beside the files, and never searched.
     `undecodable` names the files that are not UTF-8 and were left out. `is_published`: whether this is the published
     benchmark, or a part of it, and not a user's own set. `unscored` counts the tasks that the protocol has no gold for.
     `of_definitions`: the definitions that tasks use are the gold, and are part of the fingerprint.
@@ -87,6 +88,7 @@ class Benchmark:
     level: str
     tasks: tuple[Task, ...]
     files: Mapping[str, tuple[SourceFile, ...]]
+    documents: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict, compare=False)
     source: str
     whole_tasks: int
     whole_repos: int

@@ -1,6 +1,6 @@
 """Questions from what names definitions: a test that calls them, or a paragraph of a document that links them.
 
-Each asks for the definitions that it names, in its words without their names. Tests and documents are not in the corpus.
+Each asks in its words for the definitions that it names, whose names are masked. Tests and documents are not searched.
 """
 
 from __future__ import annotations

@@ -13,6 +13,9 @@ from repoeval_bench.core.files import readable
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
+DOCUMENTS = (".md", ".rst", ".txt")
+"""Endings of what is written for readers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:

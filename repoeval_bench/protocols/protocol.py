@@ -22,7 +22,7 @@ Gold = Literal[
     "uses:distinctive",
     "places",
 ]
-Tasks = Literal["completion", "docstring", "tests", "questions"]
+Tasks = Literal["completion", "docstring", "tests", "prose", "questions"]
 Repositories = Literal["all", "six"]
 Documents = Literal["chunks", "windows", "baseline"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
@@ -53,13 +53,13 @@ def check_choice(choice: str, value: str | None) -> None:
 class Protocol:
     """A bundle of choices: what is asked, what is gold, what counts as relevant, and where.
 
-    `query` is `full`, `tail:LINES`, or of tests `named`; `relevance` is a rule of `qrels.RULES`. `documents` says
-    what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the
+    `query` is `full`, `tail:LINES`, or of tests and prose `named`; `relevance` is a rule of `qrels.RULES`. `documents`
+    says what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the
     `baseline`'s chunks, scored through the lines they share with the chunker's. `exclusion` is what a query may not
     see, `scope` whether a query searches its repository or all of them as one. Overriding a choice renames the
     protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what
-    is asked: the benchmark's completion tasks, or a question about every documented function or by every test, or
-    the user's own questions; a question's gold are its `places`.
+    is asked: the benchmark's completion tasks, or a question about every documented function, by every test or by
+    every paragraph that links code, or the user's own questions; a question's gold are its `places`.
     """
 
     name: str
@@ -96,6 +96,8 @@ class Protocol:
             "does": self.tasks == "docstring",
             "of 60 questions that were read, 33 are about what their test calls; the rest is noise": self.tasks
             == "tests",
+            "an experiment: of 30 questions that were read, 21 are about what their paragraph links, and few documents "
+            "hold most": self.tasks == "prose",
             "the places are those that the questions' author knew; others may answer as well": self.tasks
             == "questions",
             "at function level trlx and betty are left out": self.repositories == "six",
@@ -118,7 +120,7 @@ class Protocol:
     @property
     def counts_unscored(self) -> bool:
         """Tell whether a run counts the tasks that have no gold under it: under others every task has some."""
-        return self.of_definitions or self.tasks in ("docstring", "tests")
+        return self.of_definitions or self.tasks in ("docstring", "tests", "prose")
 
     @property
     def blanks(self) -> bool:
@@ -153,10 +155,10 @@ class Protocol:
                 f"gold={self.gold} is not what protocol {self.name.partition('+')[0]} asks for: questions have gold "
                 "places, and completion tasks another"
             )
-        if (self.query == NAMED) > (self.tasks == "tests"):
+        if (self.query == NAMED) > (self.tasks in ("tests", "prose")):
             raise UsageError(
-                f"query={NAMED} leaves the names in what tests ask; protocol {self.name.partition('+')[0]} asks no "
-                "tests, so choose query=full, or protocol tests"
+                f"query={NAMED} leaves the names in what tests and prose ask; protocol {self.name.partition('+')[0]} "
+                "asks neither, so choose query=full, or protocol tests or prose"
             )
         if self.tasks != "completion" and (self.exclusion != "none" or self.query not in ("full", NAMED)):
             raise UsageError(

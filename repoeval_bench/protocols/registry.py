@@ -78,6 +78,17 @@ _PROTOCOLS = (
         tasks="tests",
     ),
     Protocol(
+        name="prose",
+        query="full",
+        gold="places",
+        relevance="overlap",
+        repositories="all",
+        headline="micro",
+        users="an experiment: a paragraph of the documents that links definitions asks for them, without the links' "
+        "texts; documents and tests are not searched",
+        tasks="prose",
+    ),
+    Protocol(
         name="questions",
         query="full",
         gold="places",

@@ -24,6 +24,7 @@ _FINDS = {
     "uses": "{} of the definitions that code needs",
     "docstring": "{} of the lines that a description asks for",
     "tests": "{} of the lines that a test's name asks for",
+    "prose": "{} of the lines that the documents' paragraphs ask for",
     "body": "{} of the lines to be written",
     "questions": "{} of the lines that your questions ask for",
 }

@@ -166,6 +166,8 @@ def unscored_words(tasks: str) -> str:
         return f"documented functions whose docstring begins with under {LEAST} words or shares a line with code"
     if tasks == "tests":
         return f"tests that call no definition of the code, or of whose name under {WORDS_OF_TESTS} words are left"
+    if tasks == "prose":
+        return f"paragraphs that link what all link, or of which under {LEAST} words are left"
     return "tasks that use no definition that their prompt does not show"
 
 

@@ -13,6 +13,7 @@ from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.facts import task_facts
+from repoeval_bench.dataset.prose import questions_of_prose
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.tested import questions_of_tests
 from repoeval_bench.metrics import Lines
@@ -164,6 +165,8 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
         return documented(selected)
     if protocol.tasks == "tests":
         return questions_of_tests(selected, named=protocol.query == NAMED)
+    if protocol.tasks == "prose":
+        return questions_of_prose(selected, named=protocol.query == NAMED)
     if not benchmark.tasks:
         raise without_tasks(", ".join(benchmark.files))
     if protocol.of_definitions and selected.tasks:

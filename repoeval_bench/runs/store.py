@@ -227,12 +227,10 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
         gold = () if planned.protocol.of_definitions else judgements.gold[task.task_id]
         other_files = {location.file for location in gold} - {task.file}
         files: dict[str, Any] = {"gold_files": (task.file, *sorted(other_files))} if other_files else {}
-        # Tests of one file resemble each other, and call what is all over a repository.
-        cluster: dict[str, Any] = (
-            {"cluster": f"{task.repo}/{(task.function_name or '').partition('::')[0]}", "cluster_by": "test file"}
-            if planned.protocol.tasks == "tests"
-            else {}
-        )
+        # Tests of one file resemble each other, and call what is all over a repository; so do a document's paragraphs.
+        by = {"tests": "test file", "prose": "document"}.get(planned.protocol.tasks)
+        asker = (task.function_name or "").partition("::")[0]
+        cluster: dict[str, Any] = {"cluster": f"{task.repo}/{asker}", "cluster_by": by} if by else {}
         yield QueryRow(
             query_id=task.task_id,
             repo=task.repo,

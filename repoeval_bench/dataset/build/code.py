@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.trees import decode, is_licence_path
+from repoeval_bench.dataset.trees import DOCUMENTS, decode, is_licence_path
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.archives import Entry
@@ -122,7 +123,7 @@ def _is_compiled(path: str, present: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file that is taken: its bytes, and of code its text and language; a licence text has neither."""
+    """A file that is taken: its bytes, of code its text and language, of a document its text; a licence has neither."""
 
     path: str
     raw: bytes
@@ -172,13 +173,18 @@ class Gathered:
 
 
 def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> Iterator[CodeFile]:
-    """The files that are taken, in the source's order; `languages` are wanted, none means all; `found` is filled."""
+    """The files that are taken, in the source's order; `languages` are wanted, none means all; `gathered` is filled.
+
+    Documents are taken for what they ask, and counted as no code.
+    """
     gathered.left_out.update(origin.left_out)
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths)
         if is_licence_path(entry.path) and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue
+        if reason == "unknown language" and entry.path.lower().endswith(DOCUMENTS) and entry.size <= MAX_BYTES:
+            yield from _document(entry, origin.name)
         taken = _read(entry, origin.name, languages, gathered) if reason is None else reason
         if isinstance(taken, CodeFile):
             yield taken
@@ -213,6 +219,13 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
     if gathered.endings[".ipynb"]:
         seen += "; to read notebooks, make code of them: jupyter nbconvert --to script FOLDER/*.ipynb"
     return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}{gathered.way_out}"
+
+
+def _document(entry: Entry, repo: str) -> Iterator[CodeFile]:
+    """A document, unless it is no text."""
+    raw = entry.read()
+    with suppress(UnicodeDecodeError):
+        yield CodeFile(entry.path, raw, SourceFile(repo, entry.path, decode(raw)))
 
 
 def _read(entry: Entry, repo: str, languages: Collection[str], gathered: Gathered) -> CodeFile | str:

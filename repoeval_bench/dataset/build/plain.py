@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,11 +28,15 @@ FOLDER = "folder"
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The files of a source that are its own code, by path. `kind`: folder, git, archive, wheel, sdist or npm."""
+    """The files of a source that are its own code, by path, and its documents.
+
+    `kind`: folder, git, archive, wheel, sdist or npm.
+    """
 
     name: str
     kind: str
     files: tuple[SourceFile, ...]
+    documents: tuple[SourceFile, ...]
 
     @property
     def fingerprint(self) -> str:
@@ -57,13 +62,23 @@ def read_code(source: str) -> Code:
     with tempfile.TemporaryDirectory(prefix="repoeval-sources-") as work:
         origin = open_origin(source, Path(work))
         gathered = Gathered()
-        files = tuple(code.file for code in gather(origin, (), gathered) if code.file is not None)
+        files: list[SourceFile] = []
+        documents: list[SourceFile] = []
+        for taken in gather(origin, (), gathered):
+            if taken.file is not None:
+                (files if taken.language else documents).append(taken.file)
     if not files:
         raise NoDataError(no_code(origin, gathered, ()))
     for note in origin.notes:
         NOTICES.info(f"note: {note}")
     NOTICES.info(f"{source}: {gathered.summary}")
-    return Code(origin.name, str(origin.facts["kind"]), tuple(sorted(files, key=lambda file: file.path)))
+    by_path = attrgetter("path")
+    return Code(
+        origin.name,
+        str(origin.facts["kind"]),
+        tuple(sorted(files, key=by_path)),
+        tuple(sorted(documents, key=by_path)),
+    )
 
 
 def is_code_folder(source: str) -> bool:
@@ -91,6 +106,7 @@ def load_folder(source: str, combination: Combination) -> Benchmark:
         level=combination.level,
         tasks=(),
         files={code.name: code.files},
+        documents={code.name: code.documents},
         source=FOLDER,
         whole_tasks=0,
         whole_repos=1,
