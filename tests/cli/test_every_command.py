@@ -245,7 +245,6 @@ UNREAD = {
     "diff {run} {other} --limit 3 --json": "--limit changes nothing with --json",
     "chunker stats {source.py} --set level=line": "--set level changes nothing with PATH",
     "run {bench.yaml} --dry-run --executor local:1": "--executor changes nothing with --dry-run",
-    f"eval {RUN} --dry-run --details": "--details changes nothing with --dry-run",
     "export runs {run} --baseline {other} --format trec": "--baseline changes nothing in a TREC file",
 }
 """Options that a command offers and does not read beside the others."""

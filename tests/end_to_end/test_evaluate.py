@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -139,37 +138,10 @@ def without_modules(words, heavy, home):
     return done.stdout
 
 
-def test_dry_run_computes_nothing(mirror, tmp_path):
-    """--dry-run counts texts, what of them is cached, and tokens; it loads no model and writes no run."""
-    words = ["eval", "-c", AST, "--dry-run", "--source", mirror, "--out", tmp_path / "results"]
-    assert "distinct" in without_modules(words, {"torch", "sentence_transformers"}, tmp_path / "home")
-    assert not (tmp_path / "results").exists()
-
-
 def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):
     """With every vector cached, the whole of `eval` runs without torch, transformers or scipy's larger parts."""
     heavy = {"torch", "transformers", "sentence_transformers", "scipy.stats", "scipy.sparse", "pandas"}
     without_modules(["eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results"], heavy, warm_home)
-
-
-def test_a_dry_run_of_several_chunkers_counts_what_a_run_embeds(mirror, warm_home, tmp_path):
-    """Queries once; in total each distinct text once, and of a long one its windows: what the run then embeds."""
-    run = ("eval", "-c", AST, "-c", "fixed:max_nws=300", "--embedder", "minilm:max_length=32,long_chunks=max")
-    run += ("--source", mirror, "--out", tmp_path / "results", "--limit", "4")
-    home = shutil.copytree(warm_home, tmp_path / "home")
-    dry = json.loads(bench(*run, "--dry-run", "--json", home=home).out)
-    assert [(row["chunker"].partition(":")[0], row["texts"]) for row in dry["texts"]] == [
-        ("all", "queries"),
-        ("ast", "chunks"),
-        ("fixed", "chunks"),
-    ]
-    queries, *chunks = dry["texts"]
-    assert all(row["distinct"] > row["count"] for row in chunks)
-    assert dry["total"]["to_embed"] <= sum(row["to_embed"] for row in dry["texts"])
-    assert sum(row["tokens"] - row["tokens_read"] for row in chunks) == 0 < queries["tokens"] - queries["tokens_read"]
-    vectors = vectors_of(home)
-    assert bench(*run, home=home).code == 0
-    assert vectors_of(home) - vectors == dry["total"]["to_embed"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -178,11 +150,6 @@ def test_a_command_closes_the_vector_cache(evaluate, warm_home):
     assert evaluate("--chunker", AST).code == 0
     held = [path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
     assert not [path for path in held if path.is_relative_to(warm_home)]
-
-
-def vectors_of(home):
-    """Vectors in the cache."""
-    return sum(model["vectors"] for model in json.loads(bench("cache", "info", "--json", home=home).out)["models"])
 
 
 def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, tmp_path):

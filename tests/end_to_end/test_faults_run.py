@@ -1,6 +1,5 @@
 """Runs that are killed, that run at once, or that run elsewhere: the results are the same bytes."""
 
-import json
 import os
 import shutil
 import signal
@@ -89,10 +88,6 @@ def test_a_killed_run_goes_on_and_two_runs_share_a_cache(mirror, warm_home, tmp_
     assert 0 < ended <= kept <= begun
     assert sum(line.startswith("begin") for line in told) - sum(line.startswith("end") for line in told) <= 1
     assert not list((tmp_path / "killed").glob("*/manifest.json"))
-    shutil.copytree(home, tmp_path / "unread")  # as the kill left it, for the look below
-
-    dry = bench("eval", *ASKED, "--source", mirror, "--dry-run", "--json", home=tmp_path / "unread")
-    assert sum(row["cached"] for row in json.loads(dry.out)["texts"]) == kept
 
     import sentence_transformers  # noqa: F401 - so that this process embeds while the other one does
 
