@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +35,9 @@ from repoeval_bench.plugins.lab.report.leaderboard import (
     verification_notes,
     verification_words,
 )
-from repoeval_bench.plugins.lab.report.plots import frontier_figure, sizes_figure
 from repoeval_bench.plugins.lab.stability import StabilityRow, read_updates
 from repoeval_bench.report.html.assets import check_page, environment, script, style
 from repoeval_bench.report.html.tables import page_table
-from repoeval_bench.report.plots import Figure, svg
 from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.table import Column, Estimate, number, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading, printable
@@ -189,11 +186,6 @@ def page_columns(analysis: LeaderboardAnalysis) -> list[Column]:
 
 def _leaderboard(analysis: LeaderboardAnalysis, id_: str) -> dict[str, Any]:
     leaderboard, columns = analysis.leaderboard, page_columns(analysis)
-    figures = [
-        replace(figure, name=f"{figure.name}-{id_}")
-        for figure in (sizes_figure(analysis), frontier_figure(analysis))
-        if figure
-    ]
     brief = [column for column in columns if (column.key or column.name) in BRIEF]
     return {
         "id": id_,
@@ -204,7 +196,6 @@ def _leaderboard(analysis: LeaderboardAnalysis, id_: str) -> dict[str, Any]:
         "brief": page_table(table_of(brief, leaderboard.entries, "page")),
         "table": page_table(table_of(columns, leaderboard.entries, "page")),
         "sentences": [_note(line) for line in leaderboard_sentences(leaderboard)],
-        "figures": [_figure(figure) for figure in figures],
         "sizes": page_table(sizes_table(analysis)),
         "frontier": page_table(frontier_table(analysis)),
         "languages": ", ".join(analysis.languages),
@@ -233,9 +224,3 @@ def _note(line: str) -> Markup:
 
     shown = str(escape(printable(f"{line[:1].upper()}{line[1:]}")))
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", shown))  # noqa: S704 - escaped above
-
-
-def _figure(figure: Figure) -> dict[str, Any]:
-    from markupsafe import Markup
-
-    return {"svg": Markup(svg(figure)), "caption": figure.description}  # noqa: S704 - escaped by the XML writer
