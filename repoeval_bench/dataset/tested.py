@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark
-from repoeval_bench.core.definitions import Definition, definitions
+from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
 from repoeval_bench.core.terms import identifiers
 from repoeval_bench.core.uses import Definition as Called
@@ -29,6 +30,16 @@ LEVEL = "test"
 
 LEAST = 3
 """Words that are left of a question at least once the names of what it asks for are masked."""
+
+_SAID = """
+(call_expression
+  function: [(identifier) @called (member_expression object: (identifier) @called)
+    (call_expression function: (member_expression object: (identifier) @called))]
+  arguments: (arguments . [(string) (template_string)] @text
+    [(arrow_function body: (_) @body) (function_expression body: (_) @body)])
+  (#any-of? @called "it" "test"))
+"""
+"""A test of JavaScript: `it`, `test`, `it.only`, `it.each(rows)`, each with a text and a function."""
 
 
 class _Test(NamedTuple):
@@ -76,11 +87,10 @@ def _tests(files: tuple[SourceFile, ...]) -> tuple[tuple[_Test, ...], ...]:
         for file, defined in by_file.items():
             calls = _calls(file) if defined else ()
             tests = []
-            for definition in defined:
+            for test, body in defined:
                 bar.update()
-                assert definition.body is not None
-                uses = resolver.uses(file.path, definition.body)
-                names = {name for name, line in calls if line in definition.body}
+                uses = resolver.uses(file.path, body)
+                names = {name for name, line in calls if line in body}
                 called = tuple(
                     used.definition
                     for used in (uses.used if uses else ())
@@ -88,22 +98,31 @@ def _tests(files: tuple[SourceFile, ...]) -> tuple[tuple[_Test, ...], ...]:
                     and used.definition.name.rpartition(".")[2] in names
                     and not is_test(used.definition.file.partition("/")[2])
                 )
-                doc = first_paragraph(definition.doc.text) if definition.doc else ""
-                tests.append(_Test(f"{file.path}::{definition.qualified}", definition.name, doc, called))
+                tests.append(test._replace(named=called))
             if tests:
                 result.append(tuple(tests))
     return tuple(result)
 
 
-def _named_tests(file: SourceFile) -> Iterator[Definition]:
-    """The tests of a file, each with a body; none of them is in another."""
+def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
+    """The tests of a file and their bodies; none of them is in another.
+
+    In JavaScript and TypeScript a call such as `it("says what", () => {…})` is a test too; its text is its docstring.
+    """
     language = language_of(file.path, file.text)
     end = 0
     for definition in definitions(file, language) if language else ():
         is_function = definition.kind in {"function", "method"} and definition.body
         if is_function and definition.name.casefold().startswith("test") and definition.lines.start >= end:
+            assert definition.body is not None
             end = definition.lines.end
-            yield definition
+            doc = first_paragraph(definition.doc.text) if definition.doc else ""
+            yield _Test(f"{file.path}::{definition.qualified}", definition.name, doc, ()), definition.body
+    if language and language.family == "javascript":
+        for parsed in segments(file, language):
+            for match in parsed.matches(_SAID):
+                says = " ".join(parsed.text(match["text"][0])[1:-1].split())
+                yield _Test(f"{file.path}::{says}", "", says, ()), parsed.span(match["body"][0])
 
 
 def _calls(file: SourceFile) -> tuple[tuple[str, int], ...]:

@@ -137,6 +137,40 @@ def test_tests_that_ask_the_same_are_one_question():
     assert len(task.places) == 2
 
 
+def test_a_test_of_javascript_asks_in_the_words_of_its_text():
+    """Each form of `it` and `test` with a text and a function; a todo has none, and another call is no test."""
+    code = {
+        "src/ledger.ts": "export class Ledger {\n  settle(names: string[]) {\n    return names;\n  }\n}\n\n"
+        'export function parseEntry(text: string) {\n  return text.split(",");\n}\n',
+        "src/ledger.test.ts": """import { Ledger, parseEntry } from "./ledger";
+describe("that is no test", () => {
+  beforeEach("nor is what runs before", () => parseEntry(""));
+  it("skips names without text", () => {
+    const ledger = new Ledger();
+    expect(ledger.settle(["a", ""])).toEqual(["a"]);
+  });
+  test.each([1])(`splits at ${"%i"}
+    commas`, async function (n) {
+    parseEntry("a");
+  });
+  it.only('parseEntry keeps what is between', { timeout: 3 }, async () => expect(parseEntry("a")).toEqual(["a"]));
+  it("says a thing to be done");
+  it(`calls nothing of the code`, () => {});
+});
+""",
+    }
+    asked = questions_of_tests(benchmark(code))
+    assert [(task.function_name, task.prompt) for task in asked.tasks] == [
+        ("src/ledger.test.ts::skips names without text", "skips names without text"),
+        ('src/ledger.test.ts::splits at ${"%i"} commas', 'splits at ${"%i"} commas'),
+        ("src/ledger.test.ts::parseEntry keeps what is between", "keeps what is between"),
+    ]
+    assert [gold_text(asked, task).splitlines()[0] for task in asked.tasks] == [
+        "export class Ledger {", *2 * ("export function parseEntry(text: string) {",)
+    ]  # fmt: skip
+    assert asked.unscored == 1
+
+
 @pytest.mark.parametrize("files", [{"shop/ledger.py": CODE}, {"tests/test_x.py": "def test_that_one_holds(): pass\n"}])
 def test_code_without_such_tests_asks_nothing(files):
     with pytest.raises(DatasetError, match="sdist:NAME==VERSION"):
