@@ -115,7 +115,7 @@ def recommend(
     )
     failed = _gather(runner, in_turn, runs, skipped, past_deadline, progress)
     for of_setting in runs.values():
-        of_setting.sort(key=lambda made: order[made[0].label])
+        of_setting.sort(key=lambda run: order[run[0].label])
     evidence = tuple(
         evidence_of(setting, candidate_runs, ratio, language, boards)
         for setting, candidate_runs in runs.items()
@@ -168,7 +168,7 @@ def _gather(
                 )
                 skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
                 failed += 1
-            progress.tell(setting, of_size)
+            progress.log(setting, of_size)
     return failed
 
 
@@ -182,8 +182,8 @@ class _Progress:
         self._total, self._clock, self._choose = total, clock, choose
         self._started, self._done = clock(), 0
 
-    def tell(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
-        """Tell that all candidates of a size are done."""
+    def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
+        """Log that all candidates of a size are done, and the choice so far."""
         is_first = not self._done
         self._done += len(of_size)
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))

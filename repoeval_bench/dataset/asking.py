@@ -37,7 +37,7 @@ class Asker(Protocol):
         """The functions, methods and classes of the code that it names."""
 
     def question(self, masked: Sequence[Named]) -> str:
-        """What it asks, without the names of the definitions that are `masked`."""
+        """The question, without the names of the `masked` definitions."""
 
 
 def with_asked(
@@ -68,11 +68,11 @@ def with_asked(
         for of_file in groups:
             by_file.append([])
             for asker in of_file:
-                wanted = [definition for definition in asker.named if definition not in common]
-                masked = asker.question(wanted)
-                if wanted and count_words(masked) >= least:
+                specific = [definition for definition in asker.named if definition not in common]
+                masked = asker.question(specific)
+                if specific and count_words(masked) >= least:
                     question = asker.question(()) if named else masked
-                    by_file[-1].append((question, join(chain.from_iterable(map(golds.lines, wanted))), asker.place))
+                    by_file[-1].append((question, join(chain.from_iterable(map(golds.lines, specific))), asker.place))
                 else:
                     unscored += 1
         tasks += question_tasks(repo, level, by_file)

@@ -61,8 +61,8 @@ def documented(benchmark: Benchmark) -> Benchmark:
         unscored += sum(
             function.has_code and not function.question for functions in by_file.values() for function in functions
         )
-        asked = [[(function.question, function.gold, None) for function in functions] for functions in askable]
-        tasks += question_tasks(repo, LEVEL, asked)
+        questions = [[(function.question, function.gold, None) for function in functions] for functions in askable]
+        tasks += question_tasks(repo, LEVEL, questions)
     return with_question_tasks(
         benchmark,
         tasks,

@@ -83,8 +83,8 @@ def _paragraphs_of(
             linking = []
             is_prose = not is_test(document.path) and not _CHANGES.search(document.path.rpartition("/")[2])
             for line, text in _paragraphs(document.text) if is_prose else ():
-                found = ((match[0], names.of(match)) for match in _LINK.finditer(text))
-                if links := tuple((link, definition) for link, definition in found if definition):
+                linked = ((match[0], names.of(match)) for match in _LINK.finditer(text))
+                if links := tuple((link, definition) for link, definition in linked if definition):
                     linking.append(_Paragraph(f"{document.path}::{line}", text, links))
             result.append(linking)
     return tuple(result)
@@ -107,7 +107,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _shown(link: re.Match[str]) -> str:
-    """What a reader sees of a link: of a role its title, or the last part of its name where that is asked for."""
+    """The visible text of a link: the title of a role, or the last part of its name if the role begins with `~`."""
     title = re.sub(r"\s*<[^<>]*>$", "", link["text"]) if link["role"] else link["text"]
     return title.rpartition(".")[2] if title.startswith("~") else title
 
@@ -130,13 +130,13 @@ class _Names:
         *leading, own = re.split(r"\.|::|#", target["name"])
         is_word = not (link["role"] or leading or target["call"] or is_compound(own))
         kinds = {"class"} if is_word else {"function", "method", "class"}
-        found = {
+        matches = {
             definition
             for path, reader in self._readers
             for definition in reader.named(path, own)
             if definition.kind in kinds and _leads(leading, definition)
         }
-        return found.pop() if len(found) == 1 else None
+        return matches.pop() if len(matches) == 1 else None
 
 
 def _leads(leading: Sequence[str], definition: Linked) -> bool:

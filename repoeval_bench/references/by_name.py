@@ -43,7 +43,7 @@ class _Use:
 
     `typed` is what it means by its type in JavaScript and TypeScript; None where that is not a definition of the
     repository, such as a key of an object. In the other languages `members` are what it is of what it is looked up in,
-    if `inside`. `kind`: what the grammar calls it. `elsewhere`: no local is meant, though one has the name.
+    if `inside`. `kind`: what the grammar calls it. `skips_locals`: no local is meant, though one has the name.
     `arguments`: how many it is called with.
     """
 
@@ -57,7 +57,7 @@ class _Use:
     inside: bool
     members: Members
     kind: str
-    elsewhere: bool
+    skips_locals: bool
     arguments: int | None
 
 
@@ -142,11 +142,11 @@ class ByName(VisibleNames):
             inside=inside,
             members=members,
             kind=node.type,
-            elsewhere=not scripted and self._is_elsewhere(node, self.rules(path)),
+            skips_locals=not scripted and self._skips_locals(node, self.rules(path)),
             arguments=None if scripted else called_with(node),
         )
 
-    def _is_elsewhere(self, node: Node, rules: LanguageRules) -> bool:
+    def _skips_locals(self, node: Node, rules: LanguageRules) -> bool:
         """Return whether a name is that of a type, or called before a local has it, or where no local is called."""
         if rules.calls_no_local and called_with(node) is not None:
             return True
@@ -182,7 +182,7 @@ class ByName(VisibleNames):
             matches, reason = (matches, None) if len(matches) == 1 else ((), "unresolved" if matches else "builtin")
         elif use.inside or use.receiver:
             matches, reason = self._looked_up(path, lines, use, local)
-        elif use.binds or (use.name in local and not use.elsewhere):
+        elif use.binds or (use.name in local and not use.skips_locals):
             return Found(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
         else:
             matches, reason = self.bare(path, lines, use.name)

@@ -80,7 +80,7 @@ class NodeKinds:
     dotted: Sequence[str] = ()
     """They look a name up in something."""
     calls: Sequence[str] = ()
-    made: Sequence[str] = ()
+    creations: Sequence[str] = ()
     """They make a value of a type that they name."""
     casts: Sequence[str] = ()
     same: Sequence[str] = ()

@@ -116,9 +116,9 @@ class Binder:
                     if item.optional_vars:
                         self._target(item.optional_vars, "context", item.context_expr, scope)
             case ast.Global():
-                scope.elsewhere |= dict.fromkeys(node.names, self._module.top)
+                scope.declared_in |= dict.fromkeys(node.names, self._module.top)
             case ast.Nonlocal():
-                scope.elsewhere |= {name: _function_around(scope, name) for name in node.names}
+                scope.declared_in |= {name: _function_around(scope, name) for name in node.names}
             case _:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
@@ -201,7 +201,7 @@ class Binder:
                 lines=self._statement,
                 imported=imported,
             )
-            scope.elsewhere.get(name, scope).names[name].append(bound)
+            scope.declared_in.get(name, scope).names[name].append(bound)
 
     def _target(
         self,
@@ -276,7 +276,7 @@ class Binder:
         bound = Bound(
             node=node, role=role, source=source, scope=read_in or scope, line=line, lines=self._statement, local=local
         )
-        scope.elsewhere.get(name, scope).names[name].append(bound)
+        scope.declared_in.get(name, scope).names[name].append(bound)
 
 
 def _function_around(scope: Scope, name: str) -> Scope:

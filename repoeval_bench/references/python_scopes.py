@@ -58,8 +58,8 @@ class Bound:
 class Scope:
     """A module, class or function, also a lambda or a comprehension: its names with their sites in the file's order.
 
-    `members` are the attributes of a class's instances: sites of `self.x` in its methods. `elsewhere` has the scope of
-    each name that is declared `global` or `nonlocal`.
+    `members` are the attributes of a class's instances: sites of `self.x` in its methods. `declared_in` maps each name
+    that is declared `global` or `nonlocal` to its scope.
     """
 
     kind: Literal["module", "class", "function"]
@@ -70,7 +70,7 @@ class Scope:
     names: dict[str, list[Bound]] = field(default_factory=lambda: defaultdict(list))
     members: dict[str, list[tuple[str, Bound]]] = field(default_factory=lambda: defaultdict(list))
     stars: list[Imported] = field(default_factory=list)
-    elsewhere: dict[str, Scope] = field(default_factory=dict)
+    declared_in: dict[str, Scope] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:

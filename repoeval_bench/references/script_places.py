@@ -143,7 +143,7 @@ class ScriptPlaces(ScriptTypes):
                 if type_.node.type in FUNCTIONS:
                     yield from self._parameter(type_, at)
         elif call.type == "new_expression":
-            for instance in self.made(path, call, {}):
+            for instance in self.new_instances(path, call, {}):
                 signatures = self.members(instance, "constructor") if instance.node.type in CLASSES else [instance]
                 for signature in signatures:
                     yield from self._parameter(signature, at)

@@ -161,7 +161,7 @@ class ScriptTypes(ABC):
             yield Type(path, node, names)
 
     def _of_new(self, path: str, node: Node, names: Names) -> Iterator[Type]:
-        for instance in self.made(path, node, names):
+        for instance in self.new_instances(path, node, names):
             if instance.node.type in CLASSES:
                 yield instance
             else:
@@ -236,8 +236,8 @@ class ScriptTypes(ABC):
             return
         yield from self._instances(path, head, names, self._arguments(path, given, names))
 
-    def made(self, path: str, node: Node, names: Names) -> Iterator[Type]:
-        """Yield what is made by `new`: classes, or signatures that say what they construct."""
+    def new_instances(self, path: str, node: Node, names: Names) -> Iterator[Type]:
+        """Yield the types of a `new` expression: classes, or signatures that name the type they construct."""
         constructor = child(node, "constructor")
         if constructor is None:
             return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DOTTED = nodes_of(lambda nodes: nodes.dotted)
 CALLS = nodes_of(lambda nodes: nodes.calls)
-MADE = nodes_of(lambda nodes: nodes.made)
+CREATIONS = nodes_of(lambda nodes: nodes.creations)
 CAST = nodes_of(lambda nodes: nodes.casts)
 SAME = nodes_of(lambda nodes: nodes.same)
 ITEMS = nodes_of(lambda nodes: nodes.items)

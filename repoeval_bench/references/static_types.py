@@ -23,11 +23,11 @@ from repoeval_bench.references.static_nodes import (
     CAST,
     CLASSES,
     COLLECTIONS,
+    CREATIONS,
     DOTTED,
     GENERIC,
     ITEMS,
     LITERALS,
-    MADE,
     SAME,
     arguments_of,
     bare_type,
@@ -131,7 +131,7 @@ class StaticTypes(ABC):
             return self._of_member(path, node, name) if name is not None else self._of_inner(path, node)
         if kind in CALLS:
             return self._of_call(path, node)
-        if kind in MADE:
+        if kind in CREATIONS:
             return self.typed(path, child(node, "type", "name"))
         if kind in CAST:
             return self.typed(path, child(node, "type", "right"))

@@ -201,8 +201,8 @@ def complete_again(
     scores = score_texts(completed, benchmark)
     again = settings.model_copy(update={"base": base.run_id, "measures": tuple(scores.values)})
     name, created = Spec.parse(settings.model).target or "", run.manifest.created
-    made = _save(base, again, scores, completed, seconds=0.0, sent=0, name=name, out=into, created=created)
-    return made, different
+    stored = _save(base, again, scores, completed, seconds=0.0, sent=0, name=name, out=into, created=created)
+    return stored, different
 
 
 def _row(prompted: Prompted, request: ModelRequest, answers: Answers, *, chat: bool) -> CompletionRow:

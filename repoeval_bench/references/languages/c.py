@@ -30,7 +30,7 @@ class C(LanguageRules):
     nodes: ClassVar = NodeKinds(
         dotted=["field_expression", "qualified_identifier"],
         calls=["call_expression"],
-        made=["new_expression"],
+        creations=["new_expression"],
         casts=["cast_expression", "compound_literal_expression"],
         same=["assignment_expression", "parenthesized_expression", "pointer_expression", "unary_expression"],
         items=["subscript_expression"],

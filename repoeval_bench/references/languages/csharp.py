@@ -24,7 +24,7 @@ class CSharp(LanguageRules):
     nodes: ClassVar = NodeKinds(
         dotted=["member_access_expression", "member_binding_expression"],
         calls=["invocation_expression"],
-        made=["object_creation_expression"],
+        creations=["object_creation_expression"],
         casts=["as_expression", "cast_expression"],
         same=[
             "assignment_expression",

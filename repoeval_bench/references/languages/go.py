@@ -28,7 +28,7 @@ class Go(LanguageRules):
     nodes: ClassVar = NodeKinds(
         dotted=["selector_expression"],
         calls=["call_expression"],
-        made=["composite_literal"],
+        creations=["composite_literal"],
         casts=["type_assertion_expression", "type_conversion_expression"],
         same=[
             "literal_element",

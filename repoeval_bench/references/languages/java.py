@@ -36,7 +36,7 @@ class Java(LanguageRules):
     nodes: ClassVar = NodeKinds(
         dotted=["field_access", "scoped_identifier", "scoped_type_identifier"],
         calls=["method_invocation"],
-        made=["object_creation_expression"],
+        creations=["object_creation_expression"],
         casts=["cast_expression"],
         same=["assignment_expression", "parenthesized_expression", "unary_expression"],
         items=["array_access"],

@@ -38,7 +38,7 @@ class Rust(LanguageRules):
     nodes: ClassVar = NodeKinds(
         dotted=["field_expression", "scoped_identifier", "scoped_type_identifier"],
         calls=["call_expression"],
-        made=["struct_expression"],
+        creations=["struct_expression"],
         casts=["type_cast_expression"],
         same=[
             "assignment_expression",
