@@ -109,7 +109,7 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
 def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
     """Remove the least recently used entries until the database is at most --max-size; exit 1 if it stays larger.
 
-    The last use is known to the day. Safe while runs go on: they compute again what they then miss.
+    The last use is known to the day. Safe during runs, which compute removed vectors again.
     """
     from repoeval_bench.embedding.housekeeping import prune as make_smaller
 

@@ -33,7 +33,7 @@ def data_group() -> None:
 @set_options
 @click.option("--upgrade", is_flag=True, help="Try to get more if only a part of the data is present.")
 def fetch(*, upgrade: bool, **options: Any) -> None:
-    """Fetch the data where it is missing; data that is here is not fetched again."""
+    """Fetch missing data."""
     from repoeval_bench.dataset.loader import describe, load_set
     from repoeval_bench.dataset.summary import summarize
 
@@ -124,7 +124,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
     multiple=True,
     type=click.Path(),
     metavar="FILE",
-    help="A SCIP index of the first source, used before the own search; repeat it for the next sources.",
+    help="A SCIP index of the first source, used before the rules; repeat it for the next sources.",
 )
 @json_option
 def build(*, as_json: bool, out: Path, **fields: Any) -> None:

@@ -38,7 +38,7 @@ _measure = click.option(
 @run_argument("baseline", metavar="RUN")
 @run_argument("treatment", metavar="RUN")
 @_measure
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to print.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of queries to print.")
 @runs_folder
 @click.option("--json", "as_json", is_flag=True, help="Print every changed query as JSON, with its chunks.")
 def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: int, out: Path, as_json: bool) -> None:

@@ -37,7 +37,7 @@ def evaluate_command(
     details: bool,
     **fields: Any,
 ) -> None:
-    """Chunk, embed, retrieve and score with each --chunker, store the runs, and print what they show.
+    """Chunk, embed, retrieve and score with each --chunker, store the runs, and print the scores.
 
     With a shipped pack as --source and without --protocol, four protocols are run: uses, docstring, body and context.
     """

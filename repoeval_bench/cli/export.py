@@ -64,7 +64,7 @@ def export_command(
     baseline: str | None,
     out: Path,
 ) -> None:
-    """Export RUNs (folders, ids, or the unambiguous beginnings or ends of some), several with their differences.
+    """Export RUNs (folders, ids, or parts of an id); of several runs the differences too.
 
     `csv` writes the scores to FILE and the differences beside it, `trec` the ranking to FILE and the judgements to
     FILE.qrels. With --measure, `markdown` and `latex` are one table of short names, the best in bold, and letters for

@@ -35,7 +35,7 @@ from repoeval_bench.runs.request import DataRequest
     type=click.Choice(get_args(Title)),
     default="none",
     show_default=True,
-    help="What a document's title is: nothing, or its repository and path. Readers embed it before the text.",
+    help="A document's title: nothing, or its repository and path. Readers embed it before the text.",
 )
 @runs_folder
 @json_option
@@ -44,10 +44,10 @@ from repoeval_bench.runs.request import DataRequest
 def export_beir_command(
     *, runs: tuple[str, ...], output: Path, pooled: bool, title: Title, out: Path, as_json: bool, **places: Any
 ) -> None:
-    """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of RUN; those of several side by side.
+    """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of one or several RUNs.
 
-    A query sees its own repository only, so each repository is a data set of its own, and a subset of FOLDER. Texts are
-    not stored with a run: they are cut again from the data, of which the runs' tasks are taken.
+    A query sees only its own repository, so each repository is a data set, and a subset of FOLDER. Runs store no texts:
+    they are cut again from the data.
     """
     stored = find_runs(runs, out)
     benchmark = data_of(stored[0], **places)

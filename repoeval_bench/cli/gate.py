@@ -23,7 +23,7 @@ from repoeval_bench.runs.problems import Problems
 @click.command("gate")
 @run_argument()
 @click.option("--config", required=True, type=INPUT, metavar="FILE", help="The gate file (YAML).")
-@click.option("--baseline", metavar="RUN", help="The run that drops are measured from, instead of the file's baseline.")
+@click.option("--baseline", metavar="RUN", help="Measure drops from this run, instead of the file's baseline.")
 @click.option("--junit", type=OUTPUT_XML, metavar="FILE", help="Write the results as JUnit XML too.")
 @summary_option
 @runs_folder

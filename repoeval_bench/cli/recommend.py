@@ -76,8 +76,8 @@ def recommend_command(
     """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
 
     Every chunker is tried at every size, all at equal sizes and equal budgets of text. The answer is one chunker with
-    its size, what the choice may cost, and lines to paste for chonkie, LangChain and LlamaIndex. The fewer files there
-    are, the more the results of other repositories count. The same command goes on where an interrupted one stopped.
+    its size, its expected loss, and lines to paste for chonkie, LangChain and LlamaIndex. The fewer files there
+    are, the more the results of other repositories count. The same command resumes an interrupted one.
     """
     request = _with_what_is_here(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)

@@ -68,11 +68,10 @@ def run_command(  # longer than 60 lines: each option has its line
     details: bool,
     as_json: bool,
 ) -> None:
-    """Run what FILE describes: each chunker under every combination of its protocols, retrievers and embedders.
+    """Run the benchmark in FILE: each chunker under every combination of its protocols, retrievers and embedders.
 
-    Chunkers of one combination are compared, unless the file says `compare: false`. Runs that are stored already are
-    not made again. The file is checked first: all mistakes are reported at once, with their lines, and then nothing
-    is run.
+    Chunkers of one combination are compared, unless the file says `compare: false`. Stored runs are reused.
+    The whole file is checked before the first run; all mistakes are reported at once, with their lines.
     """
     if commands and not dry_run:
         raise UsageError("--commands lists shell lines instead of making runs; add --dry-run")

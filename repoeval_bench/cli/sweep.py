@@ -50,7 +50,7 @@ def _sizes(values: Sequence[str], further: Sequence[str]) -> tuple[int, ...]:
     "size",
     multiple=True,
     metavar="N …",
-    help="Sizes that each chunker's own size option is set to; without --sizes, k is swept.",
+    help="Values for each chunker's own size option; without --sizes, k is swept.",
 )
 @click.argument("sizes", nargs=-1, metavar="")
 def sweep_command(
@@ -66,12 +66,11 @@ def sweep_command(
 ) -> None:
     """Evaluate each --chunker at each of --sizes, and print every measure beside the mean size of its chunks.
 
-    Without --sizes: recall and nDCG at k = 1, 3, 5, 10, 20, 50, the area under recall over k, and the knee, the k
-    whose recall is farthest above a straight line from the first k to the last. Runs that are stored already are
-    not made again.
+    Without --sizes: recall and nDCG at k = 1, 3, 5, 10, 20, 50, the area under recall over k, and the knee (the k
+    whose recall is farthest above a straight line from the first k to the last). Stored runs are reused.
 
-    A chunker's other options stay as they are named, so an overlap is swept by naming several: -c ast:overlap=0 -c
-    ast:overlap=5 --sizes 500 1500. `window` keeps the ratio of step to lines.
+    A chunker's other options do not change. To sweep an overlap, name several: -c ast:overlap=0 -c ast:overlap=5
+    --sizes 500 1500. `window` keeps the ratio of step to lines.
     """
     problems = Problems()
     nominal: tuple[int, ...] = ()

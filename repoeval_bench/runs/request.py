@@ -52,14 +52,14 @@ class DataRequest(Request):
     source: str = option("auto", _SOURCE, variable="REPOEVAL_SOURCE")
     level: str = option(DEFAULT.level, "function, line or api.", rare=True)
     context: str = option(DEFAULT.context, "Length of the prompts in tokens.", rare=True)
-    tokenizer: str = option(DEFAULT.tokenizer, "Whose tokens: codex or codegen.", rare=True)
+    tokenizer: str = option(DEFAULT.tokenizer, "Tokenizer of the prompts: codex or codegen.", rare=True)
     repos: tuple[str, ...] | None = option(
         None, "Only these repositories, separated by blanks or commas.", key="repositories", words=True
     )
     limit: int | None = option(None, "Only the first N tasks.", "N", ge=1)
     questions: str | None = option(
         None,
-        "Ask your own questions instead: JSONL with query, file, start_line and end_line; the protocol is questions.",
+        "Use your own questions: JSONL with query, file, start_line and end_line; the protocol is questions.",
         "FILE",
         spelled="--queries",
         key="queries",
@@ -88,7 +88,7 @@ class RunRequest(DataRequest):
         "KIND",
         rare=True,
     )
-    protocol: str = option("context", "What is asked and what is gold; see `list protocols`.", "NAME", combined=True)
+    protocol: str = option("context", "Questions and their gold; see `list protocols`.", "NAME", combined=True)
     query: str | None = option(None, "Override the protocol's query: full or tail:LINES.", "POLICY", rare=True)
     gold: str | None = option(None, "Override the gold: prompt, context, body, uses or uses:TIER.", "SPAN", rare=True)
     relevance: str | None = option(None, _RELEVANCE, "RULE", rare=True)
@@ -104,7 +104,7 @@ class RunRequest(DataRequest):
     )
     retriever: str = option(
         "dense",
-        "How to rank: dense, bm25, hybrid, grep, rerank:MODEL, …; see `list retrievers`.",
+        "The retriever: dense, bm25, hybrid, grep, rerank:MODEL, …; see `list retrievers`.",
         "SPEC",
         key="retrievers",
         combined=True,
@@ -127,7 +127,7 @@ class RunRequest(DataRequest):
         combined=True,
         rare=True,
     )
-    k: int = option(DEPTH, "Depth that is ranked and stored.")
+    k: int = option(DEPTH, "Number of chunks to rank and store for a query.")
     measures: tuple[str, ...] = option(
         (),
         "A measure such as ndcg@10 instead of the default ones; repeat it.",
@@ -221,7 +221,7 @@ class RecommendRequest(DataRequest):
 
     chunkers: tuple[str, ...] = option(
         ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index"),
-        "A chunker to try; repeat it. By default those of the list that are installed.",
+        "A chunker to try; repeat it. By default the installed ones of this list.",
         "SPEC",
         also="-c",
         spelled="--chunker",
@@ -235,19 +235,19 @@ class RecommendRequest(DataRequest):
     )
     purpose: str = option(
         "both",
-        "What the chunks are for: completion (code that must see definitions), search (words that look for code), or "
+        "Purpose of the chunks: completion (code that must see definitions), search (words that look for code), or "
         "both.",
         "NAME",
         spelled="--for",
     )
     retrievers: tuple[str, ...] = option(
         ("bm25", "dense"),
-        "How to rank; repeat it, and all count the same. By default bm25, and dense where it is installed.",
+        "A retriever; repeat it, and all have equal weight. By default bm25, and dense if it is installed.",
         spelled="--retriever",
     )
     protocols: tuple[str, ...] = option(
         (),
-        "The protocol, instead of those of --for; repeat it, and all count the same.",
+        "A protocol, instead of --for; repeat it, and all have equal weight.",
         spelled="--protocol",
     )
     embedder: str = EMBEDDER_FIELD
@@ -255,13 +255,11 @@ class RecommendRequest(DataRequest):
     device: str = DEVICE_FIELD
     tasks: int = option(
         1500,
-        "Ask at most N tasks under each protocol, spread over the files; the number left out is printed.",
+        "Use at most N tasks under each protocol, spread over the files; the number left out is printed.",
         "N",
         ge=1,
     )
-    time_limit: float | None = option(
-        None, "Start no run after so many minutes; what was left out is printed.", "MINUTES", gt=0
-    )
+    time_limit: float | None = option(None, "Start no run after this time; skipped runs are named.", "MINUTES", gt=0)
 
     def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
         """Return a request for each protocol and retriever, the first protocol with all its retrievers first."""
@@ -297,7 +295,7 @@ class ComparisonRequest(Request):
         None, "Compare the others with this run alone; by default every pair is compared.", "RUN|SPEC"
     )
     equivalence: float | None = option(
-        None, "Call runs equal where tests show that they differ by less than MARGIN.", "MARGIN", gt=0, lt=1
+        None, "Call runs equal if tests show that they differ by less than MARGIN.", "MARGIN", gt=0, lt=1
     )
 
 

@@ -62,12 +62,12 @@ class CompletionRequest(Request):
     model: str | None = option(None, "openai:NAME,base_url=…,api=chat,max_tokens=N,timeout=SECONDS.", "SPEC")
     shown: tuple[str, ...] = option(
         ("retrieved",),
-        "What is shown above the code: none or retrieved; repeat it.",
+        "Context above the code: none or retrieved; repeat it.",
         "KIND",
         spelled="--context",
     )
     budget: int = option(2000, "Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS", ge=0)
-    concurrency: int = option(8, "Requests that are under way at a time.", "N", ge=1)
+    concurrency: int = option(8, "Requests at a time.", "N", ge=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def run_command(
     *, runs: tuple[str, ...], source: str, out: Path, home: Path | None, as_json: bool, **fields: Any
 ) -> None:
-    """Send the prompts of each RUN's tasks with what it retrieved, and store the scored completions as a run."""
+    """Send each RUN's prompts with its retrieved chunks, and store the scored completions as a run."""
     request = CompletionRequest.of(fields, typed=True)
     check_request(request)
     stored = list(map(base_run, find_runs(runs, out)))

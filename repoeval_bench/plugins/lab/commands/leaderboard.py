@@ -28,7 +28,7 @@ _OUTPUT = "Where to write; a table on standard output if neither this, --format 
     "--format",
     "form",
     type=click.Choice(sorted(ENDINGS.values())),
-    help="What to write; by FILE's ending if not given.",
+    help="Format to write; by FILE's ending if not given.",
 )
 @click.option(
     "--site",
@@ -40,7 +40,7 @@ _OUTPUT = "Where to write; a table on standard output if neither this, --format 
     "--updates",
     type=INPUT,
     metavar="FILE",
-    help="With --site: what an update of code costs, as `lab stability OLD NEW --json` printed it.",
+    help="With --site: the costs of updates, as `lab stability OLD NEW --json` printed it.",
 )
 @runs_folder
 def leaderboard_command(
@@ -48,8 +48,8 @@ def leaderboard_command(
 ) -> None:
     """Rank the runs in --out by protocol and data, never across them.
 
-    Folders that hold no whole run of this version are named with their reasons. On the pages only chunkers are ranked:
-    runs of two retrievers are on two leaderboards.
+    Unfinished folders, and runs of another version, are named with the reason. The pages rank chunkers only: two
+    retrievers have two leaderboards.
     """
     from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_tables, summary
 
@@ -82,8 +82,8 @@ def leaderboard_command(
 def add_command(*, folders: tuple[Path, ...], out: Path, **data: Any) -> None:
     """Compute run folders from elsewhere again, as verify does, and copy them to the runs of --out.
 
-    A run that is not what it claims is refused with the values that differ (exit 1). One that cannot be computed again,
-    because it was imported or names code that is not allowed, is added as not verified.
+    A run that is not what it claims is refused with the values that differ (exit 1). A run that cannot be computed
+    again (it was imported, or its code is not allowed) is added as not verified.
     """
     from repoeval_bench.plugins.lab.adding import add_run, check_folders
     from repoeval_bench.plugins.lab.report.leaderboard import verification_words

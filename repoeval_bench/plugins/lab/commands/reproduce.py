@@ -29,7 +29,7 @@ from repoeval_bench.runs.store import check_writable
     "embedders",
     multiple=True,
     metavar="SPEC",
-    help="A model whose CodeRAG-Bench row is wanted too, such as st:BAAI/bge-base-en-v1.5; repeat it.",
+    help="A model to add to the CodeRAG-Bench table, such as st:BAAI/bge-base-en-v1.5; repeat it.",
 )
 @request_options(DataRequest, only=["source"])
 @click.option(
@@ -45,7 +45,7 @@ def reproduce_command(*, embedders: tuple[str, ...], source: str, out: Path, hom
     """Measure every published number again, and print a page of tables, verdicts, causes and commands.
 
     The page is also written to reproduction.md in --out, its rows to reproduction.json. Vectors and runs are kept: a
-    reproduction that was interrupted goes on where it stopped. A model that is not available is a row that says so.
+    repeated command resumes. For a model that is not available, the row says so.
     """
     check_writable(out)
     # What `eval` finds by itself needs no name in the commands that the page prints.

@@ -42,8 +42,8 @@ def sensitivity_command(
 ) -> None:
     """Compare every pair of --chunkers in every cell of protocol x query x relevance x retriever x size.
 
-    A cell is decided where the 95 % interval of the difference over files leaves out 0, and is noise
-    where the difference is not larger than the spread of one and the same chunker started at other lines.
+    A cell is decided if the 95 % interval of the difference over files excludes 0. It is noise if the difference is not
+    larger than the spread of one chunker that starts at other lines.
     """
     request = GridRequest.of(fields, typed=True)
     usual = click.get_current_context().get_parameter_source("protocols") is ParameterSource.DEFAULT

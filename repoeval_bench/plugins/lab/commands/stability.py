@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunker.")
 def stability_command(*, old: str, new: str, specs: tuple[str, ...], skip_errors: bool, as_json: bool) -> None:
-    """Count which texts of NEW are not in OLD, with their characters and tokens.
+    """Count the texts of NEW that are not in OLD, with their characters and tokens.
 
     Each is a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION.
     """

@@ -62,9 +62,9 @@ def diagnose_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Check RUN for what is known to go wrong: each finding with its numbers, then the queries that scored worst.
+    """Check RUN for common problems: each finding with its numbers, then the queries that scored worst.
 
-    It exits 0 whether something is found or not; `gate` is what fails a job.
+    The exit code is always 0; use `gate` to fail a job.
     """
     stored = find_run(run, out)
     beside = find_run(bm25, out) if bm25 else None

@@ -49,7 +49,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
     "--corpus",
     type=INPUT,
     metavar="FILE",
-    help="JSONL: every chunk_id with its file and lines; else the log's are taken for all.",
+    help="JSONL: every chunk_id with its file and lines; without it, the log's chunks count as all.",
 )
 @click.option(
     "--files",
@@ -60,7 +60,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
 @click.option(
     "--cluster-by",
     metavar="FIELD",
-    help="What queries belong together by: file, or a field of gold or log, such as conversation.",
+    help="Group queries by file, or a field of gold or log, such as conversation.",
 )
 @click.option(
     "--timings",
@@ -71,7 +71,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
 @click.option("--system", metavar="NAME", help="The system of a bare ranking; its tag or file name if not given.")
 @click.option("--chunker", metavar="NAME", help="The chunker of a bare ranking's index.")
 @click.option(
-    "-k", "depth", type=click.IntRange(min=1), help="How deep a bare ranking was asked for; its longest if not given."
+    "-k", "depth", type=click.IntRange(min=1), help="The depth of a bare ranking; by default the length of its longest."
 )
 @measures_option("A measure such as ndcg@10 instead of the default ones; repeat it.")
 @out_option

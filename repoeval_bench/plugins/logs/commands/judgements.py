@@ -69,7 +69,7 @@ def bounds_command(
 
 @click.command("pool")
 @run_argument("runs", nargs=-1, required=True, metavar="RUN…")
-@depth_option("How many chunks of each ranking.")
+@depth_option("Number of chunks of each ranking.")
 @click.option(
     "-o", "--output", required=True, type=OUTPUT_JSONL, metavar="FILE", help="Where to write the pool (JSONL)."
 )
@@ -78,8 +78,7 @@ def bounds_command(
 def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Path, as_json: bool) -> None:
     """Pool the first k chunks of each RUN into a file to judge: write 2, 1 or 0 as the `grade` of each row.
 
-    The file does not say who retrieved a chunk, nor what the gold says of it. Read it back with
-    repoeval-bench logs bounds RUN --judgements FILE.
+    The file hides the systems and the gold from the judge. `logs bounds RUN --judgements FILE` reads it.
     """
     stored = list({run.folder: run for run in find_runs(runs, out)}.values())
     if output.exists():

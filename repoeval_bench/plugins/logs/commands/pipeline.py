@@ -21,9 +21,9 @@ _FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not gi
 
 @click.command("pipeline")
 @run_argument()
-@depth_option("How many results are read.")
+@depth_option("Number of results to read.")
 @click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this section; repeat it.")
-@click.option("--raw", metavar="RUN", help="The raw retriever's run, where the log has no raw_topk.")
+@click.option("--raw", metavar="RUN", help="The raw retriever's run, if the log has no raw_topk.")
 @runs_folder
 @json_option
 def pipeline_command(
@@ -35,8 +35,8 @@ def pipeline_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Print what the log of RUN supports: raw retriever against reranker, router, query rewriting, freshness,
-    queries without an answer, entity linking, latency and cost. A section that a log does not support says so.
+    """Print the effect of RUN's stages: raw retriever against reranker, router, query rewriting, freshness,
+    queries without an answer, entity linking, latency and cost. A section says so if the log lacks its fields.
 
     docs/logs.md has an example of each.
     """  # noqa: D205 - click prints the first paragraph as it is
@@ -66,7 +66,7 @@ def pipeline_command(
     type=click.IntRange(min=1),
     default=(1, 3, 5),
     show_default=True,
-    help="How many, at ranks 1..n; repeat it.",
+    help="Number of negatives; repeat it.",
 )
 @click.option("--negatives", type=INPUT, metavar="FILE", help=_FILE)
 @runs_folder
@@ -74,7 +74,7 @@ def pipeline_command(
 def hard_negatives_command(
     *, run: str, numbers: tuple[int, ...], negatives: Path | None, out: Path, as_json: bool
 ) -> None:
-    """Insert hard negatives at ranks 1..n of every ranking of RUN, and print what each measure loses."""
+    """Insert hard negatives at ranks 1..n of every ranking of RUN, and print each measure's loss."""
     stored = find_run(run, out)
     result = hard_negatives(stored, numbers, negatives)
     if as_json:

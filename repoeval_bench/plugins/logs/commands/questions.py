@@ -38,8 +38,8 @@ FORMATS = {"contextbench": read_contextbench, "semble": read_semble, "swe-explor
 def questions_command(*, benchmark: str, file: Path, out: Path, ranking: Path | None, system: str | None) -> None:
     """Write the questions and answers of FILE as gold for `logs import`, and as questions for `--queries`.
 
-    Answers that are whole files become a file of their own: they are blind to chunking, so chunkers are not compared
-    by them.
+    Questions with a whole file as an answer go to a separate file: every chunk of it is relevant, so they say nothing
+    about chunkers.
     """
     if ranking and benchmark != "swe-explore":
         raise UsageError(f"--ranking reads results of swe-explore; leave it out for {benchmark}")
