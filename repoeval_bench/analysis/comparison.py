@@ -26,7 +26,7 @@ from repoeval_bench.analysis.sign_flips import (
     near_alpha,
     near_holm,
 )
-from repoeval_bench.analysis.statistics import SEED, Sample, beside, bounded, effect_sizes, holm, intervals
+from repoeval_bench.analysis.statistics import SEED, Sample, bounded, effect_sizes, holm, intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import CEILING, lower_is_better
@@ -227,7 +227,7 @@ def _comparisons(  # longer than 60 lines: each field has its line
     means = _both_means(samples, columns, question, families, sizes, tests)
     adjusted = _adjusted(families, means[headline], tests)
     by_cluster, effective = samples["micro"].files, effective_clusters(samples.get(headline, samples["micro"]).files)
-    undecisive, effects = beside(by_cluster), effect_sizes(differences)
+    effects = effect_sizes(differences)
     tallies = _tallies(differences, columns)
     of_primary = [i for i, column in enumerate(columns) if column.measure == question.primary]
     factors = [_factor(means[headline][i].p, adjusted.get(i)) for i in of_primary]
@@ -251,8 +251,6 @@ def _comparisons(  # longer than 60 lines: each field has its line
                 micro=means["micro"][i],
                 macro=means["macro"][i],
                 p_adjusted=p,
-                t_p=None if p is None else undecisive[i][0],
-                wilcoxon_p=None if p is None else undecisive[i][1],
                 effect_size=effects[i],
                 wins=tallies[1][i],
                 ties=tallies[0][i],

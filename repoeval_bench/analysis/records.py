@@ -129,8 +129,8 @@ class Comparison:
 
     `headline` says which mean decides: `p_adjusted` and `verdict` are about that one. The protocol's headline measure
     is `primary`: its tests are a family of their own, one for each pair of runs. All other measures are secondary and
-    make another family. p is adjusted by Holm within its `family` of so many tests. `t_p` and `wilcoxon_p` are on
-    cluster means and decide nothing. A ceiling is not a result of a run: it is not tested, and these are None.
+    make another family. p is adjusted by Holm within its `family` of so many tests. A ceiling is not a result of a run:
+    it is not tested, and `p_adjusted` is None.
     `effect_size` is Cohen's d of the paired differences; None where all differ by the same. `effective_clusters` is how
     many clusters of equal size would tell as much. `by_file` and `by_repository` leave each of them out; they are None
     but for the primary measure, as is `on_new_repositories`.
@@ -144,8 +144,6 @@ class Comparison:
     micro: MeanDifference
     macro: MeanDifference
     p_adjusted: float | None
-    t_p: float | None
-    wilcoxon_p: float | None
     effect_size: float | None
     wins: int
     ties: int

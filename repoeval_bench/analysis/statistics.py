@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import isfinite
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 SEED = 20_240_601
 """Of every interval and test: a command that is repeated gives the same numbers."""
-
-_MOST_EXACT, _MOST_RANKED = 13, 50
-"""Up to so many values the test of signed ranks is over all signs; up to so many scipy chooses its method."""
-
-_DIGITS = 12
-"""Resampled means are compared at so many digits: a sum's rounding error must not break a tie."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,69 +133,6 @@ def mean_intervals(
     sample = Sample.of(values, clusters, groups, over)
     # Of a difference that is nearly shown, as many flips as `compare` makes, so that both are on one side of 0.
     return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED), most=MOST_FLIPS)
-
-
-def beside(sample: Sample) -> list[tuple[float, float]]:
-    """(p of Student's t, p of Wilcoxon's signed ranks) on the cluster means, for each column; they decide nothing.
-
-    1.0 where a test is undefined: fewer than two clusters, or no cluster differs.
-    """
-    from scipy.special import stdtr
-
-    moved = np.round(sample.sums / sample.counts[:, None], _DIGITS)
-    n = len(moved)
-    tested = (n > 1) & (moved != 0).any(axis=0)
-    wilcoxon = np.ones(moved.shape[1])
-    wilcoxon[tested] = _wilcoxon_p(moved[:, tested])
-    tests = []
-    for means, is_tested, wilcoxon_p in zip(moved.T, tested, wilcoxon.tolist(), strict=True):
-        if not is_tested:
-            tests.append((1.0, 1.0))
-            continue
-        if np.ptp(means) == 0:
-            t_p = 0.0
-        else:
-            t = means.mean() / (means.std(ddof=1) / sqrt(n))
-            t_p = 2 * float(stdtr(n - 1, -abs(t)))
-        tests.append((t_p, wilcoxon_p))
-    return tests
-
-
-def _wilcoxon_p(values: FloatArray) -> FloatArray:
-    """P of Wilcoxon's signed ranks for each column, two-sided, zeros left out, as `scipy.stats.wilcoxon` has it.
-
-    Up to 13 values it is the exact one, over all signs: scipy takes them one by one, a second for each column. From 51
-    values on it is the normal approximation with its correction for ties. Neither needs scipy.stats, which takes half
-    a second to be imported.
-    """
-    if not _MOST_EXACT < len(values) <= _MOST_RANKED:
-        return np.array([_wilcoxon_p_of(column) for column in values.T])
-    from scipy.stats import wilcoxon
-
-    # It chooses one method for all columns that it is given: the exact one where there is neither a tie nor a zero.
-    ordered = np.sort(np.abs(values), axis=0)
-    plain = (ordered[0] > 0) & (np.diff(ordered, axis=0) > 0).all(axis=0)
-    p = np.ones(values.shape[1])
-    for of_method in (plain, ~plain):
-        if of_method.any():
-            p[of_method] = wilcoxon(values[:, of_method], axis=0).pvalue
-    return p
-
-
-def _wilcoxon_p_of(values: FloatArray) -> float:
-    from scipy.special import ndtr
-
-    moved = values[values != 0]
-    n = len(moved)
-    _, group, sizes = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(sizes) - (sizes - 1) / 2)[group]
-    above = float(ranks[moved > 0].sum())
-    smaller = min(above, n * (n + 1) / 2 - above)
-    if len(values) <= _MOST_EXACT:
-        sums = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1) @ ranks
-        return min(1.0, 2 * float(np.mean(sums <= smaller)))
-    variance = (n * (n + 1) * (2 * n + 1) - float((sizes**3 - sizes).sum()) / 2) / 24
-    return 2 * float(ndtr((smaller - n * (n + 1) / 4) / sqrt(variance)))
 
 
 def effect_sizes(values: FloatArray) -> list[float | None]:

@@ -62,8 +62,6 @@ def comparison_columns(first: Comparison) -> list[Column]:
             "difference", lambda comparison: Estimate(comparison.difference, comparison.ci), "+.4f", forms=("page",)
         ),
         number("p (Holm)", lambda comparison: comparison.p_adjusted, P_VALUE),
-        number("t", lambda comparison: comparison.t_p, P_VALUE, forms=beside),
-        number("Wilcoxon", lambda comparison: comparison.wilcoxon_p, P_VALUE, forms=beside),
         number("win/tie/loss", lambda comparison: f"{comparison.wins}/{comparison.ties}/{comparison.losses}"),
         number("d", lambda comparison: comparison.effect_size, "+.2f", forms=beside),
         number("detectable", detectable, forms=beside),
@@ -98,8 +96,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         resampled = "queries, because the gold names no files: queries that resemble each other count as independent"
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
-        f"intervals and tests flip the signs of {resampled}. t and Wilcoxon (unadjusted, on cluster means) decide "
-        "nothing.",
+        f"intervals and tests flip the signs of {resampled}.",
         _sizes_note(first),
         "d: mean over standard deviation of the differences. detectable: the true difference that is found with 80 % "
         "power.",

@@ -13,7 +13,6 @@ from repoeval_bench.analysis.robust_errors import minimum_detectable
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import (
     Sample,
-    beside,
     cluster_sums,
     effect_sizes,
     holm,
@@ -67,7 +66,6 @@ def test_one_cluster_has_no_interval_and_no_error():
     assert intervals(sample, rng()) == [None]
     assert p_of(sample)[0] == 1.0
     assert minimum_detectable(sample) == [None]
-    assert beside(sample) == [(1.0, 1.0)]
 
 
 @pytest.mark.parametrize("n_clusters", range(1, 6))
@@ -84,23 +82,8 @@ def test_no_difference_has_p_one():
     sample = Sample.micro(column([0.0] * 6), list("abcdef"))
     assert p_of(sample)[0] == 1.0
     assert intervals(sample, rng()) == [(0.0, 0.0)]
-    assert beside(sample) == [(1.0, 1.0)]
     assert effect_sizes(column([0.0] * 6)) == [0.0]
     assert minimum_detectable(sample) == [None]
-
-
-@pytest.mark.parametrize("n", [2, 8, 16, 50, 60])
-def test_signed_ranks_of_a_column_do_not_depend_on_the_columns_beside_it(n):
-    """Distinct values, ties, zeros and nothing but zeros together: of each what scipy says of it alone."""
-    values = rng(n).normal(0.2, 1, (n, 12))
-    values[:, 3:6] = np.round(values[:, 3:6], 1)
-    values[:, 6:8] *= rng(1).integers(0, 2, (n, 2))
-    values[:, 8] = np.repeat(values[: n // 2, 8], 2) if n % 2 == 0 else 1
-    values[:, 9] = 0.5
-    values[:, 10] = 0
-    found = [each for _, each in beside(Sample.micro(values, list(range(n))))]
-    alone = [scipy.stats.wilcoxon(column).pvalue if column.any() else 1 for column in np.round(values, 12).T]
-    assert found == pytest.approx(alone, abs=1e-12)
 
 
 def test_sign_flip_agrees_with_scipy():
@@ -229,13 +212,3 @@ def test_false_positives_and_power():
         shown[effect] = np.mean([p_of(Sample.micro(column(v), f.tolist()), 999)[0] <= 0.05 for v, f in samples])
     assert shown[0.0] <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1000)
     assert 0.75 <= shown[detectable] <= 0.85
-
-
-@pytest.mark.parametrize("n", [2, 5, 13, 14, 50, 51, 300])
-@pytest.mark.parametrize("digits", [1, 8])
-def test_the_tests_beside_are_scipys(n, digits):
-    """Student's t and Wilcoxon's p equal scipy's, with ties and zeros too, for few clusters and for many."""
-    values = np.round(np.random.default_rng(n).normal(0.1, 1, (n, 1)), digits)
-    ((t, w),) = beside(Sample.micro(values, [str(i) for i in range(n)]))
-    assert t == pytest.approx(scipy.stats.ttest_1samp(values[:, 0], 0).pvalue, rel=1e-12)
-    assert w == pytest.approx(scipy.stats.wilcoxon(values[:, 0]).pvalue, rel=1e-12)
