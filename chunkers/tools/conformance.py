@@ -124,16 +124,16 @@ def assert_chunker_conforms(chunker: Chunker, *, examples: int = 40, seed: int =
         raise AssertionError(str(report))
 
 
-def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0, path: str = "case.py") -> Report:
+def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0) -> Report:
     """Try a chunker on the known cases, on `examples` generated files, and on a file and half a file of each language.
 
-    All but the last are named `path`, in Python by default, and reproducible by `seed`. About a second per broken
-    promise is spent on finding a smaller input that shows it.
+    All but the last are Python, and reproducible by `seed`. About a second per broken promise is spent on finding a
+    smaller input that shows it.
     """
     rng = random.Random(seed)
     texts = [*CASES.values(), *(generated(rng) for _ in range(examples))]
     samples, not_cut, fails_on = _samples(chunker)
-    files = [*(SourceFile("suite", path, text) for text in texts), *samples]
+    files = [*(SourceFile("suite", "case.py", text) for text in texts), *samples]
     broken: dict[str, list[tuple[SourceFile, str]]] = {}
     tried: Counter[str] = Counter()
     shared = n_lines = above = n_chunks = 0

@@ -64,15 +64,13 @@ def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, s
     )
 
 
-def verdict_on(
-    runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, measure: str = "", seed: int = SEED
-) -> Verdict:
+def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Verdict:
     """Decide what the tests say of one or more different runs of one question.
 
-    `measure` decides, by default that of the first of `comparisons`, else the protocol's headline. `comparisons` are
-    those of all pairs, or of all runs with one baseline; without any the best run's pairs are tested among all pairs.
+    The measure of the first of `comparisons` decides, else the protocol's headline. `comparisons` are those of all
+    pairs, or of all runs with one baseline; without any the best run's pairs are tested among all pairs.
     """
-    measure = measure or (comparisons[0].measure if comparisons else headline_measure(runs))
+    measure = comparisons[0].measure if comparisons else headline_measure(runs)
     first = runs[0].metrics
     _, read = costs(runs)
     candidates = [
@@ -80,7 +78,7 @@ def verdict_on(
         for name, run, cost in zip(run_names(runs), runs, read, strict=True)
     ]
     if not comparisons and len(runs) > 1:
-        comparisons = _leads(runs, together([run.scores for run in runs]), candidates, measure, seed)
+        comparisons = _leads(runs, together([run.scores for run in runs]), candidates, measure, SEED)
     return decide(
         _scored(ranked(candidates, measure)), comparisons, protocol=first.protocol, measure=measure, over=first.headline
     )

@@ -181,7 +181,9 @@ def _chunked(
 ) -> list[tuple[SourceFile, tuple[Chunk, ...]]]:
     """Each file with its chunks. Files that the chunker fails on end the command, or are left out and counted."""
     chunked, skipped = chunk_files(files, chunker, skip_errors=skip_errors)
-    _say_skipped(chunker.spec, skipped)
+    if skipped:
+        first = skipped[0].removesuffix(OR_SKIP)
+        note(f"skipped: {count(len(skipped), 'file')} that {chunker.spec} failed on; the first: {first}")
     return chunked
 
 
@@ -198,12 +200,6 @@ def _record(chunk: Chunk) -> dict[str, object]:
         "text": chunk.text,
         **({"embedded": chunk.embed_text} if chunk.embed_text != chunk.text else {}),
     }
-
-
-def _say_skipped(spec: str, skipped: Sequence[str], of: str = "") -> None:
-    if skipped:
-        first = skipped[0].removesuffix(OR_SKIP)
-        note(f"skipped: {count(len(skipped), 'file')}{of} that {spec} failed on; the first: {first}")
 
 
 def _print_stats(measured: Sequence[ChunkStats]) -> None:

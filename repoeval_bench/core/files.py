@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
 import shutil
-import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -65,10 +65,6 @@ def _new_file(suffix: str, prefix: str, folder: Path) -> str:
 
 def _holds(path: Path, locks: ExitStack) -> bool:
     """Lock a temporary file or folder; False where another process removed it before that."""
-    if sys.platform == "win32":  # folders cannot be opened, and nothing is swept
-        return True
-    import fcntl
-
     try:
         handle = os.open(path, os.O_RDONLY)
         locks.callback(os.close, handle)
@@ -92,10 +88,6 @@ def sweep(folder: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    if sys.platform == "win32":
-        return
-    import fcntl
-
     left: list[Path] = []
     with suppress(OSError), os.scandir(folder) as entries:
         left = [Path(entry) for entry in entries if _TEMPORARY.fullmatch(entry.name) and not entry.is_symlink()]

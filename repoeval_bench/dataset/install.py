@@ -7,8 +7,8 @@ full set.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
@@ -168,11 +168,6 @@ def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
 def alone(root: Path) -> Iterator[None]:
     """Let one process at a time fetch a set; a second waits and then finds it done."""
     root.mkdir(parents=True, exist_ok=True)
-    if sys.platform == "win32":  # no flock; renames stay atomic, only the work may be done twice
-        yield
-        return
-    import fcntl
-
     with (root / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
