@@ -132,7 +132,7 @@ def leads(
     # As in `compare`: of one repository both means are one, which is tested as the mean over queries.
     known = over in samples
     p, n_flips = flip_pairs(
-        *samples[over if known else "micro"].flips,
+        *samples[over if known else "micro"].flips.parts(),
         pairs,
         np.random.default_rng(seed),
         undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, [family] if known else []),
@@ -140,7 +140,8 @@ def leads(
     adjusted = holm(p.tolist())
     mine = [next(i for i in family if set(pairs[i].tolist()) == {best, other}) for other in others]
     means = means or {
-        over_mean: Sample.of(table, scores.clusters, scores.repos, over_mean).mean().tolist() for over_mean in MEANS
+        over_mean: sample.mean().tolist()
+        for over_mean, sample in Sample.both(table, scores.clusters, scores.repos).items()
     }
     columns = [
         _Column(
@@ -280,8 +281,12 @@ def _comparisons(  # longer than 60 lines: each field has its line
 
 def _tallies(differences: FloatArray, columns: Sequence[_Column]) -> dict[int, list[int]]:
     """Return how many queries of each column the treatment is better in (1), ties in (0), and is worse in (-1)."""
-    moved = np.sign(np.round(differences, 12)) * [-1 if lower_is_better(column.measure) else 1 for column in columns]
-    return {sign: (moved == sign).sum(axis=0).tolist() for sign in (1, 0, -1)}
+    tallies: dict[int, list[int]] = {1: [], 0: [], -1: []}
+    for column, of_queries in zip(columns, differences.T, strict=True):
+        moved = np.sign(np.round(of_queries, 12)) * (-1 if lower_is_better(column.measure) else 1)
+        for sign, counts in tallies.items():
+            counts.append(int(np.count_nonzero(moved == sign)))
+    return tallies
 
 
 def _adjusted(
@@ -302,18 +307,18 @@ class _Samples:
 
     files: Sample
     repositories: Sample
-    flips: tuple[FloatArray, FloatArray]
+    flips: Sample
     pairs: NDArray[np.int64] | None
 
 
 def _samples(scores: QueryScores, differences: FloatArray, flipped: _Flipped | None = None) -> dict[Headline, _Samples]:
     """The samples behind each mean; without `macro` where there is one repository."""
     by_repo = Sample.micro(differences, scores.repos)
+    files = Sample.both(differences, scores.clusters, scores.repos)
+    flips = Sample.both(flipped.table, scores.clusters, scores.repos) if flipped else files
 
     def samples_of(over: Headline, repositories: Sample) -> _Samples:
-        files = Sample.of(differences, scores.clusters, scores.repos, over)
-        flips = Sample.of(flipped.table, scores.clusters, scores.repos, over) if flipped else files
-        return _Samples(files, repositories, flips.parts(), flipped.pairs if flipped else None)
+        return _Samples(files[over], repositories, flips[over], flipped.pairs if flipped else None)
 
     samples: dict[Headline, _Samples] = {"micro": samples_of("micro", by_repo)}
     if by_repo.n_clusters > 1:
@@ -369,7 +374,7 @@ def _mean_differences(
 ) -> list[MeanDifference]:
     """Return what flips say of each column's mean."""
     sample = samples.files
-    flipped = flip_signs(*samples.flips, rng(), pairs=samples.pairs, undecided=undecided)
+    flipped = flip_signs(*samples.flips.parts(), rng(), pairs=samples.pairs, undecided=undecided)
     mean, files = sample.mean(), bounded(flipped, sample.n_clusters)
     repositories = intervals(samples.repositories, rng())
     detectable = {tests: minimum_detectable(sample, tests=tests) for tests in {1, *sizes.values()}}

@@ -75,10 +75,10 @@ def _by_repository(
     for repository in dict.fromkeys(scores.repos):
         rows = [i for i, repo in enumerate(scores.repos) if repo != repository]
         clusters, repos = [scores.clusters[i] for i in rows], [scores.repos[i] for i in rows]
-        means.append(Sample.of(differences[rows], clusters, repos, over).mean())
+        sample = Sample.of(differences[rows], clusters, repos, over)
+        means.append(sample.mean())
         if significant.size:
-            sample = Sample.of(differences[rows][:, significant], clusters, repos, over)
-            tests[repository] = flip_columns(sample.parts()[0], rng())
+            tests[repository] = flip_columns(sample.parts()[0][:, significant], rng())
     low, high = np.min(means, axis=0), np.max(means, axis=0)
     positions = {column: index for index, column in enumerate(significant.tolist())}
     return [

@@ -39,6 +39,11 @@ class RobustError:
 
 def robust_error(sample: Sample) -> RobustError:
     """The CR2 standard error of each column's mean over groups."""
+    blocks = [_robust_error(block) for block in sample.blocks()]
+    return RobustError(np.concatenate([block.error for block in blocks]), blocks[0].df)
+
+
+def _robust_error(sample: Sample) -> RobustError:
     variance = np.zeros(sample.sums.shape[1])
     traces = squares = 0.0
     for sums, counts in sample.members():
@@ -73,8 +78,7 @@ def robust_covariance(sample: Sample) -> FloatArray:
 
 def effective_clusters(sample: Sample) -> float:
     """Return how many clusters of equal weight would tell as much: 1 / the sum of the squared weights in the mean."""
-    _, weights = sample.parts()
-    return float(1 / (weights**2).sum())
+    return float(1 / (sample.weights**2).sum())
 
 
 def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
@@ -92,8 +96,7 @@ def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
         return [None] * sample.sums.shape[1]
     times = float(stdtrit(errors.df, 1 - ALPHA / (2 * tests)) + stdtrit(errors.df, POWER))
     if _extreme_flips(sample.n_clusters, tests) <= _FEW_FLIPS:
-        _, weights = sample.parts()
-        times = max(times, _shown_by_flips(tuple(sample.counts.tolist()), tuple(weights.tolist()), tests))
+        times = max(times, _shown_by_flips(tuple(sample.counts.tolist()), tuple(sample.weights.tolist()), tests))
     return [times * float(error) if error > 0 else None for error in errors.error]
 
 

@@ -26,11 +26,18 @@ from repoeval_bench.analysis.sign_flips import (
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
+    from repoeval_bench.runs.records import Headline
 
 
 LEVEL = 0.95
 SEED = 20_240_601
 """Of every interval and test: a command that is repeated gives the same numbers."""
+
+MOST_FLIPPED = 10_000
+"""Clusters, or hands of them, whose signs are flipped at most: so many decide what all would."""
+
+_BLOCK = 16
+"""Columns that are worked on at once where all would take much memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +72,21 @@ class Sample:
         """The mean over queries (`micro`), or that over the groups' means (`macro`)."""
         return cls.micro(values, clusters) if over == "micro" else cls.macro(values, clusters, groups)
 
+    @classmethod
+    def both(cls, values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable]) -> dict[Headline, Self]:
+        """The mean over queries and that over the groups' means; sums are shared unless a cluster is in two groups."""
+        micro, group_of = cls.micro(values, clusters), dict(zip(clusters, groups, strict=True))
+        if any(group_of[cluster] != group for cluster, group in zip(clusters, groups, strict=True)):
+            return {"micro": micro, "macro": cls.macro(values, clusters, groups)}
+        position = {group: i for i, group in enumerate(dict.fromkeys(groups))}
+        of_cluster = np.array([position[group] for group in group_of.values()], dtype=np.int64)
+        return {"micro": micro, "macro": cls(micro.sums, micro.counts, of_cluster)}
+
+    def blocks(self) -> Iterator[Self]:
+        """The same clusters with some columns at a time, so that what is made of them takes little memory."""
+        for start in range(0, self.sums.shape[1], _BLOCK):
+            yield type(self)(self.sums[:, start : start + _BLOCK], self.counts, self.groups)
+
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
@@ -77,6 +99,9 @@ class Sample:
 
     def members(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """(sums, counts) of each group's clusters."""
+        if self.n_groups == 1:
+            yield self.sums, self.counts
+            return
         for group in range(self.n_groups):
             inside = self.groups == group
             yield self.sums[inside], self.counts[inside]
@@ -87,9 +112,26 @@ class Sample:
         return np.asarray(means.mean(axis=0), dtype=np.float64)
 
     def parts(self) -> tuple[FloatArray, FloatArray]:
-        """Return what each cluster adds to the mean, (n_clusters, n_columns), and its weight in it, (n_clusters,)."""
-        whole = np.bincount(self.groups, self.counts)[self.groups] * self.n_groups
-        return self.sums / whole[:, None], self.counts / whole
+        """Return what each cluster adds to the mean, (n_clusters, n_columns), and its weight in it, (n_clusters,).
+
+        More than `MOST_FLIPPED` clusters are dealt in turn to so many hands, and a hand is one cluster then: a sum of
+        differences that are as likely positive as negative is so too, so that tests by sign flips stay exact.
+        """
+        return _dealt(self.sums / self._whole()[:, None]), _dealt(self.weights)
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weight of each cluster in the mean, (n_clusters,)."""
+        return np.asarray(self.counts / self._whole())
+
+    def _whole(self) -> FloatArray:
+        return np.asarray(np.bincount(self.groups, self.counts)[self.groups] * self.n_groups, dtype=np.float64)
+
+
+def _dealt(of_clusters: FloatArray) -> FloatArray:
+    if len(of_clusters) <= MOST_FLIPPED:
+        return of_clusters
+    return np.stack([of_clusters[hand::MOST_FLIPPED].sum(axis=0) for hand in range(MOST_FLIPPED)])
 
 
 def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashable]) -> tuple[FloatArray, FloatArray]:

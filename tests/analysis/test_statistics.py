@@ -9,6 +9,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repoeval_bench.analysis import statistics
 from repoeval_bench.analysis.robust_errors import minimum_detectable
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import (
@@ -117,6 +118,40 @@ def test_many_clusters_are_flipped_block_by_block():
     assert (found.low[0], found.high[0]) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15 * half)
     expected = 2 * scipy.stats.norm.sf(abs(values.mean()) / values.std() * np.sqrt(20_000))
     assert found.p[0] == pytest.approx(expected, abs=0.02)
+
+
+def test_more_clusters_than_are_flipped_are_dealt_to_hands(monkeypatch):
+    """Macro means of unequal files: the parts keep their sums and weights, p and interval are those of all clusters."""
+    draw = rng(5)
+    clusters, sizes = np.arange(3_000), draw.integers(1, 9, 3_000)
+    values = np.repeat(draw.normal(0.1, 1, 3_000), sizes) + draw.normal(0, 1, sizes.sum())
+    files = np.repeat(clusters, sizes).tolist()
+    sample = Sample.macro(column(values), files, [f"r{file % 3}" for file in files])
+    whole, weights = sample.parts()
+    every = flip_signs(whole, weights, rng())
+    monkeypatch.setattr(statistics, "MOST_FLIPPED", 500)
+    dealt, of_hands = sample.parts()
+    assert len(dealt) == len(of_hands) == 500
+    assert dealt.sum() == pytest.approx(whole.sum())
+    assert of_hands.sum() == pytest.approx(1)
+    in_hands = flip_signs(dealt, of_hands, rng())
+    width = every.high[0] - every.low[0]
+    assert in_hands.low == pytest.approx(every.low, abs=0.1 * width)
+    assert in_hands.high == pytest.approx(every.high, abs=0.1 * width)
+    assert in_hands.p == pytest.approx(every.p, abs=0.01)
+
+
+def test_both_means_of_one_table_are_those_of_each():
+    """Also where a file is in two repositories, which shares no sums."""
+    values = rng(2).normal(0, 1, (60, 3))
+    repos = [f"r{i // 20}" for i in range(60)]
+    for files in ([f"{i // 4}" for i in range(60)], [f"{i % 7}" for i in range(60)]):
+        both = Sample.both(values, files, repos)
+        for over, sample in both.items():
+            each = Sample.of(values, files, repos, over)
+            assert (sample.sums == each.sums).all()
+            assert (sample.counts == each.counts).all()
+            assert (sample.groups == each.groups).all()
 
 
 def test_no_number_overflows_with_thousands_of_clusters():
