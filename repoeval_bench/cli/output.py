@@ -71,12 +71,12 @@ summary_option = click.option(
 )
 
 
-def form_of(output: Path, endings: Mapping[str, str], otherwise: str = "") -> str:
-    """The form that a file's ending means; a UsageError where it means none, which ends with what can be done else."""
+def form_of(output: Path, endings: Mapping[str, str]) -> str:
+    """The form that a file's ending means; a UsageError where it means none."""
     form = endings.get(output.suffix.lower())
     if form is None:
         known = ", ".join(endings)
-        raise UsageError(f"{output} does not end in {known}; say with --format what to write{otherwise}")
+        raise UsageError(f"{output} does not end in {known}; say with --format what to write")
     return form
 
 

@@ -285,7 +285,7 @@ def test_a_folder_holds_one_run_under_its_id_and_nothing_else(run, verified, tmp
     """Another name, another file, a folder, a link, a mark of one's own."""
     renamed = shutil.copytree(run, tmp_path / "runs" / "ast-1500_context_bm25-00000000")
     assert "give the folder that name" in verified(renamed)[1]
-    result = json.loads(bench("lab", "leaderboard", "--out", renamed.parent, "--format", "json").out)
+    result = json.loads(bench("lab", "leaderboard", "--out", renamed.parent, "--json").out)
     assert "give the folder that name" in result["not_ranked"][renamed.name]
     for name, make in (
         ("notes.txt", lambda path: path.write_text("")),
@@ -379,12 +379,12 @@ def test_a_record_of_another_run_or_of_other_files_is_none(honest, mirror, home,
     (out / bm25 / "timings.jsonl").unlink()
     assert _state(out, bm25)["status"] == "changed"
     shutil.copyfile(out / "verified" / f"{oracle}.json", out / "verified" / f"{bm25}.json")
-    result = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)
+    result = json.loads(bench("lab", "leaderboard", "--out", out, "--json").out)
     assert f"is of the run {oracle}" in result["not_ranked"][bm25]
 
 
 def _state(out, run_id):
-    (board,) = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"]
+    (board,) = json.loads(bench("lab", "leaderboard", "--out", out, "--json").out)["boards"]
     (found,) = (entry for entry in board["entries"] if entry["run_id"] == run_id)
     return {"status": found["verification"], "ranking": found["ranking"], "reason": found["reason"]}
 
@@ -394,4 +394,4 @@ def _with_mark_of_its_own(folder):
     hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     mark = {"reason": "", "values": 9, "code": {"commit": None, "dirty": None}, "versions": {}, "sha256": hashes}
     (folder / "verified.json").write_text(json.dumps(mark))
-    return json.loads(bench("lab", "leaderboard", "--out", folder.parent, "--format", "json").out)
+    return json.loads(bench("lab", "leaderboard", "--out", folder.parent, "--json").out)

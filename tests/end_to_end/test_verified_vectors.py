@@ -104,7 +104,7 @@ def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
     assert server.seen() == []
     add = ("lab", "add", folder, "--source", mirror, "--out", tmp_path / "board")
     assert bench(*add, home=tmp_path / "ours").out.endswith(": verified, ranking as stored\n")
-    shown = json.loads(bench("lab", "leaderboard", "--out", tmp_path / "board", "--format", "json").out)
+    shown = json.loads(bench("lab", "leaderboard", "--out", tmp_path / "board", "--json").out)
     assert shown["boards"][0]["entries"][0]["ranking"] == "as stored"
     done = bench("verify", folder, *out, "--allow", named, "--json", home=tmp_path / "ours", OPENAI_API_KEY=KEY)
     found = json.loads(done.out)

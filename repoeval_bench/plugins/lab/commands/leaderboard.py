@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from repoeval_bench.cli.console import print_tables
+from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import allow_option, home_option, note, out_option, request_options, runs_folder
-from repoeval_bench.cli.output import INPUT, OUTPUT, OUTPUT_FOLDER, form_of
+from repoeval_bench.cli.options import (
+    allow_option,
+    home_option,
+    json_option,
+    note,
+    out_option,
+    request_options,
+    runs_folder,
+)
+from repoeval_bench.cli.output import INPUT, OUTPUT_FOLDER
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.files import write_named
-from repoeval_bench.plugins.lab.leaderboard import Leaderboards, leaderboards, run_folders
+from repoeval_bench.plugins.lab.leaderboard import leaderboards, run_folders
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.request import DataRequest
 
-ENDINGS = {".md": "markdown", ".csv": "csv", ".json": "json"}
-_OUTPUT = "Where to write; a table on standard output if neither this, --format nor --site is given."
-
 
 @click.command("leaderboard")
-@click.option("-o", "--output", type=OUTPUT, metavar="FILE", help=_OUTPUT)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(sorted(ENDINGS.values())),
-    help="Format to write; by FILE's ending if not given.",
-)
 @click.option(
     "--site",
     type=OUTPUT_FOLDER,
@@ -43,34 +39,28 @@ _OUTPUT = "Where to write; a table on standard output if neither this, --format 
     help="With --site: the costs of updates, as `lab stability OLD NEW --json` printed it.",
 )
 @runs_folder
-def leaderboard_command(
-    *, out: Path, output: Path | None, form: str | None, site: Path | None, updates: Path | None
-) -> None:
+@json_option
+def leaderboard_command(*, out: Path, site: Path | None, updates: Path | None, as_json: bool) -> None:
     """Rank the runs in --out by protocol and data, never across them.
 
     Unfinished folders, and runs of another version, are named with the reason. The pages rank chunkers only: two
     retrievers have two leaderboards.
     """
-    from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_tables, summary
+    from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_records, leaderboard_tables, summary
 
     if site is not None:
-        if output is not None or form is not None:
-            raise UsageError("--site writes its own files; leave out --output and --format")
+        if as_json:
+            raise UsageError("--site writes its own JSON; leave out --json")
         _write_site(out, site, updates)
         return
     if updates is not None:
         raise UsageError("--updates is a column of the pages; name their folder with --site")
-    if output is not None and form is None:
-        form = form_of(output, ENDINGS, ", or write HTML pages with --site FOLDER")
     ranked = leaderboards(run_folders(out))
-    if form is None:
-        print_tables(leaderboard_tables(ranked))
-        echo(summary(ranked))
-    elif output is None:
-        echo(_content(ranked, form), nl=False)
-    else:
-        write_named(output, _content(ranked, form))
-        note(f"wrote {output}: {summary(ranked)}")
+    if as_json:
+        print_json(leaderboard_records(ranked))
+        return
+    print_tables(leaderboard_tables(ranked))
+    echo(summary(ranked))
 
 
 @click.command("add")
@@ -104,14 +94,3 @@ def _write_site(results: Path, folder: Path, updates: Path | None) -> None:
     ranked = leaderboards(run_folders(results), apart=True)
     written = write_site(ranked, folder, updates=updates)
     note(f"wrote {written[0]} and {len(written) - 1} more files: {summary(ranked)}")
-
-
-def _content(ranked: Leaderboards, form: str) -> str:
-    from repoeval_bench.plugins.lab.report.leaderboard import leaderboard_csv, leaderboard_records, leaderboard_tables
-    from repoeval_bench.report.formats import markdown
-
-    if form == "json":
-        return json.dumps(leaderboard_records(ranked), indent=2, ensure_ascii=False) + "\n"
-    if form == "csv":
-        return leaderboard_csv(ranked)
-    return markdown(leaderboard_tables(ranked))
