@@ -46,7 +46,7 @@ class _Kinds(OneOf):
         """The kind."""
         if text in _ASK_A_MODEL:
             raise SpecError(
-                f"chunker chonkie: kind={text} asks a model, and is not offered; choose from {', '.join(self.words)}"
+                f"chunker chonkie: kind={text} needs a model and is not offered; choose from {', '.join(self.words)}"
             )
         return OneOf.__call__(self, text)
 

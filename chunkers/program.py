@@ -259,7 +259,7 @@ class _Conversation:
     def ask(self, request: str, time_limit: float) -> Any:
         """The program's answer to one line, as JSON; _ProgramError where none comes or it is not JSON."""
         if any(line is not None for line in self._waiting()):
-            raise _ProgramError("wrote a line that it was not asked for")
+            raise _ProgramError("wrote an extra line")
         self.n_lines += 1
         self._requests.put(request.encode("utf-8") + b"\n")
         try:

@@ -221,7 +221,7 @@ def suitable(benchmark: Benchmark, purpose: str, skipped: list[str]) -> tuple[st
         else:
             protocols.append(name)
     if not protocols:
-        raise NoDataError(f"the code asks nothing: {'; '.join(skipped)}; name more code, or another --protocol")
+        raise NoDataError(f"the code has no questions: {'; '.join(skipped)}; name more code, or another --protocol")
     return tuple(protocols)
 
 

@@ -88,7 +88,7 @@ def _prune(out: Path, names: Sequence[str], *, dry_run: bool, yes: bool, as_json
 def _confirm(names: Sequence[str], what: str) -> None:
     """Go on where a person says yes; a UsageError where there is nobody to ask."""
     if not sys.stdin.isatty():
-        raise UsageError("--prune asks before it removes, and nobody is there to answer; give --yes, or --dry-run")
+        raise UsageError("--prune needs an answer, and standard input is no terminal; give --yes, or --dry-run")
     note(f"{few(names, 10)}")
     if not click.confirm(f"remove {what}?", err=True):
         raise UsageError("nothing was removed")

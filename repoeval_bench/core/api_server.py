@@ -151,7 +151,7 @@ class ApiServer:
             return ask(client, "POST", self.url, seconds=self._timeout, most=most, json=dict(body))
         except TooMuchError:
             raise self._api.error(
-                f"{self.url} answers with more than {most:,} bytes, more than was asked for; check base_url"
+                f"{self.url} answers with more than {most:,} bytes, more than the request needs; check base_url"
             ) from None
         except (TimeoutError, httpx.TimeoutException):
             # A thread may still read with the client that was given up; the next attempt gets another one.

@@ -113,7 +113,9 @@ class Pack:
             return cls(root, PackFile.model_validate(content))
         except ValidationError as error:
             problems = "; ".join(mistakes(error, "file"))
-            raise DatasetError(f"{path} is not what this version writes ({problems}); build the pack again") from error
+            raise DatasetError(
+                f"{path} does not have this version's format ({problems}); build the pack again"
+            ) from error
 
     @property
     def repositories(self) -> Mapping[str, PackSource]:

@@ -57,7 +57,7 @@ def ask_openai(model: str, *, long_queries: str = "head", long_chunks: str = "he
     """A model behind a server; a SpecError where the options do not go together."""
     options = ServerOptions(**given)
     if options.cost_limit is not None and options.price is None:
-        raise SpecError("cost_limit needs price, what a million tokens cost; add price=AMOUNT")
+        raise SpecError("cost_limit needs the price of a million tokens; add price=AMOUNT")
     # How texts are sent decides no vector, so it is not part of the run's name.
     return OpenAiEncoder(format_spec("openai", options.named, model), model, options)
 

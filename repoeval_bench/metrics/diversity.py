@@ -23,7 +23,7 @@ def cosines(vectors: Sequence[NDArray[np.floating]] | NDArray[np.floating]) -> F
     """Cosines between all rows, float64 (n, n); 0 with a vector of norm 0. A value that is not finite is an error."""
     rows = np.array(vectors, dtype=np.float64, ndmin=2)
     if not np.isfinite(rows).all():
-        raise MetricError("a vector holds a value that is not finite; embed its text again")
+        raise MetricError("a vector has a value that is not finite; embed its text again")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     unit = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
     product: FloatArray = unit @ unit.T

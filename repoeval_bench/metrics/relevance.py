@@ -143,9 +143,7 @@ def judge_item(
         verdict = strategy.judge(item, retrieved, corpus)
         if verdict is not None:
             return verdict
-    raise MetricError(
-        f"nothing says what is relevant to {item.query_id!r}; give relevantIds, a rule, or an expected text"
-    )
+    raise MetricError(f"{item.query_id!r} has no relevance; give relevantIds, a rule, or an expected text")
 
 
 def score_items(

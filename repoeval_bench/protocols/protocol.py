@@ -219,7 +219,7 @@ def check_asked(protocol: Protocol, *, questions: bool) -> None:
             "--queries"
         )
     if protocol.tasks == "questions" and not questions:
-        raise UsageError(f"protocol {protocol.name} asks the questions of a file; name it with --queries FILE")
+        raise UsageError(f"protocol {protocol.name} reads questions from a file; name it with --queries FILE")
 
 
 def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:

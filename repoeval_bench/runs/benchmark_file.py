@@ -137,9 +137,7 @@ def _fields(file: Mapping[str, Any]) -> dict[str, Any]:
 def _check_number(document: Document, file: Mapping[str, Any]) -> None:
     number = prod(len(file.get(_KEYS[name]) or (None,)) for name in _COMBINED)
     if number > MOST_RUNS:
-        raise UsageError(
-            f"{document.path}: it asks for {number:,} runs; {MOST_RUNS:,} or fewer can be compared, so name less"
-        )
+        raise UsageError(f"{document.path}: it describes {number:,} runs; at most {MOST_RUNS:,} can be compared")
 
 
 def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]:

@@ -71,8 +71,8 @@ class Code:
         ]
         if here.digest != self.digest and here.node == self.node:
             raise BenchError(
-                "the files of repoeval_bench were changed after the command began, so this run would be of other code; "
-                "run the same command again (what was stored so far is kept)"
+                "the files of repoeval_bench changed after the command began, so this run would use other code; "
+                "run the same command again (stored runs are kept)"
             )
         if here.digest != self.digest:
             other.append(f"other code (commit {here.state} instead of {self.state})")

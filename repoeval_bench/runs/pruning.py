@@ -64,7 +64,7 @@ def _check(folder: Path, out: Path) -> None:
     if folder.is_symlink():
         raise UsageError(f"{folder} is a link and not the folder of a run; remove it yourself")
     if other := sorted(path.name for path in folder.iterdir() if not _is_own(path)):
-        raise UsageError(f"{folder} holds what no run has: {few(other, _SHOWN)}; move it out of the folder")
+        raise UsageError(f"{folder} has files that no run has: {few(other, _SHOWN)}; move it out of the folder")
 
 
 def _is_own(path: Path) -> bool:

@@ -222,8 +222,7 @@ def benchmark_of(run: RunView, source: str = "auto", *, home: Path | None = None
     config = stored_config(run)
     if config.protocol.tasks != "completion":
         raise UsageError(
-            f"protocol {config.protocol.name} asks questions, and nothing is to be completed; choose a run of another "
-            "protocol"
+            f"protocol {config.protocol.name} has questions and no code to complete; choose a run of another protocol"
         )
     selected = data_of(run, source, home=home)
     if selected.fingerprint == config.fingerprint:

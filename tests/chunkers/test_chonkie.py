@@ -45,7 +45,7 @@ def test_kinds_without_a_grammar_ask_for_no_language() -> None:
 
 
 def test_kinds_that_ask_a_model_are_refused_with_the_reason() -> None:
-    with pytest.raises(SpecError, match=r"kind=semantic asks a model, and is not offered; choose from code, rec"):
+    with pytest.raises(SpecError, match=r"kind=semantic needs a model and is not offered; choose from code, rec"):
         ChonkieChunker(kind="semantic")
 
 

@@ -157,7 +157,7 @@ def test_every_value_of_another_shape_is_told_first(tmp_path):
             "\n".join(
                 f"{key}: [{', '.join(f'x{i}' for i in range(99))}]" for key in ("chunkers", "protocol", "embedder")
             ),
-            ": it asks for 970,299 runs; 10,000 or fewer can be compared",
+            ": it describes 970,299 runs; at most 10,000 can be compared",
         ),
     ],
 )

@@ -147,7 +147,7 @@ def test_code_that_is_changed_below_a_command_ends_its_jobs():
     """On the command's own machine nothing is to be installed. The command's own process has its code in memory."""
     changed = replace(Code.here(), digest="0" * 64)
     changed.take_over()
-    with pytest.raises(BenchError, match=r"were changed after the command began.*; run the same command again \(what"):
+    with pytest.raises(BenchError, match=r"changed after the command began.*; run the same command again \(stored"):
         replace(changed, process=0).take_over()
 
 

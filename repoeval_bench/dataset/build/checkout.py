@@ -155,7 +155,7 @@ def _check(path: Path, *, is_folder: bool = False) -> None:
     if is_folder and path.is_symlink():
         raise UnreadableCheckoutError("a folder in its .git is a link")
     if not is_folder and not stat.S_ISREG(mode):
-        raise UnreadableCheckoutError("its .git holds a pipe, a device or a folder in place of a file")
+        raise UnreadableCheckoutError("its .git has a pipe, a device or a folder instead of a file")
 
 
 def _text(path: Path) -> str:

@@ -79,7 +79,7 @@ def download(url: str, target: Path, patience: Patience = Patience()) -> Path:
             attempts(_transfer, client, url, part, patience.size, deadline)
     except TimeoutError as error:
         raise SourceError(
-            f"the download of {_shown(url)} takes too long; run the same command again to go on where it stopped"
+            f"the download of {_shown(url)} takes too long; run the same command again to resume it"
         ) from error
     except TooMuchError as error:
         part.unlink(missing_ok=True)

@@ -152,7 +152,7 @@ def _all_files(finder: PackageFinder, name: str, warnings: Sequence[str]) -> lis
     try:
         packages = list(finder.find_all_packages(name, allow_yanked=True))
     except (httpx2.HTTPError, OSError, ValueError) as error:
-        raise SourceError(f"the package index cannot be asked for {name} ({error})") from error
+        raise SourceError(f"the package index does not answer for {name} ({error})") from error
     if not packages:
         reason = f" ({warnings[-1]})" if warnings else ""
         raise SourceError(f"the package index has no package {name}{reason}; check the name, and pip's settings")

@@ -62,7 +62,7 @@ def read_keys(store: ObjectStore, name: str) -> list[bytes]:
     """The keys of a block, in order; a BrokenBlockError where they are not those that were written."""
     content = store.read(f"{FOLDER}/{name}{_KEYS}")
     if _digest(content) != name.rpartition("/")[2].partition(".")[0]:
-        raise BrokenBlockError("its keys are not those that its name says")
+        raise BrokenBlockError("its keys do not match its name")
     return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
 
 
@@ -70,7 +70,7 @@ def read_block(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, by
     """(kind, identity, key -> value) of a block; its bytes are those that were written, or a BrokenBlockError."""
     block = store.read(f"{FOLDER}/{name}{_BLOCK}")
     if _digest(block) != name.rpartition(".")[2]:
-        raise BrokenBlockError("its bytes are not those that its name says")
+        raise BrokenBlockError("its bytes do not match its name")
     try:
         text, _, content = block.partition(b"\n")
         header = json.loads(text)
@@ -87,7 +87,7 @@ def read_block(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, by
         end = begin + length + SEAL_BYTES
         value = unsealed(key, content[begin:end])
         if value is None or len(value) != length:
-            raise BrokenBlockError("an entry of it has no seal of its own")
+            raise BrokenBlockError("one of its entries has no seal")
         values[key] = value
         begin = end
     return kind, identity, values

@@ -170,7 +170,7 @@ def read_updates(path: Path) -> list[StabilityRow]:
     with faults_as(UsageError, path, f"give what {_PRINTED} prints"):
         numbered = list(read_rows(path, StabilityRow))
     if not numbered:
-        raise UsageError(f"{path} has no row; give what {_PRINTED} prints")
+        raise UsageError(f"{path} has no row; give the output of {_PRINTED}")
     first: dict[tuple[str, ...], int] = {}
     twice = []
     for line, row in numbered:

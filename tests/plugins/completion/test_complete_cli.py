@@ -241,7 +241,7 @@ def test_questions_cannot_be_completed(stored, complete):
     asked = ("--protocol", "docstring", "--retriever", "bm25", "--set", "few_gold=true", "--source", stored / "mirror")
     done = bench("eval", "-c", "fixed:max_nws=300", *asked, "--out", stored / "asked", home=stored / "home")
     assert done.code == 0, done.err
-    assert "asks questions" in one_sentence(complete("latest", out="asked"), 2)
+    assert "has questions" in one_sentence(complete("latest", out="asked"), 2)
 
 
 def test_a_run_whose_hits_bring_more_is_not_completed(benchmark, tmp_path):

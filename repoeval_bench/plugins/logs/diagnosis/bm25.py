@@ -81,7 +81,7 @@ def rank_with_bm25(
         raise UsageError("the run's chunks have headers, which are not stored")
     exclusion = config.protocol.exclusion
     if config.protocol.documents != "chunks" or exclusion not in {"none", "repocoder"}:
-        raise UsageError(f"what a query sees under {evidence.metrics.protocol} is not stored")
+        raise UsageError(f"the chunks that a query sees under {evidence.metrics.protocol} are not stored")
     chunks: dict[str, list[Chunk]] = defaultdict(list)
     for file, stored in inspection.chunks.items():
         source = inspection.sources[file]

@@ -107,9 +107,7 @@ def read_judgements(path: Path) -> tuple[Grades, int]:
     seen: set[tuple[str, str]] = set()
     for number, row in read_rows(path, Judgement):
         if (row.query_id, row.chunk_id) in seen:
-            raise ResultError(
-                f"{path}:{number}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row of it"
-            )
+            raise ResultError(f"{path}:{number}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
         seen.add((row.query_id, row.chunk_id))
         if row.grade is not None:
             grades.setdefault(row.query_id, {})[row.chunk_id] = row.grade
