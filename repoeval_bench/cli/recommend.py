@@ -47,8 +47,9 @@ from repoeval_bench.runs.store import check_writable
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
 
-_OF_DATA = {"questions", "limit"}
-_CHOICES = [name for name in RecommendRequest.model_fields if name in _OF_DATA or name not in DataRequest.model_fields]
+_CHOICES = [
+    name for name in RecommendRequest.model_fields if name not in DataRequest.model_fields or name == "questions"
+]
 
 
 @click.command("recommend")
