@@ -83,8 +83,8 @@ class Sample:
         return {"micro": micro, "macro": cls(micro.sums, micro.counts, of_cluster)}
 
     def blocks(self) -> Iterator[Self]:
-        """The same clusters with some columns at a time, so that what is made of them takes little memory."""
-        for start in range(0, self.sums.shape[1], _BLOCK):
+        """Yield the same clusters with some columns at a time, for little memory; without columns, one empty block."""
+        for start in range(0, max(1, self.sums.shape[1]), _BLOCK):
             yield type(self)(self.sums[:, start : start + _BLOCK], self.counts, self.groups)
 
     @property
