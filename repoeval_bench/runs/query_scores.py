@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -55,7 +56,7 @@ class QueryScores:
         named: list[str | None] = []
         fields: set[str] = set()
         hashes: list[str | None] = []
-        measures: list[Mapping[str, float]] = []
+        measures: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
         facts: list[Mapping[str, Fact]] = []
         for row in rows:
             ids.append(row.query_id)
@@ -64,7 +65,8 @@ class QueryScores:
             named.append(row.cluster)
             fields |= {row.cluster_by} if row.cluster_by else set()
             hashes.append(row.query_sha256)
-            measures.append(row.measures)
+            for name, value in row.measures.items():
+                measures[name].append(value)
             own = {"relevant_chunks": row.n_relevant, "language": _languages(files[-1])}
             facts.append({**own, **row.facts})
         kinds = fields or ({"file" if names else "query" for names in files} or {"query"})
@@ -82,7 +84,7 @@ class QueryScores:
             clusters=tuple(Alone(q) if name is None else name for q, name in zip(ids, named, strict=True)),
             clustered_by=clustered_by,
             gold_files=tuple(files),
-            values=_columns(measures),
+            values=_columns(measures, len(ids)),
             facts={
                 name: [of_query.get(name) for of_query in facts] for name in dict.fromkeys(chain.from_iterable(facts))
             },
@@ -149,12 +151,12 @@ def _languages(files: Iterable[str]) -> str | None:
     return ", ".join(sorted({language.name for language in known})) or None
 
 
-def _columns(rows: Sequence[Mapping[str, float]]) -> dict[str, FloatArray]:
+def _columns(measures: Mapping[str, array[float]], n_rows: int) -> dict[str, FloatArray]:
     """Measure -> float64 (n_rows,); a ResultError where one is missing from some of the rows."""
-    for name, number in Counter(chain.from_iterable(rows)).items():
-        if number != len(rows):
-            raise ResultError(f"{name} is scored for {number} of {len(rows)} queries; score the run again")
-    return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in (rows[0] if rows else ())}
+    for name, values in measures.items():
+        if len(values) != n_rows:
+            raise ResultError(f"{name} is scored for {len(values)} of {n_rows} queries; score the run again")
+    return {name: np.array(values) for name, values in measures.items()}
 
 
 def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) -> list[QueryScores]:
