@@ -9,8 +9,8 @@ runner: that ranks and stores each run by itself, and the hundreds of cells here
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
@@ -224,7 +224,14 @@ class Grid:
     def _score_view(
         self, candidate: _Candidate, retriever: ChosenRetriever, policy: str, settings: Sequence[_Setting]
     ) -> dict[Cell, Any]:
-        run = candidate.rank(retriever, policy)
+        # Scores of the baseline's chunks are made of those of all chunks, others of the best ones.
+        whole = {
+            task.task_id
+            for setting in settings
+            if setting.protocol.documents == "baseline"
+            for task in setting.selected.tasks
+        }
+        run = candidate.rank(retriever, policy, whole)
         mapped: dict[str, Run] = {}
         values = {}
         for setting in settings:
@@ -266,13 +273,18 @@ class _Candidate:
         self._searchers: dict[str, Retriever] = {}
         self._judged: dict[tuple[str, ...], JudgedCorpus] = {}
 
-    def rank(self, retriever: ChosenRetriever, policy: str) -> Run:
-        """Rank every chunk of a query's repository, for all tasks."""
+    def rank(self, retriever: ChosenRetriever, policy: str, whole: Collection[str]) -> Run:
+        """Rank the best chunks for all tasks, and every chunk of the repository for those whose id is in `whole`."""
         if retriever.spec not in self._searchers:
             corpus = self.corpus
             self._searchers[retriever.spec] = retriever.build(corpus.chunks, corpus.own, embedder=self._embedder)
-        queries = make_queries(self._benchmark.tasks, policy)
-        return self._searchers[retriever.spec].search(queries, max(1, len(list(self.corpus))), self.excluded)
+        searcher, queries = self._searchers[retriever.spec], make_queries(self._benchmark.tasks, policy)
+        deep = [query for query in queries if query.query_id in whole]
+        best = searcher.search([query for query in queries if query.query_id not in whole], DEPTH, self.excluded)
+        every = searcher.search(deep, max(1, len(list(self.corpus))), self.excluded)
+        return replace(
+            every, rankings={**every.rankings, **best.rankings}, latency_ms={**every.latency_ms, **best.latency_ms}
+        )
 
     def judge(self, setting: _Setting, documents: Corpus, line_nws: dict[str, list[int]]) -> JudgedCorpus:
         """Return the judgements of a protocol, which do not depend on its query policy."""
