@@ -89,7 +89,7 @@ class RunRequest(DataRequest):
         rare=True,
     )
     protocol: str = option("context", "Questions and their gold; see `list protocols`.", "NAME", combined=True)
-    query: str | None = option(None, "Override the protocol's query: full or tail:LINES.", "POLICY", rare=True)
+    query: str | None = option(None, "Override the protocol's query: full, tail:LINES or named.", "POLICY", rare=True)
     gold: str | None = option(None, "Override the gold: prompt, context, body, uses or uses:TIER.", "SPAN", rare=True)
     relevance: str | None = option(None, _RELEVANCE, "RULE", rare=True)
     repositories: str | None = option(None, "Override the protocol's repositories: all or six.", "SET", rare=True)
