@@ -41,7 +41,7 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     for _ in range(2):
         done = bench("lab", "add", *theirs, "--source", mirror, "--out", out, home=home)
         assert (done.code, done.out.count(": verified, ranking recomputed")) == (0, 2), done.err
-    (leaderboard,) = json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"]
+    (leaderboard,) = json.loads(bench("lab", "leaderboard", "--out", out, "--json").out)["boards"]
     assert [state(entry) for entry in leaderboard["entries"]] == [VERIFIED, VERIFIED]
     assert all(entry["command"].startswith("repoeval-bench eval -c ") for entry in leaderboard["entries"])
     assert all(
@@ -51,7 +51,7 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     write_text(trec, read_text(trec).replace("\n", " \n", 1))
     states = {
         e["run_id"]: state(e)
-        for e in json.loads(bench("lab", "leaderboard", "--out", out, "--format", "json").out)["boards"][0]["entries"]
+        for e in json.loads(bench("lab", "leaderboard", "--out", out, "--json").out)["boards"][0]["entries"]
     }
     assert states[theirs[0].name] == ("changed", None, "run.trec.gz")
     assert f"{theirs[0].name}: not verified" in bench("lab", "leaderboard", "--out", out).out
@@ -186,9 +186,7 @@ def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path)
         done = bench(*words, home=home)
         assert done.out.endswith(": verified, ranking recomputed\n"), done.err
     for other in (home, tmp_path / "other"):
-        (leaderboard,) = json.loads(bench("lab", "leaderboard", "--out", url, "--format", "json", home=other).out)[
-            "boards"
-        ]
+        (leaderboard,) = json.loads(bench("lab", "leaderboard", "--out", url, "--json", home=other).out)["boards"]
         assert [state(entry) for entry in leaderboard["entries"]] == [VERIFIED]
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     (run / "timings.jsonl").unlink()
