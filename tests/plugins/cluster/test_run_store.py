@@ -330,6 +330,6 @@ def test_a_url_is_not_a_file_or_folder_of_this_machine(tmp_path, monkeypatch):
 
 def test_a_store_is_ranked(shared, tmp_path):
     """`leaderboard` takes its URL where it takes a folder."""
-    done = bench("lab", "leaderboard", "--out", shared[0], "--format", "csv")
+    done = bench("lab", "leaderboard", "--out", shared[0], "--json")
     assert done.code == 0, done.err
     assert "fixed:max_nws=400" in done.out
