@@ -120,7 +120,7 @@ def test_many_clusters_are_flipped_block_by_block():
     assert found.p[0] == pytest.approx(expected, abs=0.02)
 
 
-def test_more_clusters_than_are_flipped_are_dealt_to_hands(monkeypatch):
+def test_more_clusters_than_are_flipped_are_dealt_into_bundles(monkeypatch):
     """Macro means of unequal files: the parts keep their sums and weights, p and interval are those of all clusters."""
     draw = rng(5)
     clusters, sizes = np.arange(3_000), draw.integers(1, 9, 3_000)
@@ -130,15 +130,15 @@ def test_more_clusters_than_are_flipped_are_dealt_to_hands(monkeypatch):
     whole, weights = sample.parts()
     every = flip_signs(whole, weights, rng())
     monkeypatch.setattr(statistics, "MOST_FLIPPED", 500)
-    dealt, of_hands = sample.parts()
-    assert len(dealt) == len(of_hands) == 500
+    dealt, of_bundles = sample.parts()
+    assert len(dealt) == len(of_bundles) == 500
     assert dealt.sum() == pytest.approx(whole.sum())
-    assert of_hands.sum() == pytest.approx(1)
-    in_hands = flip_signs(dealt, of_hands, rng())
+    assert of_bundles.sum() == pytest.approx(1)
+    in_bundles = flip_signs(dealt, of_bundles, rng())
     width = every.high[0] - every.low[0]
-    assert in_hands.low == pytest.approx(every.low, abs=0.1 * width)
-    assert in_hands.high == pytest.approx(every.high, abs=0.1 * width)
-    assert in_hands.p == pytest.approx(every.p, abs=0.01)
+    assert in_bundles.low == pytest.approx(every.low, abs=0.1 * width)
+    assert in_bundles.high == pytest.approx(every.high, abs=0.1 * width)
+    assert in_bundles.p == pytest.approx(every.p, abs=0.01)
 
 
 def test_both_means_of_one_table_are_those_of_each():
