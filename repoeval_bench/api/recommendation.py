@@ -59,7 +59,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
 """Use of the chunks -> the protocols that ask for it; all of them count the same."""
 
 
-def recommend(
+def recommend(  # longer than 60 lines: the steps of the answer, one after the other
     benchmark: Benchmark,
     *,
     out: Path | str = RESULTS,
@@ -91,16 +91,13 @@ def recommend(
     _check_choice(by_size, len(request.chunkers), [*unsuited, *failures])
     ratio = tokens_per_nws(sample_of(benchmark))
     named = data.model_dump() if data else {}
-    # The middle size comes first: what is chosen there is told before the other sizes are tried.
-    middle = len(by_size) // 2
-    in_turn = [by_size[middle], *by_size[:middle], *by_size[middle + 1 :]]
+    in_turn = _middle_first(by_size)
     specs = [candidate.spec for of_size in in_turn for candidate in of_size]
     requests = [setting.model_copy(update=named | {"chunker": spec}) for setting in settings for spec in specs]
     where: dict[str, Any] = {"out": results_at(out, home).out, "home": home, "executor": executor}
     drawn: dict[str, Any] = {"benchmark": benchmark, "sample": request.tasks}
     runner = Runner(requests, **where, **drawn, ahead=deadline is None)
     candidates = {candidate.label: candidate for of_size in by_size for candidate in of_size}
-    order = {label: position for position, label in enumerate(candidates)}
     skipped += _undrawn(runner)
     runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {setting: [] for setting in runner.settings}
 
@@ -108,14 +105,14 @@ def recommend(
         return deadline is not None and any(runs.values()) and clock() >= deadline
 
     language, boards = main_language(benchmark), read_boards()
-    progress = _Progress(
-        len(runs) * len(candidates),
-        clock,
-        lambda setting: provisional_choice(setting, runs[setting], language, boards),
-    )
+
+    def choose(setting: RunRequest) -> str | None:
+        return provisional_choice(setting, runs[setting], language, boards)
+
+    progress = _Progress(len(requests), clock, choose)
     failed = _gather(runner, in_turn, runs, skipped, past_deadline, progress)
     for of_setting in runs.values():
-        of_setting.sort(key=lambda run: order[run[0].label])
+        of_setting.sort(key=lambda run: [*candidates].index(run[0].label))
     evidence = tuple(
         evidence_of(setting, candidate_runs, ratio, language, boards)
         for setting, candidate_runs in runs.items()
@@ -131,6 +128,12 @@ def recommend(
         runs=[run for candidate_runs in runs.values() for _, run in candidate_runs],
         candidates=candidates,
     )
+
+
+def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunker]]:
+    """Return the candidates in the order of their runs: what the middle size alone would choose is told early."""
+    middle = len(by_size) // 2
+    return [by_size[middle], *by_size[:middle], *by_size[middle + 1 :]]
 
 
 def _check_choice(by_size: Sequence[Sequence[SizedChunker]], n_chunkers: int, skipped: Sequence[str]) -> None:
