@@ -146,6 +146,7 @@ class _TermIndex:
         pairs += np.repeat(np.arange(self.size), self._lengths)
         self._pairs, counts = np.unique(pairs, return_counts=True)
         self._counts = counts.astype(np.int32)
+        self._texts = (self._pairs % self.size).astype(np.int32)
 
     def scores(
         self, query: tuple[NDArray[np.int64], NDArray[np.int64]], times: NDArray[np.int64]
@@ -165,7 +166,7 @@ class _TermIndex:
         before = np.cumsum(lengths) - lengths
         entries = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
         term = np.repeat(np.arange(len(numbers)), lengths)
-        text, tf = self._pairs[entries] % self.size, self._counts[entries]
+        text, tf = self._texts[entries], self._counts[entries]
         n = np.bincount(term, times[text], minlength=len(numbers))
         weights = np.log(1 + (n_seen - n + 0.5) / (n + 0.5)) * repeats
         norms = self._k1 * ((1 - self._b) + self._b * self._lengths / (total / n_seen))

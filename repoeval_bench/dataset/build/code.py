@@ -72,6 +72,9 @@ _GENERATED_TEXT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _COMPILED = re.compile(r"^//# sourceMappingURL=|^Object\.defineProperty\(exports, ['\"]__esModule['\"]", re.MULTILINE)
+_ABOUT_A_PACKAGE = re.compile(r"\.(dist|egg)-info/")
+"""Lists that an installer reads, not documents."""
+
 _HEAD = 1500
 """Characters at the start of a file in which a tool says that it wrote it."""
 
@@ -183,7 +186,8 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
         if is_licence_path(entry.path) and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue
-        if reason == "unknown language" and entry.path.lower().endswith(DOCUMENTS) and entry.size <= MAX_BYTES:
+        is_document = entry.path.lower().endswith(DOCUMENTS) and not _ABOUT_A_PACKAGE.search(entry.path)
+        if reason == "unknown language" and is_document and entry.size <= MAX_BYTES:
             yield from _document(entry, origin.name)
         taken = _read(entry, origin.name, languages, gathered) if reason is None else reason
         if isinstance(taken, CodeFile):

@@ -8,10 +8,8 @@ tokens of Codex have 1,840 of these in the median.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable
-from functools import lru_cache
-from itertools import accumulate
+from itertools import islice
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.source import SourceFile, count_nws
@@ -36,17 +34,19 @@ def tokens_per_nws(files: Iterable[SourceFile]) -> float:
 
 
 def prompt_lines(file: SourceFile, target_span: int) -> LineSpan:
-    """Return the lines before line `hole` that a prompt shows: whole ones of at most 2,000 tokens, at least one."""
-    before = _tokens_before(file)
-    start = bisect_left(before, before[target_span] - PROMPT_TOKENS)
+    """Return the lines before line `target_span` that a prompt shows: whole ones of at most 2,000 tokens, at least one.
+
+    What it reads does not grow with the file: of the first line that is too long, one token too many.
+    """
+    start, left = target_span, PROMPT_TOKENS
+    while start > 0:
+        # A line's indentation is one token with the line end before it.
+        line = "\n" + file.line_text(LineSpan(start - 1, start)).rstrip()
+        left -= sum(1 for _ in islice(_TOKEN.finditer(line), left + 1))
+        if left < 0:
+            break
+        start -= 1
     return LineSpan(max(0, min(start, target_span - 1)), target_span)
-
-
-@lru_cache(maxsize=64)
-def _tokens_before(file: SourceFile) -> list[int]:
-    """Return the tokens before each line, and of all at the end; many candidates are in one long file."""
-    # A line's indentation is one token with the line end before it.
-    return list(accumulate((len(tokens_of("\n" + line.rstrip())) for line in file.text.splitlines()), initial=0))
 
 
 def make_task(level: str, file: SourceFile, target_span: LineSpan, shown: LineSpan, *, task_id: str, name: str) -> Task:

@@ -325,10 +325,18 @@ def test_few_texts_are_compared(monkeypatch):
     assert len(compared) < 800
 
 
-def test_lines_before_a_long_file_are_counted_once(monkeypatch):
-    counted = []
-    monkeypatch.setattr(prompts, "tokens_of", lambda text: counted.append(text) or tokens_of(text))
-    file = SourceFile("r", "long.py", "".join(f"a{i} = b\n" for i in range(3000)))
-    for line in range(1, 3000, 10):
-        prompt_lines(file, line)
-    assert len(counted) == 3000
+def test_a_prompt_reads_no_more_of_a_longer_file(monkeypatch):
+    """Lines within 2,000 tokens of the target, each once."""
+    read = []
+    real = prompts._TOKEN
+
+    class Counting:
+        @staticmethod
+        def finditer(text):
+            read.append(text)
+            return real.finditer(text)
+
+    monkeypatch.setattr(prompts, "_TOKEN", Counting)
+    for n_lines in (3_000, 30_000):
+        prompt_lines(SourceFile("r", "long.py", "a = b\n" * n_lines), n_lines - 1)
+    assert len(read) == 2 * (PROMPT_TOKENS // 4 + 1)
