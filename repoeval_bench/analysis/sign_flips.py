@@ -6,6 +6,10 @@ flip is then as extreme as the observation for all m in an interval, whose two e
 were flipped and of those that were not. So p of "the mean is m" is the share of flips whose interval holds m, and the
 95 % confidence interval is every m with p of at least 0.05 (Hartigan 1969 calls such ends typical values).
 
+More than `MOST_FLIPPED` clusters are dealt in turn into so many bundles, and a bundle is flipped as one cluster: a sum
+of differences that are as likely positive as negative is so too, so the test stays exact, and so many bundles decide
+what all clusters would.
+
 Flips know only the clusters that were seen. Where nearly all have one value and a few do not, ends are moved out to
 what the share of such clusters may be.
 """
@@ -40,6 +44,9 @@ MOST_FLIPS = 1_000_000
 
 EXACT_CLUSTERS = 14
 """Up to so many clusters all 2^n flips are made, and nothing is drawn."""
+
+MOST_FLIPPED = 10_000
+"""Clusters, or bundles of them, whose signs are flipped at most."""
 
 FEWEST_CLUSTERS = 6
 """Fewer clusters have no p below 0.05, so that they bound no interval."""
@@ -105,12 +112,12 @@ def flip_signs(
     if len(parts) <= EXACT_CLUSTERS:
         return sample.summary(*sample.ends(_all_flips(len(parts))), exact=True)
     undecided = undecided or near_alpha
-    lows, highs = sample.ends(_drawn_flips(rng, first, len(parts)))
+    lows, highs = sample.ends(_drawn_flips(rng, first, sample.n_flipped))
     flipped = sample.summary(lows, highs)
     n_flips = first
     while n_flips < most and (open_ := np.flatnonzero(undecided(flipped.p, flipped.error))).size:
         more, open_sample = min(n_flips, most - n_flips), sample.columns(open_)
-        ends = open_sample.ends(_drawn_flips(rng, more, len(parts)))
+        ends = open_sample.ends(_drawn_flips(rng, more, sample.n_flipped))
         for position, column in enumerate(open_.tolist()):
             # A column that was decided for a while may be open again: it has missed flips, and takes these.
             lows[column] = np.concatenate([lows[column], ends[0][position]])
@@ -162,7 +169,7 @@ def flip_pairs(
     open_, n_made, first = np.arange(len(pairs)), 0, FIRST_FLIPS
     while open_.size and (n_made == 0 or (n_made < MOST_FLIPS and not exact)):
         more = min(n_made or first, MOST_FLIPS - n_made)
-        for packed in _all_flips(len(parts)) if exact else _drawn_flips(rng, more, len(parts)):
+        for packed in _all_flips(len(parts)) if exact else _drawn_flips(rng, more, sample.n_flipped):
             for sums in sample.flipped(packed):
                 moved = np.abs(sums[:, pairs[open_, 1]] - sums[:, pairs[open_, 0]])
                 hits[open_] += np.count_nonzero(moved >= least[open_], axis=0)
@@ -204,6 +211,13 @@ _SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis
 """The signs that a byte of flips gives its eight clusters, float64 (256, 8)."""
 
 
+def _bundled(of_clusters: FloatArray) -> FloatArray:
+    """Return rows of clusters, or their sums where they are dealt into bundles; neighbours come into different ones."""
+    if len(of_clusters) <= MOST_FLIPPED:
+        return of_clusters
+    return np.stack([of_clusters[first::MOST_FLIPPED].sum(axis=0) for first in range(MOST_FLIPPED)])
+
+
 def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, Packed]]) -> None:
     """Add to each block's sums what its flips make of the clusters from the `first` eight on, one table for eight."""
     for sums, flips in blocks:
@@ -241,10 +255,15 @@ def _most_of(n_seen: int, n: int) -> float:
 
 
 class _Sample:
-    """The part that each cluster adds to the means, (n_clusters, n_columns), and its weight, (n_clusters,)."""
+    """The part that each cluster adds to the means, (n_clusters, n_columns), and its weight, (n_clusters,).
+
+    `n_flipped` is how many signs a flip has, one for each cluster or bundle.
+    """
 
     def __init__(self, parts: FloatArray, weights: FloatArray, pairs: NDArray[np.int64] | None = None) -> None:
-        self._both, self._pairs = np.column_stack([parts, weights]), pairs
+        self._all, self._weights, self._pairs = parts, weights, pairs
+        self._both = np.column_stack([_bundled(parts), _bundled(weights)])
+        self.n_flipped = len(self._both)
         sums, sizes = parts.sum(axis=0), np.abs(parts).sum(axis=0)
         self._mean = sums if pairs is None else np.array([self._parts(i).sum() for i in range(len(pairs))])
         self._slack = _SLACK * (sizes if pairs is None else sizes[pairs].sum(axis=1))
@@ -253,13 +272,13 @@ class _Sample:
 
     def _parts(self, column: int) -> FloatArray:
         if self._pairs is None:
-            return np.asarray(self._both[:, column])
+            return np.asarray(self._all[:, column])
         first, second = self._pairs[column]
-        return np.asarray(self._both[:, second] - self._both[:, first])
+        return np.asarray(self._all[:, second] - self._all[:, first])
 
     def columns(self, positions: NDArray[np.int64]) -> Self:
         """The same clusters with these columns only."""
-        return type(self)(np.column_stack([self._parts(column) for column in positions]), self._both[:, -1])
+        return type(self)(np.column_stack([self._parts(column) for column in positions]), self._weights)
 
     def ends(self, flips: Iterator[Packed]) -> tuple[list[FloatArray], list[FloatArray]]:
         """Ends of the interval of means for which each flip is as extreme as the observation: (n_flips,) a column."""
@@ -318,7 +337,7 @@ class _Sample:
             # The last bits depend on the processor, and would bring the end of a share above 1.
             low[column] = np.round(np.partition(all_low, position)[position], 12)
             high[column] = np.round(np.partition(all_high, n - 1 - position)[n - 1 - position], 12)
-            least, most = beyond_seen(self._parts(column) / self._both[:, -1])
+            least, most = beyond_seen(self._parts(column) / self._weights)
             # What the test tells from 0 is not brought back to it.
             if least < low[column] and not least <= 0 < low[column]:
                 low[column] = round(least, 12)

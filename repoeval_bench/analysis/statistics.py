@@ -33,9 +33,6 @@ LEVEL = 0.95
 SEED = 20_240_601
 """Of every interval and test: a command that is repeated gives the same numbers."""
 
-MOST_FLIPPED = 10_000
-"""Clusters, or bundles of them, whose signs are flipped at most: so many decide what all would."""
-
 _BLOCK = 16
 """Columns that are worked on at once where all would take much memory."""
 
@@ -112,12 +109,8 @@ class Sample:
         return np.asarray(means.mean(axis=0), dtype=np.float64)
 
     def parts(self) -> tuple[FloatArray, FloatArray]:
-        """Return what each cluster adds to the mean, (n_clusters, n_columns), and its weight in it, (n_clusters,).
-
-        More than `MOST_FLIPPED` clusters are dealt in turn into so many bundles, and a bundle counts as one cluster: a
-        sum of differences that are as likely positive as negative is so too, so that sign flips stay exact.
-        """
-        return _dealt(self.sums / self._whole()[:, None]), _dealt(self.weights)
+        """Return what each cluster adds to the mean, (n_clusters, n_columns), and its weight in it, (n_clusters,)."""
+        return self.sums / self._whole()[:, None], self.weights
 
     @property
     def weights(self) -> FloatArray:
@@ -126,12 +119,6 @@ class Sample:
 
     def _whole(self) -> FloatArray:
         return np.asarray(np.bincount(self.groups, self.counts)[self.groups] * self.n_groups, dtype=np.float64)
-
-
-def _dealt(of_clusters: FloatArray) -> FloatArray:
-    if len(of_clusters) <= MOST_FLIPPED:
-        return of_clusters
-    return np.stack([of_clusters[first::MOST_FLIPPED].sum(axis=0) for first in range(MOST_FLIPPED)])
 
 
 def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashable]) -> tuple[FloatArray, FloatArray]:

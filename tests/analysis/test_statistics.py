@@ -9,7 +9,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis import statistics
+from repoeval_bench.analysis import sign_flips
 from repoeval_bench.analysis.robust_errors import minimum_detectable
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import (
@@ -121,24 +121,32 @@ def test_many_clusters_are_flipped_block_by_block():
 
 
 def test_more_clusters_than_are_flipped_are_dealt_into_bundles(monkeypatch):
-    """Macro means of unequal files: the parts keep their sums and weights, p and interval are those of all clusters."""
+    """Macro means of unequal files, p near its limit: p and interval are those of all clusters."""
     draw = rng(5)
     clusters, sizes = np.arange(3_000), draw.integers(1, 9, 3_000)
-    values = np.repeat(draw.normal(0.1, 1, 3_000), sizes) + draw.normal(0, 1, sizes.sum())
+    values = np.repeat(draw.normal(0, 1, 3_000), sizes) + draw.normal(0, 1, sizes.sum())
     files = np.repeat(clusters, sizes).tolist()
     sample = Sample.macro(column(values), files, [f"r{file % 3}" for file in files])
-    whole, weights = sample.parts()
-    every = flip_signs(whole, weights, rng())
-    monkeypatch.setattr(statistics, "MOST_FLIPPED", 500)
-    dealt, of_bundles = sample.parts()
-    assert len(dealt) == len(of_bundles) == 500
-    assert dealt.sum() == pytest.approx(whole.sum())
-    assert of_bundles.sum() == pytest.approx(1)
-    in_bundles = flip_signs(dealt, of_bundles, rng())
+    every = flip_signs(*sample.parts(), rng())
+    monkeypatch.setattr(sign_flips, "MOST_FLIPPED", 500)
+    bundled = flip_signs(*sample.parts(), rng())
     width = every.high[0] - every.low[0]
-    assert in_bundles.low == pytest.approx(every.low, abs=0.1 * width)
-    assert in_bundles.high == pytest.approx(every.high, abs=0.1 * width)
-    assert in_bundles.p == pytest.approx(every.p, abs=0.01)
+    assert 0.01 < every.p[0] < 0.5
+    assert bundled.p == pytest.approx(every.p, rel=0.25)  # 500 bundles know the variance to 3 %
+    assert bundled.low == pytest.approx(every.low, abs=0.05 * width)
+    assert bundled.high == pytest.approx(every.high, abs=0.05 * width)
+
+
+@pytest.mark.parametrize(("usual", "others"), [(0.0, 5), (0.3, 0)])
+def test_clusters_that_nobody_has_seen_are_counted_without_bundles(monkeypatch, usual, others):
+    """Nearly all have one value: the share of others is that of clusters, not of bundles, so an end is the same."""
+    values = np.full(1_000, usual)
+    values[:others] = 0.5
+    sample = Sample.micro(column(values), range(1_000))
+    every = flip_signs(*sample.parts(), rng())
+    monkeypatch.setattr(sign_flips, "MOST_FLIPPED", 300)
+    bundled = flip_signs(*sample.parts(), rng())
+    assert (bundled.high if others else bundled.low) == pytest.approx(every.high if others else every.low)
 
 
 def test_both_means_of_one_table_are_those_of_each():
