@@ -109,7 +109,7 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
     def choose(setting: RunRequest) -> str | None:
         return provisional_choice(setting, runs[setting], language, boards)
 
-    progress = _Progress(len(requests), clock, choose)
+    progress = _Progress(requests, clock, choose)
     failed = _gather(runner, in_turn, runs, skipped, past_deadline, progress)
     for of_setting in runs.values():
         of_setting.sort(key=lambda run: [*candidates].index(run[0].label))
@@ -132,13 +132,16 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
 
 def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunker]]:
     """Return the candidates in the order of their runs: what the middle size alone would choose is told early."""
-    middle = len(by_size) // 2
-    return [by_size[middle], *by_size[:middle], *by_size[middle + 1 :]]
+    ascending = sorted(by_size, key=lambda of_size: max(candidate.size or 0 for candidate in of_size))
+    middle = ascending[len(ascending) // 2]
+    return [middle, *(of_size for of_size in by_size if of_size is not middle)]
 
 
 def _check_choice(by_size: Sequence[Sequence[SizedChunker]], n_chunkers: int, skipped: Sequence[str]) -> None:
-    """A UsageError where fewer than two candidates are left of so many chunkers."""
+    """A UsageError where one candidate alone is left of so many chunkers, a ChunkError where none is."""
     candidates = [candidate for of_size in by_size for candidate in of_size]
+    if not candidates:
+        raise ChunkError("\n  ".join(["there is nothing to choose from: no chunker is left; name another", *skipped]))
     if len(candidates) < 2:
         why = "is the same at each of these sizes" if n_chunkers == 1 else "alone is left"
         reason = f"there is nothing to choose from: {candidates[0].name} {why}; name another chunker"
@@ -178,23 +181,35 @@ def _gather(
 class _Progress:
     """Tell how many runs there are, and after the first size what they alone would `choose`.
 
-    The command takes minutes, and without a terminal there is no bar.
+    The command takes minutes, and without a terminal there is no bar. The time that is left is told where a run by each
+    retriever to come has been timed; the first ones by vectors, which wait for the model, are not.
     """
 
-    def __init__(self, total: int, clock: Callable[[], float], choose: Callable[[RunRequest], str | None]) -> None:
-        self._total, self._clock, self._choose = total, clock, choose
-        self._started, self._done = clock(), 0
+    def __init__(
+        self, requests: Sequence[RunRequest], clock: Callable[[], float], choose: Callable[[RunRequest], str | None]
+    ) -> None:
+        self._total, self._clock, self._choose = len(requests), clock, choose
+        self._more = Counter(request.retriever for request in requests)
+        self._seconds: dict[str, float | None] = {}
+        self._before = clock()
 
     def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
-        """Log that all candidates of a size are done, and the choice so far."""
-        is_first = not self._done
-        self._done += len(of_size)
+        """Log that all candidates of a size are done, and after the first size the choice so far."""
+        retriever, now, is_first = setting.retriever, self._clock(), not self._seconds
+        waited = setting.needs_vectors and retriever not in self._seconds
+        self._seconds[retriever] = None if waited else (now - self._before) / len(of_size)
+        self._before = now
+        self._more[retriever] -= len(of_size)
+        more = +self._more
+        each = [(self._seconds.get(name), number) for name, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
-        at, more = f" at {sizes}" if sizes else "", self._total - self._done
-        left = f"; about {(self._clock() - self._started) / self._done * more:,.0f} s left" if more else ""
-        NOTICES.info(f"{self._done} of {self._total} runs: {setting.protocol} by {setting.retriever}{at}{left}")
+        at, left = f" at {sizes}" if sizes else "", ""
+        if more and all(seconds is not None for seconds, _ in each):
+            left = f"; about {sum((seconds or 0) * number for seconds, number in each):,.0f} s left"
+        done = self._total - more.total()
+        NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{at}{left}")
         if is_first and more and (label := self._choose(setting)):
-            NOTICES.info(f"so far: {label} (of {len(of_size)} candidates, by {setting.protocol} alone)")
+            NOTICES.info(f"so far: {label} (by {setting.protocol} and {retriever} alone, of {done} runs)")
 
 
 def _undrawn(runner: Runner) -> list[str]:

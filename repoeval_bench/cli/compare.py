@@ -55,9 +55,10 @@ def compare_command(  # longer than 60 lines: each option has its line
 
     Without --baseline every pair is compared, the later minus the earlier.
     """
-    # A folder with as many runs may have these, and then no worker is needed.
-    missing = len(chunker) > 1 and (not out.is_dir() or len(list(out.iterdir())) < len(chunker))
-    if missing and fields["limit"] is None and execution.executor is None:
+    # Where each chunker has a run, these may be stored, and then no worker is needed.
+    names = [path.name for path in out.iterdir()] if out.is_dir() else []
+    missing = [spec for spec in chunker if not any(name.startswith(spec.partition(":")[0]) for name in names)]
+    if len(chunker) > 1 and missing and fields["limit"] is None and execution.executor is None:
         start_server(chunker)
     # These take as long to import as the server to start, so they are imported while it does.
     from repoeval_bench.analysis.choosing import choose

@@ -295,3 +295,14 @@ def test_a_chunker_that_fails_at_other_sizes_alone_is_told(places):
     assert "ValueError: no other size" in done.err
     results = [(row["sizes"].partition(":")[0], row["a"], row["b"]) for row in json.loads(done.out)]
     assert {sizes for sizes, *pair in results if "OneSize" in str(pair)} == {"nominal"}
+
+
+def test_where_every_chunker_fails_nothing_is_recommended(places):
+    """One sentence with the reason of each."""
+    chunkers = [word for name in ("Speechless", "Recurses") for word in ("-c", f"py:{places['module']}:{name}")]
+    asked = ("--sizes", "200,400", "--protocol", "body", "--retriever", "bm25", "--out", places["out"])
+    done = bench("recommend", places["pack"], *chunkers, *asked, home=places["home"])
+    assert (done.code, done.out) == (1, "")
+    told = done.err[done.err.index("error: there is nothing to choose from: no chunker is left") :]
+    assert KINDS["Speechless"] in told
+    assert KINDS["Recurses"] in told

@@ -148,7 +148,7 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog):
     assert {found.candidates[label].size for label in found.evidence[0].means} == {400}
     assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
     (so_far,) = [line for line in caplog.messages if line.startswith("so far: ")]
-    assert so_far == f"so far: {found.choice.label} (of 2 candidates, by body alone)"
+    assert so_far == f"so far: {found.choice.label} (by body and bm25 alone, of 2 runs)"
 
 
 def test_only_so_many_tasks_are_asked(answered):
