@@ -11,12 +11,12 @@ from contextlib import suppress
 
 _CLIENT = "openai"
 
-if _CLIENT in sys.modules:
-    import chonkie
-else:
+_is_blocked = _CLIENT not in sys.modules
+if _is_blocked:
     sys.modules[_CLIENT] = None  # type: ignore[assignment] # an import of it is an ImportError, as where it is missing
-    try:
-        with suppress(ImportError):
-            import chonkie  # noqa: F401
-    finally:
+try:
+    with suppress(ImportError):
+        import chonkie  # noqa: F401
+finally:
+    if _is_blocked:
         del sys.modules[_CLIENT]

@@ -303,7 +303,7 @@ def _adjusted(
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """The same differences per file, and per repository; `flips` and `pairs` are what `flip_signs` gets."""
+    """The same differences per file, and per repository; signs of `flips` are flipped, in `pairs` of columns."""
 
     files: Sample
     repositories: Sample

@@ -73,7 +73,7 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
 
     `fields` are further fields of `RecommendRequest`. Every chunker is set to the mean size that `fixed` has at each of
     `sizes`. Runs are stored in `out`, and stored ones that this very code made are taken as they are, so that an
-    interrupted recommendation goes on. Where `executor` logs jobs, each run is one, whose worker reads the `data`.
+    interrupted recommendation goes on. With `Workers`, each run is a job of its own, whose worker reads the `data`.
     `clock` gives seconds, for `time_limit`. Raises a BenchError in one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):

@@ -15,11 +15,11 @@ from repoeval_bench.core.registry import KINDS, Row, find, is_part, known, rows
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.uses import TIERS
 from repoeval_bench.metrics import explain, is_measure
+from repoeval_bench.retrieval.expansion import Expansion
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.pack import PackFile
     from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.report.table import Table
 
 
 @click.command("explain")
@@ -45,7 +45,7 @@ def _unknown(name: str) -> str:
     from repoeval_bench.metrics.measure import with_cutoff
 
     stem, names = name.partition("@")[0].partition("(")[0].partition(":")[0], all_names()
-    if is_measure(stem):
+    if is_measure(stem) and ":" not in name:
         Measure.parse(name)
     if meant := with_cutoff(stem):
         return f"unknown name {name!r}; did you mean {meant!r}?"
@@ -60,7 +60,7 @@ def explanations(name: str) -> Iterator[str]:
     for kind in ("chunker", "embedder", "retriever", "reranker"):
         yield from _parts(kind, name)
     for plain in _PLAIN:
-        yield from _row_of(LISTS[plain](), name)
+        yield from _rows_of(plain, name)
     yield from _measures(name)
     yield from _packs(name)
     if meant := _facts().get(name):
@@ -71,16 +71,29 @@ _PLAIN = ("relevance", "exclusions", "expansions", "languages", "datasets")
 """Lists whose row says all that there is to say of a name."""
 
 
-def _row_of(table: Table, name: str) -> Iterator[str]:
-    """Yield the rows of a name, or else those that it begins: `graded` is `graded:iou` and `graded:levels`."""
+def _rows_of(plain: str, name: str) -> Iterator[str]:
+    """Yield the rows of a name, or else those of its rule: `iou:0.5` is `iou:T`, `graded` all that begin so."""
+    table = LISTS[plain]()
     kind, *heads = [column.name for column in table.columns]
     stem = name.partition(":")[0]
-    rows = table.texts()
-    for first, *cells in [row for row in rows if row[0] == name] or [
-        row for row in rows if row[0].partition(":")[0] == stem
-    ]:
+    texts_of = table.texts()
+    same = [texts for texts in texts_of if texts[0] == name]
+    if not same and (stem == name or _has_value(plain, name)):
+        same = [texts for texts in texts_of if texts[0].partition(":")[0] == stem]
+    for first, *cells in same:
         texts = cells if len(cells) == 1 else [f"{head} {cell}" for head, cell in zip(heads, cells, strict=True)]
         yield f"{kind} {first}: {'; '.join(texts)}"
+
+
+def _has_value(plain: str, name: str) -> bool:
+    """Tell whether a name is a rule of this list with a value that is possible."""
+    from repoeval_bench.protocols.qrels import relevance_rule
+
+    try:
+        {"relevance": relevance_rule, "expansions": Expansion.parse}[plain](name)
+    except (KeyError, UsageError):
+        return False
+    return True
 
 
 def all_names() -> list[str]:
@@ -101,10 +114,10 @@ def all_names() -> list[str]:
 def _parts(kind: str, name: str) -> Iterator[str]:
     stem, _, target = name.partition(":")
     row = _from_outside(kind, target) if stem == "py" else known(kind, stem)
-    if row is None:
+    inner = target.partition(",")[0]
+    if row is None or (inner and "=" not in inner and not row.target and stem != "py"):
         return
     yield _with_options(kind, row)
-    inner = target.partition(",")[0]
     if row.inner and inner:
         model = next(row_of_any for row_of_any in rows(row.inner) if row_of_any.target)
         yield _with_options(row.inner, known(row.inner, inner) or model)

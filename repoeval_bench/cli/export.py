@@ -76,7 +76,9 @@ def export_command(
         form = "markdown"
     if measures and form not in _PAPER:
         raise UsageError(f"--measure chooses for {' and '.join(_PAPER)}; {form or 'a plot'} has every measure")
-    if form == "trec" and plots is None:
+    if form is None:
+        refuse_unread({"baseline"}, "in a plot, which shows every run")
+    elif form == "trec":
         refuse_unread({"baseline"}, "in a TREC file, which holds one ranking")
     stored = find_runs(dict.fromkeys(runs), out)
     for run in stored:

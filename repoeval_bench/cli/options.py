@@ -95,9 +95,6 @@ runs_folder = _out("Folder of the runs, or the URL of a store, whose runs are fe
 """--out, the folder in which runs are found (a Path)."""
 
 
-"""--out (a Path)."""
-
-
 def request_options(
     model: type[Request],
     *,

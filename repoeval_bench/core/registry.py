@@ -137,7 +137,7 @@ class Row:
     What else is known of a chunker. sizes: the options that set its chunks' size, where they have other names than
     those that are known of any chunker. scaled: option of a size -> options that keep their ratio to it. parallel: it
     keeps no state and starts no process, so it may cut in several processes, whose server imports it and its
-    `libraries`, modules of other packages that take long to import. series: its
+    `libraries`, modules that take long to import. series: its
     colour in figures, as an index; None takes the next that is free. pasted: its class has `of_size` and `snippet`,
     which tell its settings where its package is not installed, too.
     """

@@ -40,7 +40,7 @@ class RankedRow:
 class Ranking:
     """The rows, best first, and the names of the columns; `unit` is empty where no cost is known.
 
-    `to` is what the first row is, `filled` and `hollow` say what such marks of the plot mean.
+    `to` is what the first row is, `filled` what a filled mark of the plot means.
     """
 
     measure: str
@@ -48,7 +48,6 @@ class Ranking:
     rows: tuple[RankedRow, ...]
     to: str = "best"
     filled: str = "significantly worse than the best"
-    hollow: str = "may be as good"
     read: int = READ
 
 
@@ -127,5 +126,4 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
         rows=tuple(rows),
         to="choice",
         filled="worse than the choice with 95 % confidence",
-        hollow="may be as good",
     )

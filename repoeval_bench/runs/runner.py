@@ -270,17 +270,17 @@ class Runner:
         sample: int | None = None,
         ahead: bool = True,
     ) -> None:
-        self._log = executor if isinstance(executor, Workers) else None
+        self._workers = executor if isinstance(executor, Workers) else None
         self._executor: Executor = IN_PROCESS if isinstance(executor, Workers) else executor
         problems = problems or Problems()
         check_requests(requests, home, problems, loaded=benchmark is not None)
-        for request in requests if self._log else ():
+        for request in requests if self._workers else ():
             with problems.about("embedder", request.embedder):
                 check_countable(request.embedder)
         problems.check()
         store.check_writable(out)
         tell_unread(requests)
-        if self._log:  # each machine would take `auto` for another device
+        if self._workers:  # each machine would take `auto` for another device
             requests = [request.on_this_device() for request in requests]
         self._members = by_setting(requests)
         self._requests = list(chain.from_iterable(self._members.values()))
@@ -296,7 +296,7 @@ class Runner:
         self._ready: dict[RunRequest, list[RunView | ChunkError]] = {}
         self._finished: Iterator[Finished] | None = None
         self._bar: tqdm[Any] | None = None
-        if self._log:
+        if self._workers:
             return
         # What can fail before the data is fetched is made before.
         for setting in self.settings:
@@ -353,7 +353,7 @@ class Runner:
             if run is not None:
                 NOTICES.info(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
         errors = list(self.failed.get(setting, {}).values())
-        if errors and not any(runs) and not self._log:
+        if errors and not any(runs) and not self._workers:
             # A new error: one that a local names would keep this frame, and with it the vector cache, in a cycle.
             raise (type(errors[0]) if len(errors) == 1 else ChunkError)(all_mistakes(map(str, errors)))
         for name, reason in self.failed_of(setting).items():
@@ -362,13 +362,13 @@ class Runner:
 
     def runs_of(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
         """Yield the runs of a setting, each when it and those before it are there."""
-        runs = self._job_runs(reuse=reuse) if self._log else self._runs_here(setting, reuse=reuse)
+        runs = self._job_runs(reuse=reuse) if self._workers else self._runs_here(setting, reuse=reuse)
         for request in self._members[setting]:
-            if request.chunker in self.skipped and not self._log:
+            if request.chunker in self.skipped and not self._workers:
                 yield None
                 continue
             run = next(runs)
-            if self._log and isinstance(run, LanguageError):
+            if self._workers and isinstance(run, LanguageError):
                 self._skip(str(request.chunker), str(run))
             elif isinstance(run, ChunkError):
                 self.failed.setdefault(setting, {})[str(request.chunker)] = run
@@ -450,8 +450,8 @@ class Runner:
     def _job_runs(self, *, reuse: bool) -> Iterator[RunView | ChunkError]:
         """Yield the runs of the next setting, each made by a worker; all settings' jobs are handed over at once."""
         if self._finished is None:
-            assert self._log is not None
-            self._finished = self._log.map(self._jobs(reuse=reuse))
+            assert self._workers is not None
+            self._finished = self._workers.map(self._jobs(reuse=reuse))
         for finished in self._finished:
             if finished.run_id is not None:
                 yield self._results.open(finished.run_id)

@@ -94,7 +94,6 @@ def test_names_in_a_log_are_shown(tmp_path, form):
         assert not OBEYED.search(shown.out + shown.err)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_a_real_terminal_gets_our_colours_and_no_other_escape(tmp_path):
     """On a terminal only the header's own colour is an escape."""
     (tmp_path / "a.py").write_text(f"# {NASTY}\n")

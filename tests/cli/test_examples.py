@@ -40,7 +40,7 @@ def test_the_command_takes_the_line(name, line, tmp_path, monkeypatch):
     """Every option exists and every value is of its type; nothing is run."""
     (tmp_path / "src").mkdir()
     logged = (
-        *("log.jsonl", "run.json", "gold.jsonl", "chunks.jsonl", "pool.jsonl", "calibration.jsonl"),
+        *("log.jsonl", "gold.jsonl", "chunks.jsonl", "pool.jsonl", "calibration.jsonl"),
         *("negatives.jsonl", "run.trec", "qrels.trec"),
     )
     for file in ("src/main.py", "facts.csv", "gates.yaml", "grid.json", *logged):

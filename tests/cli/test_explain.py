@@ -26,6 +26,8 @@ def explain(name):
         ("graded:iou", ["relevance graded:iou: gain = IoU"]),
         ("graded", ["relevance graded:iou", "relevance graded:levels"]),
         ("iou:0.5", ["relevance iou:T: shared lines over"]),
+        ("lines:3", ["relevance lines:N: ", "expand lines:N: "]),
+        ("ast:max_nws=800", ["chunker ast: "]),
         ("code-chunk", ["note", "the gold ends with the first line to be written", "trlx and betty are left out"]),
         ("repocoder", ["exclusion repocoder: "]),
         ("body", ["relevant", "exclusion body: the ground truth's lines"]),
@@ -83,6 +85,10 @@ def test_near_names_are_of_all_lists():
         ("ndcg(gian=exp)@5", "did you mean 'gain'"),
         ("ndcg@10@10", "'ndcg@10@10' is not a measure; write one as ndcg@10"),
         ("ndcg@1000000000000", "is not a whole number of at most 12 digits"),
+        *(
+            (name, f"{name!r} is not in a list, but {name.partition(':')[0]} is; see")
+            for name in ("lines:0", "python:xyz", "iou:abc", "iou:1.5", "none:9", "graded:foo", "ast:xyz", "bm25:9")
+        ),
         ("ast@3", "'ast@3' is not in a list, but ast is; see repoeval-bench explain ast"),
     ],
 )

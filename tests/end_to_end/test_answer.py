@@ -1,7 +1,6 @@
 """What `compare` and `eval` say first: the verdict, one table that fits 80 columns, and where the rest is."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -64,7 +63,6 @@ def test_eval_answers_first(evaluate):
         assert max(map(len, done.out.split("\n\n")[0].splitlines() + table_of(done.out))) <= 80
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_colours_are_for_terminals(stored, tmp_path):
     """A worse run is red at a terminal of 80 columns; in a pipe no colour is printed."""
     words = ("compare", "plain", "better", "--out", tmp_path)

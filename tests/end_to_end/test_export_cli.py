@@ -155,6 +155,15 @@ def test_plots(results, runs, tmp_path):
         assert result.groups() == tuple(f"{stored[measure]:.3f}" for measure in ("recall@5", "recall@10"))
 
 
+def test_a_baseline_that_nothing_reads_is_refused(results, runs, tmp_path):
+    """Plots show every run and a TREC file holds one ranking: neither has differences."""
+    plots = ("--plots", tmp_path / "plots")
+    for words in (plots, ("--format", "trec"), (*plots, "--format", "trec")):
+        done = bench("export", "runs", runs[0], *words, "--baseline", runs[1], "--out", results)
+        assert "--baseline changes nothing in a " in one_sentence(done, 2)
+    assert not (tmp_path / "plots").exists()
+
+
 def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
     """As for the leaderboard; --format goes before it, and a file without an ending is Markdown."""
     for name, form in (("a.md", "markdown"), ("a.tex", "latex"), ("a.json", "json"), ("a", "markdown")):

@@ -280,6 +280,8 @@ def test_a_grid_is_of_the_others(places, names):
     at_the_end = done.err[done.err.index("error: 1 ") :]
     assert REASONS["Breaks"] in at_the_end
     assert done.err.count("left out: py:") == 1
+    assert "scored ast:" in done.err
+    assert "scored py:" not in done.err
     cells = json.loads(done.out)
     assert {(cell["a"].partition(":")[0], cell["b"].partition(":")[0]) for cell in cells} == {("ast", "fixed")}
     assert {cell["sizes"].partition(":")[0] for cell in cells} == {"nominal", "matched to ast"}

@@ -1,1 +1,1 @@
-"""Runs on more than one machine: jobs on a Ray cluster, runs of several folders, vectors that machines share."""
+"""Runs on more than one machine: jobs on a Ray cluster, runs and vectors in a store that machines share."""

@@ -35,6 +35,9 @@ INSTRUCTION = (
 ANSWER_BYTES = 4 * 2**20
 """Bytes that an answer may hold."""
 
+_FORMAT = "2"
+"""Version of the fields of `Answer`: an answer that was cached with other fields is asked for again."""
+
 OPTIONS: Mapping[str, Option] = {
     "base_url": Option(None, "the server; OPENAI_BASE_URL or OpenAI's unless given", Text("http://HOST:PORT/v1")),
     "api": Option("completions", "which of the server's APIs", OneOf(("completions", "chat"))),
@@ -221,7 +224,7 @@ def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCach
 
 def _key(identity: str, request: ModelRequest) -> bytes:
     settings = json.dumps({"stop": list(request.stop), "max_tokens": request.max_tokens})
-    return text_key(key_prefix("completion", identity, settings), request.prompt)
+    return text_key(key_prefix("completion", _FORMAT, identity, settings), request.prompt)
 
 
 def _unpacked(value: bytes, cache: VectorCache) -> Answer:

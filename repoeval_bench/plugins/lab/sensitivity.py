@@ -202,11 +202,11 @@ def sensitivity(
     scored: dict[str, Mapping[Cell, Scores]] = {}
     failed: dict[str, ChunkError] = {}
     for spec, result in zip(every, grid.score_all([*every.values()], executor), strict=True):
-        NOTICES.info(f"scored {spec}")
         if isinstance(result, ChunkError):
             failed[spec] = result
         else:
             scored[spec] = result
+            NOTICES.info(f"scored {spec}")
     for spec, error in failed.items():
         fail(spec, error)
     if len(named.keys() - failed.keys()) < 2:

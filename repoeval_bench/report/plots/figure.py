@@ -41,9 +41,7 @@ class Figure:
     drawn: Drawing
 
 
-def draw(
-    name: str, title: str, description: str, fill: Callable[[Axes], None], *, height: float = 3.4, legend: bool = True
-) -> Figure:
+def draw(name: str, title: str, description: str, fill: Callable[[Axes], None], *, height: float = 3.4) -> Figure:
     """A figure of one plot, filled in by `fill`; labelled artists are in a legend below it."""
     require("a plot", "matplotlib")
     import matplotlib as mpl
@@ -56,7 +54,7 @@ def draw(
         fill(axes)
         drawing.suptitle(title, x=0.015, ha="left", size=10.5, weight="bold")
         handles, labels = axes.get_legend_handles_labels()
-        if legend and handles:
+        if handles:
             columns = min(len(labels), 3 if max(map(len, labels)) < 16 else 2 if max(map(len, labels)) < 28 else 1)
             drawing.legend(handles, labels, loc="outside lower left", ncols=columns)
             # Names take room of their own, not the plot's.

@@ -1,5 +1,6 @@
 """The client of completion servers against a real server on this machine, faults and the cache included."""
 
+import json
 import sqlite3
 import time
 from contextlib import closing
@@ -8,7 +9,7 @@ import pytest
 
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.embedding.housekeeping import verify
-from repoeval_bench.embedding.storage import VectorCache
+from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 from repoeval_bench.plugins.completion.model import CompletionServer, answer_all, parse_model
 from support.completion_server import KEY, continued, serving_completions
 
@@ -174,3 +175,15 @@ def test_a_changed_answer_is_found_and_removed(model, cache, tmp_path):
     result = verify(tmp_path / "vectors", delete=True)
     assert (result.removed, result.broken) == (1, ("an entry without its seal, or changed since it was written",))
     assert answer_all(model, asked_of(model), cache).sent == 1
+
+
+def test_an_answer_with_other_fields_is_asked_for_again(model, cache):
+    """Earlier versions kept the tokens that a server counted, under a key without a version."""
+    request, *_ = asked_of(model)
+    identity = json.dumps(model.identity, sort_keys=True)
+    settings = json.dumps({"stop": [], "max_tokens": 20})
+    key = text_key(key_prefix("completion", identity, settings), request.prompt)
+    old = {"text": "    pass\n", "finish": "stop", "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+    cache.write({key: json.dumps(old).encode()}, "completion", identity)
+    answers = answer_all(model, [request], cache)
+    assert (answers.sent, answers.by_request[request].text) == (1, continued(PROMPTS[0], 20)[0])
