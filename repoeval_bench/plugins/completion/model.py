@@ -35,9 +35,6 @@ INSTRUCTION = (
 ANSWER_BYTES = 4 * 2**20
 """Bytes that an answer may hold."""
 
-_FORMAT = "2"
-"""Version of the fields of `Answer`: an answer that was cached with other fields is asked for again."""
-
 OPTIONS: Mapping[str, Option] = {
     "base_url": Option(None, "the server; OPENAI_BASE_URL or OpenAI's unless given", Text("http://HOST:PORT/v1")),
     "api": Option("completions", "which of the server's APIs", OneOf(("completions", "chat"))),
@@ -46,8 +43,11 @@ OPTIONS: Mapping[str, Option] = {
 }
 
 
-class Answer(BaseModel, strict=True, extra="forbid", frozen=True):
-    """The text that a model wrote, and why it ended (`stop`, `length`, …)."""
+class Answer(BaseModel, strict=True, extra="ignore", frozen=True):
+    """The text that a model wrote, and why it ended (`stop`, `length`, …).
+
+    Answers that earlier versions cached have a `usage` too, which is not read.
+    """
 
     text: str
     finish: str
@@ -224,7 +224,7 @@ def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCach
 
 def _key(identity: str, request: ModelRequest) -> bytes:
     settings = json.dumps({"stop": list(request.stop), "max_tokens": request.max_tokens})
-    return text_key(key_prefix("completion", _FORMAT, identity, settings), request.prompt)
+    return text_key(key_prefix("completion", identity, settings), request.prompt)
 
 
 def _unpacked(value: bytes, cache: VectorCache) -> Answer:

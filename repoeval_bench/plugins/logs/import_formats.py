@@ -1,8 +1,8 @@
 """Rankings and judgements in TREC files. They become rows of the contract.
 
-A file's name says what it is: `.trec`, `.txt`, `.run` and `.qrels`, also with `.gz`, are TREC's; every other one is
-JSONL as `records` has it. TREC knows no files, lines, chunkers or indexes: places come from a corpus, and what nobody
-states is `not stated`.
+A file's name says what it is: `.trec`, `.txt`, `.run` and `.qrels`, also with `.gz`, are TREC's; `.json`, `.lz4`,
+`.parq` and `.parquet`, which ranx writes, are refused; every other one is JSONL as `records` has it. TREC knows no
+files, lines, chunkers or indexes: places come from a corpus, and what nobody states is `not stated`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from repoeval_bench.runs.log import ChunkerOfLog, LogRow, Retrieved
 from repoeval_bench.runs.trec import qrels_rows, read_run
 
 TREC = (".trec", ".txt", ".run", ".qrels")
+RANX = (".json", ".lz4", ".parq", ".parquet")
 NOT_STATED = "not stated"
 
 
-def is_ranking(path: Path) -> bool:
-    """Tell whether a file is one of TREC, and not JSONL."""
+def is_trec(path: Path) -> bool:
+    """Tell whether a file is one of TREC, and not JSONL; a UsageError where it is neither."""
     name = PurePath(path.name.lower())
+    if name.suffix in RANX:
+        raise UsageError(f"{path} is neither JSONL nor TREC; export a run or qrels of ranx as TREC (.trec)")
     return (name.with_suffix("").suffix if name.suffix == ".gz" else name.suffix) in TREC
 
 
@@ -60,7 +63,7 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
     What is stated of a log, which says it itself, is a UsageError. The places of a ranking's chunks are those of the
     corpus; a chunk that is not there is a ResultError, and so is a ranking that is longer than its depth.
     """
-    if not is_ranking(path):
+    if not is_trec(path):
         if stated != NOTHING_STATED:
             raise UsageError(f"{path} is a log, which says so itself; leave --system, --chunker and -k out")
         yield from read_rows(path, LogRow)
@@ -80,7 +83,7 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
 
 def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
     """(line number, or 0, and row) of every judgement; a grade below 0 is not relevant, as trec_eval reads it."""
-    if is_ranking(path):
+    if is_trec(path):
         for number, query_id, chunk_id, gain in qrels_rows(path):
             yield number, Gold(query_id=query_id, chunk_id=chunk_id, gain=max(0.0, gain))
     else:

@@ -16,7 +16,7 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
-from repoeval_bench.plugins.logs.import_formats import NOTHING_STATED, Stated, is_ranking, log_rows
+from repoeval_bench.plugins.logs.import_formats import NOTHING_STATED, Stated, is_trec, log_rows
 from repoeval_bench.plugins.logs.import_gold import (
     ByFile,
     Groups,
@@ -83,7 +83,7 @@ def import_run(
             given = read_log(log, log_rows(log, corpus, stated))
             read = _Log.read(log, given, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
             judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
-            if judgements.pooled and is_ranking(log):
+            if judgements.pooled and is_trec(log):
                 raise UsageError(
                     f"{log} has no files, so gold of {judgements.kind} needs the chunks' places; give --corpus"
                 )

@@ -149,7 +149,7 @@ def _page_title(dataset: str, ranker: str) -> str:
 
 
 def page_columns(analysis: LeaderboardAnalysis) -> list[Column]:
-    """A leaderboard's own columns with what its analysis adds, of an `RankedRun` each."""
+    """A leaderboard's own columns with what its analysis adds, of a `RankedRun` each."""
 
     def chunker(entry: RankedRun) -> tuple[str, ...]:
         label, spec = analysis.sized_runs[entry.run_id].label, entry.run.metrics.chunker
@@ -200,13 +200,13 @@ def _leaderboard(analysis: LeaderboardAnalysis, id_: str) -> dict[str, Any]:
         "frontier": page_table(frontier_table(analysis)),
         "languages": ", ".join(analysis.languages),
         "by_language": page_table(languages_table(analysis)),
-        "made": [_made(run, analysis) for run in leaderboard.runs],
+        "commands": [_command_of(run, analysis) for run in leaderboard.runs],
         "read": READ,
         "updates": max((update.n_pairs for update in analysis.updates.values()), default=0),
     }
 
 
-def _made(run: RunView, analysis: LeaderboardAnalysis) -> dict[str, str]:
+def _command_of(run: RunView, analysis: LeaderboardAnalysis) -> dict[str, str]:
     """Return what a row is and the command that makes it."""
     code = run.manifest.code
     return {
