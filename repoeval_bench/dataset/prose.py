@@ -17,20 +17,32 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.uses import Definition as Linked
 from repoeval_bench.dataset.asking import masked_identifiers, with_asked
-from repoeval_bench.dataset.build.code import is_test
+from repoeval_bench.dataset.build.code import MAX_LINE, is_test
 from repoeval_bench.dataset.documented import LEAST
 from repoeval_bench.references.resolver import Resolver, is_compound
 
 LEVEL = "prose"
 """The level of tasks that are such questions."""
 
-_CHANGES = re.compile(r"change|history|news|release|whats.?new|upgrad|migrat", re.IGNORECASE)
+_CHANGES = re.compile(
+    r"(?<![a-z])(?:change(?:s|d|log|logs)?|history|news|release(?:s|notes)?|what.?s.?new|upgrad(?:e|es|ing)"
+    r"|migrat(?:e|es|ing|ion|ions))(?![a-z])",
+    re.IGNORECASE,
+)
 _ITEM = re.compile(r"\A\s*(?:[-*+•]|\d+[.)]|#\.)\s")
 _NO_PROSE = re.compile(r"\s*(?:\.\. |>>>|\||\+[-=]|#+ |:\w+:(?!`))")
-_UNDERLINE = re.compile(r"\s*([^\w\s])\1+\s*")
-_FENCE = re.compile(r"\s*(```|~~~)")
-_ADDRESS = re.compile(r"<?https?://[^\s>)]*>?|(?<=\])\([^)\s]*\)")
-_LINK = re.compile(r"(?::(?:\w+:)?(?P<role>\w+):)?(?P<ticks>`+)(?P<text>[^`\n]+)(?P=ticks)")
+_UNDERLINE = re.compile(r"\s*([^\w\s])\1\1+\s*")
+_FENCE = re.compile(r"\s*(?P<run>(?P<mark>[`~])(?P=mark){2,})(?P<info>(?:(?!(?P=mark)).)*)")
+_CODE_BLOCK = re.compile(
+    r"\s*\.\.(?:\s*+$|\s++(?:(?:[\w-]*code(?:-\w+)?|doctest|test(?:setup|cleanup|output)|parsed-literal|prompt|raw|math)::"
+    r"|(?![_\[|]|\S+::)))"
+)
+"""The line above a body of reStructuredText that is code, or a comment."""
+
+# Each of these takes time in proportion to the text, whatever it is: no part can begin inside of another.
+_ADDRESS = re.compile(r"<?https?://[^\s>)]*>?|(?<=\])\((?:[^()\s]|\([^()\s]*\))*\)")
+_LINK = re.compile(r"(?::(?:\w+:)?(?P<role>\w+):)?(?<!`)(?P<ticks>`{1,2})(?!`)(?P<text>[^`\n]+)(?P=ticks)(?!`)")
+_TARGET = re.compile(r"(?<!\s)\s*<([^<>]+)>$")
 _ROLES = {None, "func", "function", "meth", "class", "exc", "obj", "any", "attr"}
 _NAME = re.compile(r"[~!.]*(?P<name>[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*)(?P<call>\(\))?")
 
@@ -82,7 +94,7 @@ def _paragraphs_of(
         for document in progress(documents, desc="read documents", unit="files"):
             linking = []
             is_prose = not is_test(document.path) and not _CHANGES.search(document.path.rpartition("/")[2])
-            for line, text in _paragraphs(document.text) if is_prose else ():
+            for line, text in _paragraphs(document) if is_prose else ():
                 linked = ((match[0], names.of(match)) for match in _LINK.finditer(text))
                 if links := tuple((link, definition) for link, definition in linked if definition):
                     linking.append(_Paragraph(f"{document.path}::{line}", text, links))
@@ -90,25 +102,67 @@ def _paragraphs_of(
     return tuple(result)
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    """(line from 1, text) of each paragraph or item of a list; code, tables and directives are none."""
+def _paragraphs(document: SourceFile) -> Iterator[tuple[int, str]]:
+    """(line from 1, text) of each paragraph or item of a list; headings, code, tables and directives are none."""
+    without_code = _markdown if document.path.lower().endswith(".md") else _restructured
     lines: list[str] = []
-    fence = ""
-    for number, line in enumerate([*text.splitlines(), ""]):
-        opened = _FENCE.match(line)
-        if lines and (not line.strip() or opened or _ITEM.match(line)):
-            if not _NO_PROSE.match(lines[0]) and not _UNDERLINE.fullmatch(lines[-1]):
+    for number, each in enumerate([*without_code(document.text), ""]):
+        line = each if len(each) <= MAX_LINE else ""
+        if lines and (not line.strip() or _ITEM.match(line)):
+            if not _NO_PROSE.match(lines[0]):
                 yield number - len(lines) + 1, _ITEM.sub("", "\n".join(lines))
             lines = []
-        if opened and fence in ("", opened[1]):
-            fence = "" if fence else opened[1]
-        elif line.strip() and not fence:
+        if _UNDERLINE.fullmatch(line):
+            lines = []
+        elif line.strip():
             lines.append(line)
+
+
+def _markdown(text: str) -> Iterator[str]:
+    """The lines of a text in Markdown; those of fenced or indented code and of comments are empty."""
+    before, *commented = text.split("<!--")
+    kept = [before]
+    for part in commented:
+        comment, end, after = part.partition("-->")
+        kept.append("\n" * comment.count("\n") + after if end else part)
+    fence = ""
+    is_after_blank, is_in_list = True, False
+    for line in "".join(kept).split("\n"):
+        mark = _FENCE.fullmatch(line)
+        is_code = is_after_blank and not is_in_list and line.startswith(("    ", "\t"))
+        if fence or mark or is_code:
+            if fence and mark and mark["run"].startswith(fence) and not mark["info"].strip():
+                fence = ""
+            elif mark and not fence and not is_code:
+                fence = mark["run"]
+            yield ""
+            continue
+        if _ITEM.match(line) or line.startswith(("!!!", "???")):  # an admonition's text is indented as a list's
+            is_in_list = True
+        elif is_after_blank and line and not line[0].isspace():
+            is_in_list = False
+        is_after_blank = not line.strip()
+        yield line
+
+
+def _restructured(text: str) -> Iterator[str]:
+    """The lines of a text in reStructuredText; those of literal blocks, code and comments are empty."""
+    left: int | None = None  # the column of the text above a body that is indented further and no prose
+    for line in text.split("\n"):
+        own = _ITEM.sub("", line).lstrip()
+        if not own:
+            yield line
+        elif left is not None and len(line) - len(line.lstrip()) > left:
+            yield ""
+        else:
+            is_literal = line.rstrip().endswith("::") and not own.startswith(".. ")
+            left = len(line) - len(own) if is_literal or _CODE_BLOCK.match(line) else None
+            yield line
 
 
 def _shown(link: re.Match[str]) -> str:
     """The visible text of a link: the title of a role, or the last part of its name if the role begins with `~`."""
-    title = re.sub(r"\s*<[^<>]*>$", "", link["text"]) if link["role"] else link["text"]
+    title = _TARGET.sub("", link["text"]) if link["role"] else link["text"]
     return title.rpartition(".")[2] if title.startswith("~") else title
 
 
@@ -123,7 +177,7 @@ class _Names:
 
         A name has its own and any that lead to it: of folders, of its file, and of the classes around it, in order.
         """
-        title = re.search(r"<([^<>]+)>$", link["text"]) if link["role"] else None
+        title = _TARGET.search(link["text"]) if link["role"] else None
         target = _NAME.fullmatch(title[1] if title else link["text"])
         if target is None or link["role"] not in _ROLES:
             return None

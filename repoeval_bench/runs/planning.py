@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -158,7 +158,15 @@ def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchma
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
-    """Return the repositories and tasks that the protocol scores; a DatasetError if it scores none."""
+    """Return the repositories and tasks that the protocol scores; a DatasetError if it scores none.
+
+    Documents are left behind: they ask here, and would travel to each worker.
+    """
+    selected = _scored(benchmark, protocol)
+    return replace(selected, documents={}) if selected.documents else selected
+
+
+def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     selected = published_subset(benchmark, protocol.repositories)
     check_asked(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.tasks == "docstring":

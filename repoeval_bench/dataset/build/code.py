@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1024 * 1024
 """Files above are data or generated, almost always; a syntax tree takes about 45 times the bytes of its text."""
+
+MAX_DOCUMENT_BYTES, MAX_DOCUMENTS_BYTES = 256 * 1024, 8 * 1024 * 1024
+"""A document, and all of a source, in its order; what is beyond is data more often than words."""
 
 MAX_LINE = 10_000
 """Characters of a line that nobody wrote by hand."""
@@ -43,7 +45,7 @@ RULES = {
     "minified": "a line above 10,000 characters, or in a script lines of more than 110 characters in the mean",
     "other language": "files of no language that is asked for",
     "no grammar": "files of a language whose grammar is not installed; every whole installation has all of them",
-    "unknown language": "files of none of the languages that are known; they are not read",
+    "unknown language": "files of none of the languages that are known; only documents of them are read",
 }
 """Reason -> what is left out by it. The first that holds is counted; the last three of the names are not code."""
 
@@ -178,8 +180,9 @@ class Gathered:
 def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> Iterator[CodeFile]:
     """The files that are taken, in the source's order; `languages` are wanted, none means all; `gathered` is filled.
 
-    Documents are taken for what they ask, and counted as no code.
+    Documents are taken for what they ask, as long as there is room for them, and counted as no code.
     """
+    room = MAX_DOCUMENTS_BYTES
     gathered.left_out.update(origin.left_out)
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths)
@@ -187,8 +190,10 @@ def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> It
             yield CodeFile(entry.path, entry.read())
             continue
         is_document = entry.path.lower().endswith(DOCUMENTS) and not _ABOUT_A_PACKAGE.search(entry.path)
-        if reason == "unknown language" and is_document and entry.size <= MAX_BYTES:
-            yield from _document(entry, origin.name)
+        if reason == "unknown language" and is_document and entry.size <= min(MAX_DOCUMENT_BYTES, room):
+            for document in _document(entry, origin.name):
+                room -= entry.size
+                yield document
         taken = _read(entry, origin.name, languages, gathered) if reason is None else reason
         if isinstance(taken, CodeFile):
             yield taken
@@ -228,8 +233,12 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
 def _document(entry: Entry, repo: str) -> Iterator[CodeFile]:
     """A document, unless it is no text."""
     raw = entry.read()
-    with suppress(UnicodeDecodeError):
-        yield CodeFile(entry.path, raw, SourceFile(repo, entry.path, decode(raw)))
+    try:
+        text = decode(raw)
+    except UnicodeDecodeError:
+        return
+    if "\0" not in text:
+        yield CodeFile(entry.path, raw, SourceFile(repo, entry.path, text))
 
 
 def _read(entry: Entry, repo: str, languages: Collection[str], gathered: Gathered) -> CodeFile | str:
