@@ -1,7 +1,7 @@
 """The meaning of a difference for repositories that nobody has measured: repositories vary, not only their files.
 
-"On these repositories" resamples files within the repositories at hand. "On new repositories" takes each repository's
-mean difference as one observation, whatever the number of its tasks.
+"On these repositories" flips signs by file within the repositories at hand. "On new repositories" takes each
+repository's mean difference as one observation, whatever the number of its tasks.
 """
 
 from __future__ import annotations

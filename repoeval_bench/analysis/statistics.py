@@ -1,4 +1,4 @@
-"""Statistics over clusters. Queries of one file resemble each other, so files are resampled, never queries.
+"""Statistics over clusters. Queries of one file resemble each other, so signs are flipped by file, never by query.
 
 Everything works on sums per cluster, with one column per measure, so that all measures of all pairs share their
 draws: a measure's numbers do not depend on which others are asked for. Tests and intervals are in `sign_flips`,
@@ -43,7 +43,7 @@ class Sample:
 
     `sums` is float64 (n_clusters, n_columns), `counts` float64 (n_clusters,), `groups` int64 (n_clusters,) from 0.
     One group: the mean over queries (micro). A group per repository: the mean over repositories (macro), and
-    clusters are resampled within their repository.
+    a cluster counts within its repository.
     """
 
     sums: FloatArray

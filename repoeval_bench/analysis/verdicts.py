@@ -77,7 +77,7 @@ class Verdict:
 
     `reference` is the run with the best mean; under `BASELINE` it is the baseline. `others` are the rest, the nearest
     to the best mean first. p is adjusted by Holm over `family` tests, of `pairs` pairs of runs. `measure` is a column's
-    name, `over` the mean that decides. Queries are resampled together by `clustered_by` (`file`, `query`, or a field);
+    name, `over` the mean that decides. Signs are flipped by `clustered_by` (`file`, `query`, or a field);
     `effective_clusters` is how many of equal size would tell as much. The counts are 0 of one run. `margin` is that of
     equality, where one was given. `differences` are the comparisons of all measures behind it, each run minus the
     reference, in the order of `others`.

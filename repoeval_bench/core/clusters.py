@@ -1,6 +1,6 @@
 """Clusters of queries: those whose gold is in the same files. The benchmark says so, never a run.
 
-Queries of one file resemble each other, so statistics resample clusters of them. Gold may be in several files: queries
+Queries of one file resemble each other, so statistics flip signs by cluster. Gold may be in several files: queries
 that share a file are one cluster, and so are those that are linked by further queries. The order of rows, of places
 and of files makes no difference.
 """

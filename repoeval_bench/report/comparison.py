@@ -91,12 +91,12 @@ def _sizes_note(first: Comparison) -> str:
 def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     """Return what the tables mean, and where a result depends on a few repositories."""
     first = comparisons[0]
-    resampled = "files" if first.clustered_by == "file" else f"groups of one {first.clustered_by}"
+    flipped_by = "files" if first.clustered_by == "file" else f"groups of one {first.clustered_by}"
     if first.clustered_by == "query":
-        resampled = "queries, because the gold names no files: queries that resemble each other count as independent"
+        flipped_by = "queries, because the gold names no files: queries that resemble each other count as independent"
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
-        f"intervals and tests flip the signs of {resampled}.",
+        f"intervals and tests flip the signs of {flipped_by}.",
         _sizes_note(first),
         "d: mean over standard deviation of the differences. detectable: the true difference that is found with 80 % "
         "power.",

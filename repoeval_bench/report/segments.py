@@ -140,5 +140,5 @@ def _listed(segments: Sequence[SegmentMean | SegmentDifference]) -> str:
 
 
 def clusters_heading(clustered_by: str) -> str:
-    """Return what is resampled, in the plural; `clusters` where each query is its own cluster."""
+    """Return what signs are flipped by, in the plural; `clusters` where each query is its own cluster."""
     return "clusters" if clustered_by == "query" else plural(clustered_by)

@@ -111,7 +111,7 @@ def probability(p: float | None) -> str:
 
 
 def cluster_count(number: int, clustered_by: str) -> str:
-    """Return what is resampled together, counted: `113 files`, or `20 clusters` where each query is one."""
+    """Return what signs are flipped by, counted: `113 files`, or `20 clusters` where each query is one."""
     return count(number, "cluster" if clustered_by == "query" else clustered_by)
 
 

@@ -102,7 +102,7 @@ class LogRow(Record):
     query_sha256: str | None = None
     query_tokens: Count | None = None
     entities: list[str] | None = None
-    conversation: str | None = Field(default=None, description="Queries of one conversation are resampled together.")
+    conversation: str | None = Field(default=None, description="Queries of one conversation are one cluster.")
     repository: str | None = Field(default=None, description="What the macro mean is over.")
     index: IndexCost | None = None
     extra: Plain | None = None

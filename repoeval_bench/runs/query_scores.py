@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 class QueryScores:
     """Queries of a run in stored order, with what statistics need of each.
 
-    `repos` are the groups of the macro mean. `clusters` are what is resampled, by what `clustered_by` names: a field
+    `repos` are the groups of the macro mean. Signs are flipped by `clusters`, which `clustered_by` names: a field
     of the gold or the log, else the gold's files, else `query`; a query of which that is not known is `Alone`.
     `gold_files` are the files of each query's gold, empty where none is known. `values` is measure -> float64
     (n_queries,); `facts` is name -> one fact per query, of which the gold's `language` is read from `gold_files` where

@@ -372,7 +372,7 @@ class Manifest(Record):
 
 
 class QueryRow(Record):
-    """A row of per_query.jsonl. Queries of one `cluster` are resampled together, else those whose gold shares a file.
+    """A row of per_query.jsonl. Queries of one `cluster` count together, else those whose gold shares a file.
 
     The gold is in `gold_files`, in `path` alone where they are not given. `cluster_by` names the field that `cluster`
     is from; a row without a cluster is then by itself.

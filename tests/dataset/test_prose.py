@@ -321,7 +321,7 @@ def test_no_document_breaks_it_or_tells_a_name_that_it_asks_for(rng: random.Rand
 
 
 def test_a_pack_keeps_documents_and_a_folder_is_asked_what_they_ask(tmp_path):
-    """Both ask the same of the same code; queries are resampled by document, and other protocols see the code alone."""
+    """Both ask the same of the same code; queries are clustered by document, and other protocols see the code alone."""
     for path, text in {**FILES, **DOCUMENTS}.items():
         (tmp_path / "shop" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "shop" / path).write_text(text, "utf-8")

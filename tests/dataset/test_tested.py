@@ -185,7 +185,7 @@ def test_names_are_left_in_what_tests_ask_alone():
 
 
 def test_a_folder_of_code_is_asked_what_its_tests_ask(tmp_path):
-    """Queries are resampled by the file of the test; tests that ask nothing are counted; a second run finds the first."""
+    """Queries are clustered by the file of the test; tests that ask nothing are counted; a second run finds the first."""
     for name, text in FILES.items():
         (tmp_path / "shop" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "shop" / name).write_text(text, "utf-8")

@@ -1,6 +1,6 @@
 """The gold of an imported log: chunk ids, files or line ranges, matched with the chunks that were or could be found.
 
-Also which queries belong together, repositories and what is resampled, as gold and log name them: properties of the
+Also which queries belong together, repositories and clusters, as gold and log name them: properties of the
 benchmark's queries, which a run has too whose log lacks a query.
 """
 

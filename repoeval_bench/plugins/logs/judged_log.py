@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedLog:
-    """`query_ids` are the scored queries, `clusters` what each is resampled with; `rows` query_id -> log row.
+    """`query_ids` are the scored queries, `clusters` the cluster of each; `rows` query_id -> log row.
 
     `unanswerable` are the rows of queries that are known to have no answer: they are not scored. `qrels` is
     query_id -> chunk_id -> gain, gains above 0. `measures` are the run's measures that need nothing but ranks.

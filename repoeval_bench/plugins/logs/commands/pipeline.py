@@ -46,7 +46,7 @@ def pipeline_command(
     if as_json:
         print_json(plain(result, "clustered_by"))
         return
-    clusters = f"resampled by {result.clustered_by}" if result.clustered_by != "query" else "each query by itself"
+    clusters = f"clustered by {result.clustered_by}" if result.clustered_by != "query" else "each query by itself"
     print_paragraph(f"{title_of(stored)} · means over queries, {clusters}")
     for section in result.sections:
         echo()

@@ -1,5 +1,5 @@
 """The gains of the stages of a logged retrieval system: reranker, rewriting, router, dates, entities, time and cost.
 
 Each section is a function of a judged log. A section whose fields the log lacks says so in one sentence. Means are over
-queries; intervals resample clusters.
+queries; intervals flip signs by cluster.
 """

@@ -32,9 +32,9 @@ def latency(
 ) -> Section:
     """Median and p90 of each step, and of all steps together, with 95 % intervals.
 
-    `times` is query_id -> step -> milliseconds; `clusters` query_id -> what it is resampled with, itself if it is not
-    in there; `search_only` says that `retrieve` leaves out what embedding the query took, `reranked` that every query
-    had a step `rerank`, whether its time is known or not.
+    `times` is query_id -> step -> milliseconds; `clusters` query_id -> its cluster, itself if it is not in there;
+    `search_only` says that `retrieve` leaves out what embedding the query took, `reranked` that every query had a step
+    `rerank`, whether its time is known or not.
     """
     title = "latency, milliseconds"
     steps = list(dict.fromkeys(step for of_query in times.values() for step in of_query))

@@ -183,7 +183,7 @@ def false_evidence(log: JudgedLog) -> Section:
     rows = log.unanswerable
     if not rows:
         return Section("no-answer", title, missing="no row is no_answer, known to have no answer in the corpus")
-    # A query without gold has no file: such queries are resampled by conversation, else each by itself.
+    # A query without gold has no file: such queries are clustered by conversation, else each by itself.
     clusters = [row.conversation or row.query_id for row in rows]
     answerable = log.where(lambda _: True)
     false = share_of(
