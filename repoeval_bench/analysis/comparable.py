@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.words import few
 from repoeval_bench.metrics import Measure
 from repoeval_bench.protocols.protocol import CHOICES
 from repoeval_bench.retrieval.expansion import NOTHING
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 PARTS = ("chunker", "embedder", "retriever", "expand", "completion")
 """The parts that two compared runs may differ in."""
+
+_SHOWN = 5
+"""Names that an error lists."""
 
 
 def run_names(runs: Sequence[RunView]) -> list[str]:
@@ -42,9 +46,8 @@ def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) ->
     names = [names] if isinstance(names, str) else names
     names = [name if name in shared else str(Measure.parse(name)) for name in names]
     if missing := [name for name in names if name not in shared]:
-        raise UsageError(
-            f"{', '.join(missing)} was not scored in all of these runs; they share {', '.join(shared) or 'nothing'}"
-        )
+        theirs = few(shared, _SHOWN) if shared else "nothing"
+        raise UsageError(f"{', '.join(missing)} was not scored in all of these runs; they share {theirs}")
     return [name for name in shared if not names or name in names]
 
 

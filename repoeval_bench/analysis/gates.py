@@ -18,7 +18,7 @@ from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, Fl
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Strict
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.metrics import Measure, lower_is_better
 from repoeval_bench.metrics.condensed import UNREGISTERED
 from repoeval_bench.runs.problems import Problems
@@ -239,7 +239,7 @@ def _few_clusters(part: QueryScores) -> str:
 def _values(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None) -> FloatArray:
     """The gate's measure of each query, or its difference to the baseline where the gate is on a drop."""
     if limit.measure not in run.values:
-        raise UsageError(f"{limit.measure} was not scored in this run; it has {', '.join(run.values)}")
+        raise UsageError(f"{limit.measure} was not scored in this run; it has {few([*run.values], 5)}")
     for scores in (run, baseline):
         if scores is not None and not np.isfinite(scores.values.get(limit.measure, 0.0)).all():
             raise UsageError(f"a score of {limit.measure} is not a finite number, so no limit can hold")

@@ -98,7 +98,10 @@ def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> 
         with path.open("rb") as stream:
             raw = stream.read(MOST + 1)
         text = raw.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise kind(f"{path}:{line} is not UTF-8; save it as UTF-8") from error
+    except OSError as error:
         raise kind(f"{path} cannot be read ({os_reason(error)}); {way_out}") from error
     if len(raw) > MOST:
         raise kind(f"{path} cannot be read (it has more than {MOST:,} bytes); {way_out}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from functools import cache
 
 from repoeval_bench.core.extras import require
@@ -11,6 +13,19 @@ AUTO = "auto"
 
 DEFAULT = "cpu"
 """Also where a GPU is present: a run whose vectors are cached does not load torch to look for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Reads the name of a device as torch has it, and `auto`."""
+
+    expected: str = "cpu, cuda, cuda:1, mps, xpu or auto"
+
+    def __call__(self, text: str) -> str:
+        """The name."""
+        if not re.fullmatch(r"cpu|mps|auto|(cuda|xpu)(:\d{1,3})?", text):
+            raise ValueError(text)
+        return text
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from repoeval_bench.core.options import Number, OneOf, Option, Text, Whole
 from repoeval_bench.core.registry import Row
+from repoeval_bench.embedding.device import Device
 from repoeval_bench.embedding.long_text import OPTIONS as LONG_TEXT
 from repoeval_bench.embedding.long_text import POLICIES
 from repoeval_bench.embedding.precision import AUTO, MEANINGS
@@ -19,7 +20,7 @@ _LONG = {
 }
 _MODEL = {
     "max_length": Option(None, "tokens that are read of a text; the model's limit unless given", Whole(3)),
-    "device": Option("cpu", "where the model runs; auto: CUDA or MPS where present", Text("cpu, cuda, mps, auto, …")),
+    "device": Option("cpu", "where the model runs; auto: CUDA or MPS where present", Device()),
     "precision": Option(AUTO, f"what it computes in; {AUTO}: {MEANINGS[AUTO]}", OneOf(tuple(MEANINGS))),
     **_LONG,
 }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from repoeval_bench.core.options import Number, OneOf, Option, Text, Whole
+from repoeval_bench.core.options import Number, OneOf, Option, Whole
 from repoeval_bench.core.registry import Row
 from repoeval_bench.core.terms import TOKENIZERS
+from repoeval_bench.embedding.device import Device
 from repoeval_bench.retrieval.choice import FirstStageSpec
 
 _TOKENIZER = Option(
@@ -118,7 +119,7 @@ RERANKERS = (
             "max_length": Option(
                 None, "tokens of query and chunk that are read; the model's limit unless given", Whole(8)
             ),
-            "device": Option(None, "where the model runs; cpu unless given", Text("cpu, cuda, mps, auto, …")),
+            "device": Option(None, "where the model runs; cpu unless given", Device()),
         },
         target="MODEL",
         requires=("sentence_transformers",),

@@ -189,7 +189,7 @@ def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> 
         key = _KEYS[name]
         spelled = partial(_meaning, meaning, base, name)
         for value, first in repeats(file.get(key, ()), spelled):
-            yield _last(key, value, document), f"{key}: {value!r} is {first!r} once more; name each of them once"
+            yield _last(key, value, document), f"{key}: {value!r} and {first!r} are the same; name it once"
 
 
 def _meaning(meaning: Callable[[RunRequest], str], base: RunRequest, name: str, value: str) -> str:

@@ -231,7 +231,7 @@ def _by_age(name: str, results: Path) -> RunView:
 
 
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
-    """Return one sentence that lists the runs which a name fits, with what tells them apart."""
+    """Return a sentence, and a line for each run that a name fits, with what tells it apart."""
     parts = {run_id: _parts(results / run_id) for run_id in run_ids}
     keys = dict.fromkeys(key for of_run in parts.values() for key in of_run)
     differing = [key for key in keys if len({of_run.get(key) for of_run in parts.values()}) > 1]
@@ -239,7 +239,9 @@ def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
         run_id + (f" ({', '.join(f'{key} {parts[run_id].get(key)}' for key in differing)})" if differing else "")
         for run_id in run_ids
     ]
-    return f"{name!r} fits {len(run_ids)} runs in {shown_results(results)}: {few(listed, _SHOWN)}; give more of the id"
+    first = f"{name!r} fits {len(run_ids)} runs in {shown_results(results)}; give more of the id:"
+    more = [f"and {len(listed) - _SHOWN} more; see repoeval-bench runs"] if len(listed) > _SHOWN else []
+    return "\n  ".join([first, *listed[:_SHOWN], *more])
 
 
 def _parts(folder: Path) -> dict[str, object]:

@@ -50,7 +50,7 @@ def test_an_unknown_run_is_reported_with_the_nearest_few(results):
 
 def test_of_many_fitting_runs_three_are_named(results):
     """Three of them, and the number of the others."""
-    with pytest.raises(UsageError, match=r"fits 40 runs in .* and 37 more; give more of the id"):
+    with pytest.raises(UsageError, match=r"(?s)fits 40 runs in .*; give more of the id:\n  .*\n  and 37 more; see"):
         find_run("2026", results)
 
 
@@ -70,7 +70,7 @@ def test_a_chunker_or_any_part_of_an_id_names_a_run(evaluated):
 def test_an_ambiguous_name_lists_what_tells_the_runs_apart(evaluated):
     """The chunkers differ, the protocol does not."""
     with pytest.raises(
-        UsageError, match=r"'fixed' fits 2 runs in .*fixed-400\S+ \(chunker fixed:max_nws=400,"
+        UsageError, match=r"(?s)'fixed' fits 2 runs in .*fixed-400\S+ \(chunker fixed:max_nws=400,"
     ) as error:
         find_run("fixed", evaluated)
     assert "protocol" not in str(error.value)

@@ -36,6 +36,8 @@ def open_origin(source: str, work: Path) -> Origin:
                 f"the source {source!r} is neither a folder nor an archive; archives end in {', '.join(ARCHIVES)}"
             )
         return open_archive(path)
+    if path.exists():
+        raise UsageError(f"the source {source!r} is a pipe, a socket or a device; name a folder or an archive")
     raise UsageError(
         f"the source {source!r} does not exist; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION"
     )
