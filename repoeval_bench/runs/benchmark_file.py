@@ -28,7 +28,7 @@ from repoeval_bench.runs.request import ComparisonRequest, RunRequest
 MOST_RUNS = 10_000
 """Runs that a file may ask for; each entry of a list multiplies them."""
 
-_WAY_OUT = "name a bench file, or `repoeval` for the one that is shipped"
+_WAY_OUT = "name a bench file, or one that ships: repoeval, leaderboard or leaderboard-dense"
 _SETS = frozenset({"all", "six"})
 
 

@@ -24,7 +24,10 @@ from repoeval_bench.runs.parts import RESULTS, needs_vectors, out_words
 
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
-_RELEVANCE = "Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou, graded:levels or definitions."
+_RELEVANCE = (
+    "Override the relevance: overlap, lines:N, iou:T, chunk-share:T, gold-share:T, graded:iou, graded:levels or "
+    "definitions."
+)
 
 EMBEDDER = "minilm"
 PROGRAM = "repoeval-bench"

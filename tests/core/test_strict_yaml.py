@@ -55,7 +55,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for 
         ("a: *b\n", "a.yaml:1: not valid YAML (found undefined alias 'b')"),
         ("a: b: c\n", "a.yaml:1: not valid YAML (mapping values are not allowed here)"),
         ("a: 1\n--- \nb: 1\n", "a.yaml:2: not valid YAML (but found another document)"),
-        (b"a: \xff\n", "cannot be read ("),
+        (b"a: \xff\n", ":1 is not UTF-8; save it as UTF-8"),
         ("a: \x00\n", "not valid YAML ("),
         ("# " + "x" * 300_000, "cannot be read (it has more than 262,144 bytes); name another"),
     ],

@@ -121,20 +121,20 @@ def test_every_value_of_another_shape_is_told_first(tmp_path):
         ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
         ("chunkers: [ast]\nequivalence: 5", ":2: equivalence: a number less than 1"),
         ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
-        ("chunkers: ast\nprotocol: [body, context, body]", ":2: protocol: 'body' is 'body' once more"),
+        ("chunkers: ast\nprotocol: [body, context, body]", ":2: protocol: 'body' and 'body' are the same"),
         (
             "chunkers: ast\nprotocol: [context+gold=body, context]\ngold: body",
-            ":2: protocol: 'context' is 'context+gold",
+            ":2: protocol: 'context' and 'context+gold",
         ),
         (
             "chunkers: ast\nretrievers:\n  - bm25\n  - bm25:k1=1.2\n  - bm26",
-            ":4: retrievers: 'bm25:k1=1.2' is 'bm25' on",
+            ":4: retrievers: 'bm25:k1=1.2' and 'bm25' are",
         ),
-        ("chunkers: ast\nretrievers:\n  - bm25\n  - bm25", ":4: retrievers: 'bm25' is 'bm25' once more"),
-        ("chunkers: ast\nembedder: [hash, 'hash:dim=256']", ":2: embedder: 'hash:dim=256' is 'hash' once more"),
+        ("chunkers: ast\nretrievers:\n  - bm25\n  - bm25", ":4: retrievers: 'bm25' and 'bm25' are the same"),
+        ("chunkers: ast\nembedder: [hash, 'hash:dim=256']", ":2: embedder: 'hash:dim=256' and 'hash' are the same"),
         (
             "chunkers: ast\nembedder: [minilm, 'minilm:device=cpu']",
-            ":2: embedder: 'minilm:device=cpu' is 'minilm' once",
+            ":2: embedder: 'minilm:device=cpu' and 'minilm' are",
         ),
         (
             "chunkers: ast\nembedder: [minilm, 'minilm:precision=fp32']\nprecision: fp32",
@@ -170,7 +170,7 @@ def test_files_that_describe_no_benchmark(tmp_path, text, message):
 def test_a_retriever_that_is_named_twice_is_one_mistake(tmp_path):
     """Its chunker, which is named once, is not reported as named twice."""
     assert mistakes(tmp_path, "chunkers: [fixed]\nretrievers: [bm25, bm25]") == [
-        ":2: retrievers: 'bm25' is 'bm25' once more; name each of them once"
+        ":2: retrievers: 'bm25' and 'bm25' are the same; name it once"
     ]
 
 
@@ -204,7 +204,7 @@ def test_the_list_of_keys_is_told_once(tmp_path):
 
 def test_a_file_that_is_not_there_names_the_way_out(tmp_path):
     """The shipped one can be named in its place."""
-    with pytest.raises(UsageError, match="cannot be read .* name a bench file, or `repoeval`"):
+    with pytest.raises(UsageError, match="cannot be read .* name a bench file, or one that ships: repoeval,"):
         read_benchmark(tmp_path / "none.yaml", {})
 
 
@@ -236,7 +236,7 @@ def test_sizes_are_combined_too(tmp_path):
     ]
     assert bench.requests[0].combination()["match_size"] == "fixed:max_nws=500"
     assert mistakes(tmp_path, "chunkers: ast\nmatch_size: [fixed, 'fixed:max_nws=1500']\n") == [
-        ":2: match_size: 'fixed:max_nws=1500' is 'fixed' once more; name each of them once"
+        ":2: match_size: 'fixed:max_nws=1500' and 'fixed' are the same; name it once"
     ]
 
 
