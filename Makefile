@@ -44,7 +44,7 @@ help: ## list the targets and variables
 	@echo '  BASELINE=fixed EQUIVALENCE=0.01   compare: the baseline, and the margin within which means are equal'
 	@echo '  DETAILS=1                    eval, compare, run: every table and note, not the answer alone'
 	@echo '  OUTPUT=grid.json             sensitivity: the file to write the settings to'
-	@echo '  BENCH=repoeval               run: a YAML file, or the name of the shipped one'
+	@echo '  BENCH=repoeval               run: a YAML file, or repoeval, leaderboard, leaderboard-dense'
 	@echo '  OUT=results                  the folder for runs'
 	@echo '  SITE=build/leaderboard       leaderboard: the folder for its pages'
 	@echo '  EXECUTOR=local:8 DATA=pypi-40   leaderboard-full: where runs are made, and the packs beside RepoEval'
@@ -77,7 +77,7 @@ download: .venv/run.stamp ## obtain and verify the RepoEval data
 recommend: .venv/run.stamp ## say which chunker and size to use for the code in SOURCE=path
 	@$(if $(SOURCE),$(if $(filter file,$(origin CHUNKER)),CHUNKER= )$(ASK) recommend $(FROM),echo 'error: name the code with SOURCE=path' >&2; exit 2)
 
-eval: .venv/run.stamp ## chunk, embed, retrieve, score; print the nDCG/Recall table
+eval: .venv/run.stamp ## chunk, embed, retrieve, score; print lines found and nDCG@10
 	@$(ASK) eval
 
 compare: .venv/run.stamp ## run missing evaluations and test which differences are real

@@ -201,11 +201,11 @@ class _Progress:
         self._before = now
         self._more[retriever] -= len(of_size)
         more = +self._more
-        each = [(self._seconds.get(name), number) for name, number in more.items()]
+        times = [(self._seconds.get(name), number) for name, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
         at, left = f" at {sizes}" if sizes else "", ""
-        if more and all(seconds is not None for seconds, _ in each):
-            left = f"; about {sum((seconds or 0) * number for seconds, number in each):,.0f} s left"
+        if more and all(seconds is not None for seconds, _ in times):
+            left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
         done = self._total - more.total()
         NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{at}{left}")
         if is_first and more and (label := self._choose(setting)):

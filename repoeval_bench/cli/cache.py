@@ -57,7 +57,10 @@ def _command(function: Callable[..., None]) -> click.Command:
 
 @_command
 def info(*, home: Path | None, as_json: bool) -> None:
-    """Show where the cache is, its size, and what each model and precision has in it."""
+    """Show the folder, its size and its models.
+
+    Of each model and precision: vectors, other entries, bytes and last use.
+    """
     from repoeval_bench.embedding.housekeeping import info as describe
 
     contents = describe(vectors_folder(home))
@@ -82,7 +85,10 @@ def info(*, home: Path | None, as_json: bool) -> None:
 @_command
 @click.option("--delete", is_flag=True, help="Remove broken entries; they are computed again when needed.")
 def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
-    """Read each entry and check its checksum, its length and a vector's norm; exit 1 if a broken one is left."""
+    """Check each entry; exit 1 if a broken one is left.
+
+    Checked are its checksum, its length, and a vector's norm.
+    """
     from repoeval_bench.embedding.housekeeping import verify as check
 
     result = check(vectors_folder(home), delete=delete)
@@ -107,8 +113,9 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
     help="The largest size of the database, such as 2GB, 2G (the same) or 500MiB.",
 )
 def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
-    """Remove the least recently used entries until the database is at most --max-size; exit 1 if it stays larger.
+    """Remove the entries that were not used for longest.
 
+    Removes them until the database is at most --max-size; exit 1 if it stays larger.
     The last use is known to the day. Safe during runs, which compute removed vectors again.
     """
     from repoeval_bench.embedding.housekeeping import prune as make_smaller

@@ -27,7 +27,7 @@ RULES = {
     "chunk-share:T": "T of the chunk's non-blank lines are gold (0 < T <= 1)",
     "gold-share:T": "T of the gold's non-blank lines are the chunk's (0 < T <= 1)",
     "graded:iou": "gain = IoU of the lines",
-    "definitions": "gain = how many definitions of the gold the chunk has a non-blank line of; gold of lines is one",
+    "definitions": "gain = number of gold definitions the chunk touches; a gold of lines counts as one",
     "graded:levels": "gain 2 where half of the chunk or of the gold is shared (non-blank lines), else 1 for a line",
 }
 

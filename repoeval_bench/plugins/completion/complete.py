@@ -59,7 +59,9 @@ STEP = "complete"
 class CompletionRequest(Request):
     """The options of a completion of stored runs."""
 
-    model: str | None = option(None, "openai:NAME,base_url=…,api=chat,max_tokens=N,timeout=SECONDS.", "SPEC")
+    model: str | None = option(
+        None, "openai:NAME; after commas base_url=…, api=chat, max_tokens=N, timeout=SECONDS.", "SPEC"
+    )
     shown: tuple[str, ...] = option(
         ("retrieved",),
         "Context above the code: none or retrieved; repeat it.",
