@@ -106,8 +106,8 @@ def _paragraphs(document: SourceFile) -> Iterator[tuple[int, str]]:
     """(line from 1, text) of each paragraph or item of a list; headings, code, tables and directives are none."""
     without_code = _markdown if document.path.lower().endswith(".md") else _restructured
     lines: list[str] = []
-    for number, each in enumerate([*without_code(document.text), ""]):
-        line = each if len(each) <= MAX_LINE else ""
+    for number, read in enumerate([*without_code(document.text), ""]):
+        line = read if len(read) <= MAX_LINE else ""
         if lines and (not line.strip() or _ITEM.match(line)):
             if not _NO_PROSE.match(lines[0]):
                 yield number - len(lines) + 1, _ITEM.sub("", "\n".join(lines))
