@@ -234,10 +234,10 @@ def _comparisons(  # longer than 60 lines: each field has its line
     factors = [_factor(means[headline][i].p, adjusted.get(i)) for i in of_primary]
     without = influences(scores, differences[:, of_primary], factors, headline, question.rng)
     carried = dict(zip(of_primary, without, strict=True))
-    on_new: Sequence[NewRepositories] = []
-    if samples["micro"].repositories.n_clusters > 1 and tests is None:
-        on_new = new_repositories(differences[:, of_primary], scores.clusters, scores.repos, question.rng)
-    of_new = dict(zip(of_primary, on_new, strict=False))
+    on_new: dict[int, NewRepositories] = {}
+    if "macro" in samples and tests is None:
+        judged = new_repositories(differences[:, of_primary], scores.clusters, scores.repos, question.rng)
+        on_new = dict(zip(of_primary, judged, strict=True))
     comparisons = []
     for i, column in enumerate(columns):
         is_primary, p = i in carried, adjusted.get(i)
@@ -273,7 +273,7 @@ def _comparisons(  # longer than 60 lines: each field has its line
                 margin=margin,
                 by_file=by_file,
                 by_repository=by_repository,
-                on_new_repositories=of_new.get(i),
+                on_new_repositories=on_new.get(i),
             )
         )
     return comparisons

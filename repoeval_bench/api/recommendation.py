@@ -111,8 +111,9 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
 
     progress = _Progress(requests, clock, choose)
     failed = _gather(runner, in_turn, runs, skipped, past_deadline, progress)
+    order = [*candidates]
     for of_setting in runs.values():
-        of_setting.sort(key=lambda run: [*candidates].index(run[0].label))
+        of_setting.sort(key=lambda run: order.index(run[0].label))
     evidence = tuple(
         evidence_of(setting, candidate_runs, ratio, language, boards)
         for setting, candidate_runs in runs.items()

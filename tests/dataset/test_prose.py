@@ -22,28 +22,11 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.planning import select
 from support.command import bench
+from support.ledger import LEDGER
 
-CODE = '''class Ledger:
-    """Who owes whom."""
-
-    limit = 3
-
-    def settle_debts(self, names):
-        """Return what is owed."""
-        return [name for name in names if name]
-
-    def close(self):
-        return self.limit
-
-
-def parse_entry(text):
-    fields = text.split(",")
-    return fields
-
-
-def read(path):
+CODE = f"""{LEDGER}def read(path):
     return path.open().close()
-'''
+"""
 GUIDE = """Guide with a `parse_entry` in its title line
 ============================================
 

@@ -10,28 +10,11 @@ from repoeval_bench.dataset.tested import questions_of_tests
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
 from support.command import bench
+from support.ledger import LEDGER
 
-CODE = '''class Ledger:
-    """Who owes whom."""
-
-    limit = 3
-
-    def settle_debts(self, names):
-        """Return what is owed."""
-        return [name for name in names if name]
-
-    def close(self):
-        return self.limit
-
-
-def parse_entry(text):
-    fields = text.split(",")
-    return fields
-
-
-def open_ledger():
+CODE = f"""{LEDGER}def open_ledger():
     return Ledger()
-'''
+"""
 TESTS = '''import pytest
 from shop.ledger import Ledger, open_ledger, parse_entry
 
