@@ -28,9 +28,7 @@ def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFi
         digest = fingerprint_of(tasks, files_of(pack.root, source.repository), source.repository)
         own = sum(task.repo == source.repository for task in tasks)
         sources.append(PackSource(**source.model_dump() | dict(more) | {"tasks": own, "fingerprint": digest}))
-    none = {name: level.model_copy(update={"tasks": 0, "uses": None}) for name, level in pack.content.levels.items()}
-    levels = none | {LEVEL: pack.content.levels[LEVEL]}
-    content = pack.content.model_copy(update={"sources": sources, "levels": levels})
+    content = pack.content.model_copy(update={"sources": sources})
     write_plain(folder / FILES, pack_table("\n".join(["file", *names]) + "\n"))
     write_plain(folder / TASKS, pack_table(dump_places(tasks)))
     write_plain(folder / USES, pack_table(dump_uses(tasks, uses)))

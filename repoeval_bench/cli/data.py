@@ -106,9 +106,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
 @data_group.command(short_help="Build a benchmark, a pack, from any code.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--out", "-o", required=True, type=OUTPUT_FOLDER, metavar="PACK", help="The new folder.")
-@click.option(
-    "--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks of one level."
-)
+@click.option("--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides which candidates are drawn.")
 @click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; repeat it.")
 @click.option("--name", default="", help="The pack's name; that of its sources by default.")
@@ -128,7 +126,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
 )
 @json_option
 def build(*, as_json: bool, out: Path, **fields: Any) -> None:
-    """Build a pack: function, line and call completion tasks from any code in ten languages, by rule and seed.
+    """Build a pack: tasks to complete functions, from any code in ten languages, by rule and seed.
 
     \b
     SOURCE is  a folder, or a git checkout (what git ignores is left out)

@@ -22,14 +22,12 @@ from repoeval_bench.cli.options import (
     request_options,
 )
 from repoeval_bench.cli.output import OUTPUT_HTML, write_and_say
-from repoeval_bench.core.errors import DatasetError, ResultError
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import bytes_in
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.code import is_test
 from repoeval_bench.dataset.build.pack import benchmark_of
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.pack import Pack
-from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.report.recommendation import (
     answer_lines,
     recommendation_record,
@@ -86,11 +84,6 @@ def recommend_command(
     if execution.executor is None:
         start_server(request.chunkers)
     source = benchmark_of(request.source, out / PACKS, request.tasks)
-    pack = Pack.at(source)
-    if pack and not pack.content.levels[DEFAULT.level].tasks:
-        raise DatasetError(
-            f"{request.source} has no function that can be a task, so chunkers cannot be compared on it; name more code"
-        )
     # A worker may be in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}

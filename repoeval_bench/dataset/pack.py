@@ -1,8 +1,8 @@
 """A pack: a benchmark in RepoEval's layout that was built from any code, and what its `pack.yaml` says of it.
 
     pack.yaml                                        sources, rules, seed, counts
-    tasks/LEVEL_level_completion_2k_context_code.test.jsonl
-    tasks/LEVEL_level_completion_2k_context_code.test.uses.tsv   which definitions its tasks use, where resolved
+    tasks/function_level_completion_2k_context_code.test.jsonl
+    tasks/function_level_completion_2k_context_code.test.uses.tsv   which definitions its tasks use, where resolved
     repositories/REPOSITORY/...                      the files, byte for byte
     repositories/.sha256                             their hashes
 
@@ -22,7 +22,7 @@ from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.strict_yaml import read_yaml
 from repoeval_bench.core.validation import mistakes
 from repoeval_bench.dataset.install import InstalledSet
-from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, Combination
+from repoeval_bench.dataset.repoeval import DEFAULT, Combination
 from repoeval_bench.dataset.sources import SetFacts
 
 MANIFEST = "pack.yaml"
@@ -143,7 +143,7 @@ class Pack:
                 raise UsageError(
                     f"the pack {self.root} has prompts of {name} {mine} only, not {requested}; leave it out"
                 )
-        if level not in LEVELS or not own.levels[level].tasks:
+        if level not in own.levels or not own.levels[level].tasks:
             levels = ", ".join(f"{name} ({counts.tasks})" for name, counts in own.levels.items() if counts.tasks)
             raise UsageError(f"the pack {self.root} has no task of level {level}; it has {levels or 'none at all'}")
         return Combination(level, own.context, own.tokenizer)

@@ -305,12 +305,13 @@ def test_no_document_breaks_it_or_tells_a_name_that_it_asks_for(rng: random.Rand
 
 def test_a_pack_keeps_documents_and_a_folder_is_asked_what_they_ask(tmp_path):
     """Both ask the same of the same code; queries are clustered by document, and other protocols see the code alone."""
-    for path, text in {**FILES, **DOCUMENTS}.items():
+    task = {"shop/pay.py": "def pay(a):\n    b = a\n    b += 1\n    return b\n"}
+    for path, text in {**FILES, **DOCUMENTS, **task}.items():
         (tmp_path / "shop" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "shop" / path).write_text(text, "utf-8")
     pack = build_pack(BuildRequest(sources=(str(tmp_path / "shop"),), resolve="no"), tmp_path / "pack")
     folder = load_benchmark(tmp_path / "shop", home=tmp_path / "home")
-    packed = load_benchmark(pack.root, level="line", home=tmp_path / "home")
+    packed = load_benchmark(pack.root, home=tmp_path / "home")
     assert folder.files == packed.files
     assert questions_of_prose(folder).tasks == questions_of_prose(packed).tasks
     call = ("eval", "-c", "fixed:max_nws=100", "--protocol", "prose", "--retriever", "bm25")

@@ -18,10 +18,9 @@ def pack(tmp_path_factory):
     return here / "pack"
 
 
-@pytest.mark.parametrize(("level", "protocol"), [("function", "body"), ("line", "context"), ("api", "body")])
-def test_a_pack_is_evaluated_like_any_source(pack, tmp_path, protocol, level):
+def test_a_pack_is_evaluated_like_any_source(pack, tmp_path):
     done = bench(
-        *("eval", "--source", pack, "--set", f"level={level}", "--protocol", protocol, "--retriever", "bm25"),
+        *("eval", "--source", pack, "--protocol", "body", "--retriever", "bm25"),
         *("-c", "ast:max_nws=300", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),
         home=tmp_path / "home",
     )
@@ -29,7 +28,7 @@ def test_a_pack_is_evaluated_like_any_source(pack, tmp_path, protocol, level):
     runs = json.loads(done.out)
     assert len(runs) == 2
     for run in runs:
-        assert run["dataset"]["name"] == f"pack-mixed-{level}-2k-code"
+        assert run["dataset"]["name"] == "pack-mixed-function-2k-code"
         assert run["micro"]["line_recall_auc"] > 0.5
 
 

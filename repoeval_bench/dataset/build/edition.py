@@ -151,9 +151,7 @@ def _tasks(places: Iterable[TaskPlace], files: Mapping[str, tuple[SourceFile, ..
         if repo in files:
             shown = LineSpan(coordinates.context_start, coordinates.body.start)
             file = by_name[f"{repo}/{coordinates.path}"]
-            yield make_task(
-                LEVEL, file, coordinates.body, shown, task_id=coordinates.task_id, name=coordinates.function_name
-            )
+            yield make_task(file, coordinates.body, shown, task_id=coordinates.task_id, name=coordinates.function_name)
 
 
 def _check(content: PackFile, tasks: Sequence[Task], files: Mapping[str, tuple[SourceFile, ...]]) -> None:

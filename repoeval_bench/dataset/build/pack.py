@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,17 +23,17 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest, short_hash, slug
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
+from repoeval_bench.dataset.build.candidates import LEFT_OUT, NEAR_DUPLICATE, examine
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
 from repoeval_bench.dataset.build.opening import open_origin
 from repoeval_bench.dataset.build.prompts import CONTEXT, TOKENIZER, make_task, prompt_lines, tokens_of
-from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, take_turns
-from repoeval_bench.dataset.build.uses import TaskUses, counts, resolve_levels
+from repoeval_bench.dataset.build.sampling import Distinct, Order, take_turns
+from repoeval_bench.dataset.build.uses import counts, resolve_uses
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.obtain import is_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
-from repoeval_bench.dataset.repoeval import LEVELS, Combination, dump_tasks
+from repoeval_bench.dataset.repoeval import FUNCTION, Combination, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.dataset.uses_table import dump_uses
@@ -52,8 +52,8 @@ Resolve = Literal["names", "no"]
 class BuildRequest:
     """Options of a build.
 
-    `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks of one level.
-    `languages` are those that are wanted, none for all. `name` is the pack's, made of the sources' where empty.
+    `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks that are
+    drawn. `languages` are those that are wanted, none for all. `name` is the pack's, made of the sources' where empty.
     `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
     (`names`), or not at all (`no`). `scip` are SCIP index files, the first of the first source and so on, which are
     asked before (extra `build`).
@@ -101,7 +101,7 @@ def build_pack(
 ) -> Pack:
     """Build a pack of the sources in the folder `out`, which must not exist yet or be empty.
 
-    Notices name every source, and each level with too few tasks. `opener` opens a source's text,
+    Notices name every source, and say where there are too few tasks. `opener` opens a source's text,
     with a folder for what it fetches. UsageError: what is asked does
     not exist or does not fit together; DatasetError: a source cannot be read, holds no code, or gives no task. Then
     nothing is written.
@@ -113,12 +113,10 @@ def build_pack(
         for source in request.sources:
             NOTICES.info(building.add(opener(source, Path(work))))
         content = building.finish()
-        for level, counted in content.levels.items():
-            if counted.tasks < FEWEST_TASKS:
-                NOTICES.info(
-                    f"note: {count(counted.tasks, f'{level} task')}: below {FEWEST_TASKS} no difference "
-                    "between chunkers can be significant"
-                )
+        if (tasks := content.levels[FUNCTION.name].tasks) < FEWEST_TASKS:
+            NOTICES.info(
+                f"note: {count(tasks, 'task')}: below {FEWEST_TASKS} no difference between chunkers can be significant"
+            )
     return Pack(target, content)
 
 
@@ -127,7 +125,7 @@ class _Repository:
     """A source that was read, and its candidates, while the others are read."""
 
     source: PackSource
-    orders: dict[str, Order] = field(default_factory=dict)
+    order: Order
 
 
 class _Building:
@@ -137,8 +135,8 @@ class _Building:
         self._request = request
         self._folder = folder
         self._repositories: dict[str, _Repository] = {}
-        self._candidates: Counter[str] = Counter()
-        self._left_out: dict[str, Counter[str]] = {level: Counter() for level in LEVELS}
+        self._candidates = 0
+        self._left_out: Counter[str] = Counter()
         self._hashes: list[str] = []
         self._indexes: dict[str, Path] = {}
 
@@ -149,19 +147,17 @@ class _Building:
         name = self._free_name(origin.name)
         root = self._folder / TREE / name
         gathered = Gathered()
-        orders = {level: Order(self._request.seed, name, 10 * self._request.tasks) for level in LEVELS}
-        with Calls() as calls, progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
+        order = Order(self._request.seed, name, 10 * self._request.tasks)
+        with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
             for taken in gather(origin, self._request.languages, gathered):
                 self._write(root, f"{name}/{taken.path}", taken.path, taken.raw)
                 bar.update()
                 if taken.file is None or taken.language is None:
                     continue
                 examined = examine(taken.file, taken.language)
-                calls.add(examined)
-                self._count("function", examined.functions, examined.left_out["function"], orders)
-                self._count("line", examined.lines, examined.left_out["line"], orders)
-            for candidates, skipped in calls.candidates():
-                self._count("api", candidates, skipped, orders)
+                self._candidates += len(examined.functions)
+                self._left_out.update(examined.left_out)
+                order.add(examined.functions)
         if not gathered.files:
             raise NoDataError(no_code(origin, gathered, self._request.languages))
         licence = licence_of(root)
@@ -177,47 +173,36 @@ class _Building:
             left_out=gathered.counts,
             **facts,
         )
-        self._repositories[name] = _Repository(source, orders)
+        self._repositories[name] = _Repository(source, order)
         return f"{name}: {gathered.summary}"
 
     def finish(self) -> PackFile:
         """Draw the tasks, write them and the manifest."""
-        drawn = {level: self._draw(level) for level in LEVELS}
-        if not any(drawn.values()):
+        tasks = self._draw()
+        if not tasks:
             raise DatasetError(
-                "the sources give no task: no function, line or call of them fits the rules; "
-                "`repoeval-bench data build --help` names them"
+                "the sources give no task: no function of them fits the rules of docs/packs.md; name more code"
             )
         write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
-        used = self._resolved(drawn)
-        levels = {
-            level: PackLevel(
+        path = self._folder / "tasks" / Combination(FUNCTION.name, CONTEXT, TOKENIZER).task_file
+        write_plain(path, dump_tasks(tasks))
+        used = None
+        if self._request.resolve != "no":
+            indexes = {name: self._indexes.get(name) for name in self._repositories}
+            used = resolve_uses(tasks, self._folder / TREE, indexes)
+            write_plain(uses_file_of(path), dump_uses(tasks, used.uses).encode())
+        content = self._manifest(
+            PackLevel(
                 tasks=len(tasks),
-                candidates=self._candidates[level],
-                left_out={reason: self._left_out[level][reason] for reason in LEFT_OUT[level]},
-                uses=counts(used[level]) if level in used else None,
+                candidates=self._candidates,
+                left_out={reason: self._left_out[reason] for reason in LEFT_OUT},
+                uses=counts(used) if used else None,
             )
-            for level, tasks in drawn.items()
-        }
-        for level, tasks in drawn.items():
-            path = self._folder / "tasks" / Combination(level, CONTEXT, TOKENIZER).task_file
-            if tasks:
-                write_plain(path, dump_tasks(tasks))
-            if level in used:
-                write_plain(uses_file_of(path), dump_uses(tasks, used[level].uses).encode())
-        content = self._manifest(levels)
+        )
         write_plain(self._folder / MANIFEST, dump_manifest(content))
         return content
 
-    def _resolved(self, drawn: Mapping[str, Sequence[Task]]) -> dict[str, TaskUses]:
-        """Level -> what its tasks use, of the levels with tasks; empty where it is not asked for."""
-        if self._request.resolve == "no":
-            return {}
-        levels = {level: tasks for level, tasks in drawn.items() if tasks}
-        indexes = {name: self._indexes.get(name) for name in self._repositories}
-        return resolve_levels(levels, self._folder / TREE, indexes)
-
-    def _manifest(self, levels: dict[str, PackLevel]) -> PackFile:
+    def _manifest(self, level: PackLevel) -> PackFile:
         sources = [repository.source for repository in self._repositories.values()]
         others = len(sources) - 1
         languages = sorted({language for source in sources for language in source.files})
@@ -229,7 +214,7 @@ class _Building:
             context=CONTEXT,
             tokenizer=TOKENIZER,
             languages={name: _version(LANGUAGES[name].package) for name in languages},
-            levels=levels,
+            levels={FUNCTION.name: level},
             sources=sources,
             rules=f"{RULES_VERSION}: docs/packs.md",
         )
@@ -240,29 +225,21 @@ class _Building:
             name, number = f"{stem}_{number}", number + 1
         return name
 
-    def _count(
-        self, level: str, candidates: Sequence[Candidate], skipped: Mapping[str, int], orders: Mapping[str, Order]
-    ) -> None:
-        self._candidates[level] += len(candidates)
-        self._left_out[level].update(skipped)
-        orders[level].add(candidates)
-
-    def _draw(self, level: str) -> list[Task]:
-        """The tasks of a level, in the order in which they were drawn."""
+    def _draw(self) -> list[Task]:
+        """The tasks, in the order in which they were drawn."""
         repositories = list(self._repositories)
         distinct = Distinct()
         tasks: list[Task] = []
-        for position, candidate in take_turns([repository.orders[level] for repository in self._repositories.values()]):
+        for position, candidate in take_turns([repository.order for repository in self._repositories.values()]):
             if len(tasks) == self._request.tasks:
                 break
             file = self._file(repositories[position], candidate.path)
-            truth = file.line_text(candidate.target_span)
-            if distinct.admits(tokens_of(truth)):
-                shown = prompt_lines(file, candidate.target_span.start)
-                task_id = f"{file.repo}/{len(tasks)}"
-                tasks.append(make_task(level, file, candidate.target_span, shown, task_id=task_id, name=candidate.name))
-            else:
-                self._left_out[level]["near-duplicate, when drawn"] += 1
+            if not distinct.admits(tokens_of(file.line_text(candidate.target_span))):
+                self._left_out[NEAR_DUPLICATE] += 1
+                continue
+            shown = prompt_lines(file, candidate.target_span.start)
+            task_id = f"{file.repo}/{len(tasks)}"
+            tasks.append(make_task(file, candidate.target_span, shown, task_id=task_id, name=candidate.name))
         return tasks
 
     def _file(self, repo: str, path: str) -> SourceFile:

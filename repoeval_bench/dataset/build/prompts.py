@@ -14,6 +14,7 @@ from itertools import islice
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.dataset.repoeval import FUNCTION
 
 TOKENIZER = "code"
 CONTEXT = "2k"
@@ -49,17 +50,16 @@ def prompt_lines(file: SourceFile, target_span: int) -> LineSpan:
     return LineSpan(max(0, min(start, target_span - 1)), target_span)
 
 
-def make_task(level: str, file: SourceFile, target_span: LineSpan, shown: LineSpan, *, task_id: str, name: str) -> Task:
-    """A task as upstream writes its own: neither a prompt nor a line or call ends in a line end."""
-    truth = file.line_text(target_span)
+def make_task(file: SourceFile, target_span: LineSpan, shown: LineSpan, *, task_id: str, name: str) -> Task:
+    """A function task as upstream writes its own: no prompt ends in a line end."""
     return Task(
         task_id=task_id,
         repo=file.repo,
         path=file.path,
         prompt=file.line_text(shown).removesuffix("\n"),
-        ground_truth=truth if level == "function" else truth.removesuffix("\n"),
+        ground_truth=file.line_text(target_span),
         body=target_span,
         context_start=shown.start,
-        level=level,
+        level=FUNCTION.name,
         function_name=name or None,
     )

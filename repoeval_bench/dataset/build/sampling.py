@@ -29,7 +29,7 @@ _CHARACTERS = 1_000_000
 
 
 class Candidate(NamedTuple):
-    """Lines of a file that could be written by completion; `name` is the function's, "" at the other levels."""
+    """Lines of a file that could be written by completion; `name` is the function's."""
 
     path: str
     target_span: LineSpan
@@ -45,7 +45,7 @@ class _Ranked(NamedTuple):
 
 
 class Order:
-    """The front of the order of one repository's candidates of one level."""
+    """The front of the order of one repository's candidates."""
 
     def __init__(self, seed: int, repo: str, room: int) -> None:
         self._salt = f"{seed}\0{repo}\0"

@@ -1,4 +1,4 @@
-"""The definitions that a benchmark's tasks use: one resolver a repository, for the tasks of all levels."""
+"""The definitions that a benchmark's tasks use: one resolver a repository."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gc
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,59 +64,39 @@ REASONS = ("builtin", "third party", "dynamic", "unresolved")
 """Reasons why a name leads to no definition, as a pack counts them."""
 
 
-def resolve_levels(
-    levels: Mapping[str, Sequence[Task]],
-    tree: Path,
-    repositories: Mapping[str, Path | None],
-) -> dict[str, TaskUses]:
-    """Level -> what its tasks use of the repositories in the folder `tree`, some of which have a SCIP index.
+def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, Path | None]) -> TaskUses:
+    """Resolve what tasks use of the repositories in the folder `tree`, some of which have a SCIP index.
 
     A line names each that is too large. DatasetError where an index leads to nothing: it is another code's.
     """
-    by_level = {level: TaskUses() for level in levels}
-    total = sum(map(len, levels.values()))
-    with progress(desc="resolve names", unit="tasks", total=total) as bar:
+    task_uses = TaskUses()
+    with progress(desc="resolve names", unit="tasks", total=len(tasks)) as bar:
         for repo, index in repositories.items():
+            own = [task for task in tasks if task.repo == repo]
             if (size := _bytes_of(tree / repo)) > MOST_CODE:
                 NOTICES.info(
                     f"note: {repo} has {size / 1e6:.0f} MB of code; names are resolved up to {MOST_CODE / 1e6:.0f} MB, "
                     "so its tasks use nothing under protocol uses"
                 )
-                for level, tasks in levels.items():
-                    by_level[level].pass_over(task for task in tasks if task.repo == repo)
+                task_uses.pass_over(own)
                 continue
-            files = read_tree(tree / repo, repo, ENDINGS).files
-            before, unread = _resolved(by_level), _unread(by_level)
-            with Resolver(files, scip=index) as resolver:
-                for level, tasks in levels.items():
-                    for task in tasks:
-                        if task.repo == repo:
-                            by_level[level].add([task], resolver)
-                            bar.update()
-            if more := _unread(by_level) - unread:
+            before, unread = task_uses.resolved["resolved"], len(task_uses.unread)
+            with Resolver(read_tree(tree / repo, repo, ENDINGS).files, scip=index) as resolver:
+                for task in own:
+                    task_uses.add([task], resolver)
+                    bar.update()
+            if more := len(task_uses.unread) - unread:
                 NOTICES.info(
                     f"note: {count(more, 'task')} of {repo} left unread, so they use nothing under protocol uses: the "
                     f"file cannot be parsed, is nested more than {DEEPEST:,} deep, or takes more than {MOST:,} steps"
                 )
             del resolver
             gc.collect()  # what a resolver knows of a repository refers to itself, and the next one needs the memory
-            if (
-                index is not None
-                and _resolved(by_level) == before
-                and any(repo == task_.repo for task_ in chain(*levels.values()))
-            ):
+            if index is not None and own and task_uses.resolved["resolved"] == before:
                 raise DatasetError(
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
                 )
-    return by_level
-
-
-def _resolved(by_level: Mapping[str, TaskUses]) -> int:
-    return sum(uses.resolved["resolved"] for uses in by_level.values())
-
-
-def _unread(by_level: Mapping[str, TaskUses]) -> int:
-    return sum(len(uses.unread) for uses in by_level.values())
+    return task_uses
 
 
 def _bytes_of(folder: Path) -> int:
@@ -125,7 +104,7 @@ def _bytes_of(folder: Path) -> int:
 
 
 def counts(uses: TaskUses) -> PackUses:
-    """The counts that the manifest keeps of a level."""
+    """The counts that the manifest keeps."""
     return PackUses(
         tasks=sum(map(bool, uses.uses.values())),
         unread=len(uses.unread),

@@ -11,22 +11,17 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.build import prompts, sampling
-from repoeval_bench.dataset.build.candidates import LEFT_OUT, Calls, examine
+from repoeval_bench.dataset.build.candidates import LEFT_OUT, examine
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, part_of, take_turns
-from repoeval_bench.references.languages import RULES
-
-
-def look(path, text):
-    language = language_of(path, text)
-    assert language is not None
-    return examine(SourceFile("r", path, text), language)
 
 
 def functions(path, text):
-    found = look(path, text)
-    left_out = {reason: count for reason, count in found.left_out["function"].items() if count}
-    return [(each.name, each.target_span.start, each.target_span.end) for each in found.functions], left_out
+    language = language_of(path, text)
+    assert language is not None
+    found = examine(SourceFile("r", path, text), language)
+    assert set(found.left_out) <= set(LEFT_OUT)
+    return [(each.name, each.target_span.start, each.target_span.end) for each in found.functions], dict(found.left_out)
 
 
 def body(lines, indent="    "):
@@ -94,105 +89,6 @@ def test_braces_are_not_part_of_a_body():
         lines = text.splitlines()
         assert lines[end].strip().startswith("}"), path
         assert lines[start].strip().startswith(("a := 1", "let a = 1", "int a = 1")), path
-
-
-@pytest.mark.parametrize(
-    ("path", "line", "reason"),
-    [
-        ("a.py", "total = first + second", None),
-        ("a.py", "return total", "short"),
-        ("a.py", '"one": "two three four five",', "short"),
-        ("a.py", "# total = first + second", "comment"),
-        ("a.py", "total = first + second  # why", None),
-        ("a.py", "from somewhere import something, other", "import"),
-        ("a.js", "const other = require('other');", "import"),
-        ("a.js", "const other = require('other').part(one, two);", None),
-        ("a.js", " * a line = of a * comment", None),
-        ("a.rs", "pub(crate) mod some_thing;", "import"),
-        ("a.rs", "pub fn some_thing(one: u8) {}", None),
-        ("a.c", "}}}}}}", "short"),
-    ],
-)
-def test_a_line_is_a_statement_with_five_words_or_signs(path, line, reason):
-    found = look(path, f"\n{line}\n")
-    assert [each.target_span for each in found.lines] == ([] if reason else [LineSpan(1, 2)])
-    assert {key: n for key, n in found.left_out["line"].items() if n} == ({reason: 1} if reason else {})
-
-
-def test_lines_within_texts_comments_and_macros_are_left_out():
-    python = 'x = 1\ny = """\nthis = a text + of many\n"""\ndef f():\n    """Doc\n    this = a doc + string\n    """\n'
-    assert look("a.py", python).left_out["line"]["text"] == 3
-    assert look("a.py", python).left_out["line"]["comment"] == 3
-    macro = "int a;\n#define M(x) \\\n  one = two + (x); \\\n  two = one + (x)\n"
-    assert look("a.c", macro).left_out["line"]["text"] == 3
-    rust = "fn a() {}\nmacro_rules! m {\n    ($a:expr, $b:expr) => { $a + $b };\n}\n"
-    assert look("a.rs", rust).left_out["line"]["text"] >= 1
-
-
-def test_the_first_line_of_a_file_has_no_prompt_and_is_none():
-    assert look("a.py", "total = first + second\n").lines == ()
-
-
-def calls(**files):
-    with Calls() as found:
-        for name, text in files.items():
-            found.add(look(name.replace("_", "."), text))
-        candidates, left_out = [], {}
-        for some, reasons in found.candidates():
-            candidates += [(each.path, each.target_span.start, each.target_span.end) for each in some]
-            for reason, count in reasons.items():
-                left_out[reason] = left_out.get(reason, 0) + count
-    return candidates, {reason: count for reason, count in left_out.items() if count}
-
-
-DEFINED = "def helper():\n    pass\n\n\nclass Maker:\n    def find_best(self):\n        pass\n\n    def run(self):\n        pass\n"
-
-
-def test_calls_of_what_another_file_defines():
-    found, left_out = calls(
-        a_py=DEFINED,
-        b_py="import a\na.helper()\nhelper()\nMaker(\n    1,\n)\nother.find_best()\nother.run()\nprint(1)\nrun()\n",
-    )
-    # `a.helper()` is on something else and of one word; `find_best` is a compound.
-    assert found == [("b.py", 2, 3), ("b.py", 3, 6), ("b.py", 6, 7)]
-    assert left_out == {"common name": 2, "not defined here": 2}
-
-
-def test_a_method_called_on_the_object_itself_is_one_of_its_file():
-    text = "class A:\n    def run(self):\n        self.run()\n        self.leave()\n"
-    assert calls(a_py=text) == ([("a.py", 2, 3)], {"not defined here": 1})
-
-
-def test_bare_names_are_methods_in_java():
-    text = "class A {\n  void run() {}\n  void go() {\n    run();\n    this.run();\n  }\n}\n"
-    assert calls(A_java=text)[0] == [("A.java", 3, 4), ("A.java", 4, 5)]
-
-
-def test_languages_do_not_call_each_other():
-    assert calls(a_py="def helper():\n    pass\n", b_go="package p\n\nfunc f() {\n\thelper()\n}\n")[0] == []
-
-
-def test_methods_of_the_languages_own_types_are_left_out():
-    text = "class A {\n  toString() { return 1; }\n  findBest() { return x.toString() + y.findBest(); }\n}\nx.toString();\n"
-    assert calls(a_js=text)[1] == {"common name": 2}
-
-
-def test_a_call_within_another_is_one_task():
-    text = "def helper(a):\n    pass\n\n\nhelper(helper(\n    helper(1)))\n"
-    assert calls(a_py=text) == ([("a.py", 4, 6)], {"same lines": 2})
-
-
-def test_common_names_are_compounds():
-    from repoeval_bench.dataset.build.candidates import _COMPOUND
-
-    assert [name for rules in RULES.values() for name in rules.common if not _COMPOUND.fullmatch(name)] == []
-
-
-def test_every_reason_is_explained():
-    examined = look("a.py", "x = 1\n")
-    assert set(examined.left_out) == set(LEFT_OUT)
-    for level, reasons in examined.left_out.items():
-        assert set(reasons) <= set(LEFT_OUT[level])
 
 
 @pytest.mark.parametrize(

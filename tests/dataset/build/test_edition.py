@@ -184,7 +184,7 @@ def test_no_code_ships(built, tmp_path):
 
 def test_a_later_rule_moves_nothing(built, tmp_path, monkeypatch):
     """Nothing is drawn, examined or resolved when an edition is made."""
-    for where in ("pack.examine", "pack.resolve_levels", "code.name_reason"):
+    for where in ("pack.examine", "pack.resolve_uses", "code.name_reason"):
         monkeypatch.setattr(f"repoeval_bench.dataset.build.{where}", None)
     assert load_benchmark("small-2", home=tmp_path / "home").is_whole
 
