@@ -1,8 +1,8 @@
 """Rankings and judgements in TREC files. They become rows of the contract.
 
-A file's name says what it is: `.trec`, `.txt`, `.run` and `.qrels`, also with `.gz`, are TREC's; `.json`, `.lz4`,
-`.parq` and `.parquet`, which ranx writes, are refused; every other one is JSONL as `records` has it. TREC knows no
-files, lines, chunkers or indexes: places come from a corpus, and what nobody states is `not stated`.
+A file's name says what it is: `.trec`, `.txt`, `.run` and `.qrels`, also with `.gz`, are TREC's; every other one is
+JSONL as `records` has it. TREC knows no files, lines, chunkers or indexes: places come from a corpus, and what nobody
+states is `not stated`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ from repoeval_bench.runs.log import ChunkerOfLog, LogRow, Retrieved
 from repoeval_bench.runs.trec import qrels_rows, read_run
 
 TREC = (".trec", ".txt", ".run", ".qrels")
-RANX = (".json", ".lz4", ".parq", ".parquet")
 NOT_STATED = "not stated"
 
 
 def is_trec(path: Path) -> bool:
-    """Tell whether a file is one of TREC, and not JSONL; a UsageError where it is neither."""
+    """Tell whether a file is one of TREC, and not JSONL."""
     name = PurePath(path.name.lower())
-    if name.suffix in RANX:
-        raise UsageError(f"{path} is neither JSONL nor TREC; export a run or qrels of ranx as TREC (.trec)")
     return (name.with_suffix("").suffix if name.suffix == ".gz" else name.suffix) in TREC
 
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside
-from repoeval_bench.plugins.logs.diagnosis.checks import LIMITS, Thresholds, check_all
+from repoeval_bench.plugins.logs.diagnosis.checks import check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import Evidence, newer_share, repeats
 from repoeval_bench.plugins.logs.diagnosis.gaps import find_gaps
 from repoeval_bench.plugins.logs.diagnosis.report import worst_ids, worst_queries
@@ -114,10 +113,8 @@ def evidence(tops=None, golds=None, values=None, rows=None, latency=None, k=50, 
     )
 
 
-def findings(found, limits=None):
-    return {
-        check.name: check for check in check_all(found, "ndcg@10", limits or Thresholds()) if check.status == "finding"
-    }
+def findings(found):
+    return {check.name: check for check in check_all(found, "ndcg@10") if check.status == "finding"}
 
 
 def only(found, name):
@@ -129,7 +126,7 @@ def only(found, name):
 
 def test_a_healthy_run_has_no_finding():
     """Every check is made or says why it cannot be; nothing is found."""
-    checks = check_all(evidence(), "ndcg@10", Thresholds())
+    checks = check_all(evidence(), "ndcg@10")
     assert [check.name for check in checks if check.status == "finding"] == []
     assert {check.name for check in checks if check.status == "unknown"} == {"freshness", "latency"}
     assert len(checks) == 11
@@ -235,9 +232,7 @@ def test_queries_of_few_files_are_not_tested():
     """A segment whose queries are of four files says too little, and is counted."""
     facts = {i: {"kind": "rare" if i < 8 else "often"} for i in range(N)}
     values = np.where(np.arange(N) < 8, 0.0, 1.0)
-    check = next(
-        c for c in check_all(evidence(values=values, facts=facts), "ndcg@10", Thresholds()) if c.name == "segments"
-    )
+    check = next(c for c in check_all(evidence(values=values, facts=facts), "ndcg@10") if c.name == "segments")
     assert check.numbers["segments with too few clusters to test"] == 1
     assert not [gap for gap in check.gaps if gap.by == "kind"]
 
@@ -294,9 +289,7 @@ def test_a_reranker_whose_scores_were_at_hand_is_not_called_quick():
 
     def said(**metrics):
         return next(
-            each
-            for each in check_all(evidence(latency=latency, **metrics), "ndcg@10", Thresholds())
-            if each.name == "latency"
+            each for each in check_all(evidence(latency=latency, **metrics), "ndcg@10") if each.name == "latency"
         )
 
     assert (said().status, said(retriever="rerank:some/model").status) == ("fine", "unknown")
@@ -337,7 +330,6 @@ def test_a_shallow_or_imported_run_says_what_it_does_not_know():
     checks = check_all(
         evidence(tops, k=10, imported=True, counts={"queries": N}, chunk_tokens=None, ceilings={}),
         "ndcg@10",
-        Thresholds(),
     )
     depth = next(check for check in checks if check.name == "depth")
     assert "import a log of 50 results a query" in depth.says
@@ -349,23 +341,9 @@ def test_a_shallow_or_imported_run_says_what_it_does_not_know():
 def test_a_model_that_does_not_report_its_tokens_leaves_open_what_it_cut():
     """Not known is neither fine nor a finding."""
     counts = COUNTS | {"queries_truncated": None, "chunks_truncated": None}
-    checks = {
-        c.name: c
-        for c in check_all(evidence(counts=counts, chunk_tokens=None, embedder="openai:m"), "ndcg@10", Thresholds())
-    }
+    checks = {c.name: c for c in check_all(evidence(counts=counts, chunk_tokens=None, embedder="openai:m"), "ndcg@10")}
     assert checks["truncation"].status == "unknown"
     assert checks["truncation"].says == "openai:m does not report its tokens, so it is not known what it cut"
-
-
-def test_thresholds_decide_and_are_told():
-    """Another limit, another finding; the limits used are in the check."""
-    counts = {"counts": COUNTS | {"chunks_truncated": 30}}
-    assert findings(evidence(**counts), Thresholds.parse(["truncated=0.3"])) == {}
-    assert Thresholds.parse([])["recall-low"] == LIMITS["recall-low"].default
-    with pytest.raises(UsageError) as error:
-        Thresholds.parse(["truncatd=0.3", "gap=x", "mrr-low=1.5"])
-    for piece in ("did you mean 'truncated'", "'gap=x': give a number from 0 to 1", "'mrr-low=1.5'"):
-        assert piece in str(error.value)
 
 
 def test_the_worst_queries_with_gold_and_both_rankings():

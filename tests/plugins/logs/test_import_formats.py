@@ -123,12 +123,6 @@ def test_what_does_not_fit_is_one_sentence(made, tmp_path):
         imported(run.folder / RETRIEVED, folder / "gold.jsonl", tmp_path, stated=Stated(system="x"))
     with pytest.raises(ResultError, match=r"ranks \d+ chunks for a query, beyond -k 2"):
         imported(run.folder / RUN, run.folder / QRELS, tmp_path, stated=Stated(k=2))
-    for ending in (".json", ".lz4", ".parq", ".parquet"):
-        ranx = tmp_path / f"ranx{ending}"
-        ranx.write_text("{}")
-        for log, gold in ((ranx, folder / "gold.jsonl"), (run.folder / RETRIEVED, ranx)):
-            with pytest.raises(UsageError, match=r"is neither JSONL nor TREC; export a run or qrels of ranx as TREC"):
-                imported(log, gold, tmp_path)
     with pytest.raises(UsageError, match="has no files, so gold of lines needs the chunks' places; give --corpus"):
         imported(run.folder / RUN, folder / "gold.jsonl", tmp_path)
     (tmp_path / "few.jsonl").write_text((folder / "corpus.jsonl").read_text().splitlines()[0] + "\n")

@@ -11,7 +11,6 @@ from repoeval_bench.cli.console import print_json, print_lines, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import json_option, runs_folder
 from repoeval_bench.cli.output import facts_option, plain
-from repoeval_bench.plugins.logs.diagnosis.checks import LIMITS, Thresholds
 from repoeval_bench.plugins.logs.diagnosis.report import diagnose
 from repoeval_bench.plugins.logs.diagnosis.tables import (
     checks_table,
@@ -22,13 +21,8 @@ from repoeval_bench.plugins.logs.diagnosis.tables import (
 )
 from repoeval_bench.runs.naming import find_run
 
-_THRESHOLDS = "; ".join(f"{name} {limit.default:g} ({limit.meaning})" for name, limit in LIMITS.items())
 
-
-@click.command(
-    "diagnose",
-    epilog=f"Thresholds: {_THRESHOLDS}.",
-)
+@click.command("diagnose")
 @run_argument()
 @click.option(
     "--worst",
@@ -39,16 +33,8 @@ _THRESHOLDS = "; ".join(f"{name} {limit.default:g} ({limit.meaning})" for name, 
     help="Number of worst queries to list.",
 )
 @click.option("--measure", "-m", help="Measure for segments and worst queries; default: ndcg@10.")
-@click.option(
-    "--threshold",
-    "limits",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=lambda _context, _parameter, settings: Thresholds.parse(settings),
-    help="Threshold of a finding; repeat it. The names are below.",
-)
 @facts_option
-@click.option("--bm25", metavar="RUN", help="BM25 run to show beside; found or computed by default.")
+@click.option("--bm25", metavar="RUN", help="BM25 run to show beside; one in the same folder by default.")
 @runs_folder
 @json_option
 def diagnose_command(
@@ -56,7 +42,6 @@ def diagnose_command(
     run: str,
     worst: int,
     measure: str | None,
-    limits: Thresholds,
     facts: Path | None,
     bm25: str | None,
     out: Path,
@@ -68,7 +53,7 @@ def diagnose_command(
     """
     stored = find_run(run, out)
     beside = find_run(bm25, out) if bm25 else None
-    result = diagnose(stored, measure=measure, limits=limits, facts=facts, worst=worst, bm25=beside)
+    result = diagnose(stored, measure=measure, facts=facts, worst=worst, bm25=beside)
     if as_json:
         print_json(plain(result))
         return

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from repoeval_bench.core.errors import UsageError, all_mistakes
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.diagnosis.evidence import (
     DEEP,
@@ -31,6 +28,28 @@ if TYPE_CHECKING:
 MIN_GROUP = 20
 """Definitions of which it can be said that they are missed more often than others."""
 
+LIMITS: Mapping[str, float] = {
+    "recall-low": 0.6,
+    "recall-high": 0.8,
+    "precision-low": 0.5,
+    "repeats": 0.2,
+    "mrr-low": 0.5,
+    "gap": 0.1,
+    "newer": 0.0,
+    "latency-ms": 500.0,
+    "truncated": 0.1,
+    "ceiling-low": 0.8,
+    "share-low": 0.6,
+    "never-retrieved": 0.2,
+    "lost": 0.01,
+}
+"""Threshold -> its value, by convention; docs/logs.md says what each is compared with."""
+
+
+def _limits(*names: str) -> dict[str, float]:
+    return {name: LIMITS[name] for name in names}
+
+
 Status = Literal["finding", "fine", "unknown"]
 
 
@@ -50,24 +69,24 @@ class Check:
     gaps: tuple[Gap, ...] = ()
 
 
-def check_all(evidence: Evidence, measure: str, limits: Thresholds) -> list[Check]:
+def check_all(evidence: Evidence, measure: str) -> list[Check]:
     """Every check, in a fixed order, also those that found nothing.
 
     Means are over queries; `measure` is what segments are compared by.
     """
     return [
-        _depth(evidence, limits),
-        _missing(evidence, limits),
-        _copies(evidence, limits),
-        _ranking(evidence, limits),
-        _segments(evidence, limits, measure),
-        _freshness(evidence, limits),
-        _latency(evidence, limits),
-        _truncation(evidence, limits),
-        _chunker(evidence, limits),
-        _retriever(evidence, limits),
-        _lost(evidence, limits),
-        *([_definitions(evidence, limits)] if evidence.needed else []),
+        _depth(evidence),
+        _missing(evidence),
+        _copies(evidence),
+        _ranking(evidence),
+        _segments(evidence, measure),
+        _freshness(evidence),
+        _latency(evidence),
+        _truncation(evidence),
+        _chunker(evidence),
+        _retriever(evidence),
+        _lost(evidence),
+        *([_definitions(evidence)] if evidence.needed else []),
     ]
 
 
@@ -93,11 +112,11 @@ def _too_shallow(name: str, evidence: Evidence) -> Check:
     return _unknown(name, says, {}, {"k": evidence.depth})
 
 
-def _depth(evidence: Evidence, limits: Thresholds) -> Check:
+def _depth(evidence: Evidence) -> Check:
     if evidence.depth < LEAST_DEEP:
         return _too_shallow("depth", evidence)
-    low = evidence.recall_share(5) < limits["recall-low"]
-    is_problem = low and evidence.recall_share(evidence.deep) >= limits["recall-high"]
+    low = evidence.recall_share(5) < LIMITS["recall-low"]
+    is_problem = low and evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]
     if is_problem:
         says = (
             f"what is relevant is retrieved, but below rank 5: rerank the first {evidence.deep}, or hand on more "
@@ -107,12 +126,10 @@ def _depth(evidence: Evidence, limits: Thresholds) -> Check:
         says = f"recall@5 is low, and so is recall@{evidence.deep}: see missing"
     else:
         says = "five results hold most of what five can"
-    return _check(
-        "depth", is_problem, says, _recalls(evidence, 5, evidence.deep), limits.only("recall-low", "recall-high")
-    )
+    return _check("depth", is_problem, says, _recalls(evidence, 5, evidence.deep), _limits("recall-low", "recall-high"))
 
 
-def _missing(evidence: Evidence, limits: Thresholds) -> Check:
+def _missing(evidence: Evidence) -> Check:
     if evidence.depth < LEAST_DEEP:
         return _too_shallow("missing", evidence)
     files, known = evidence.file_recall()
@@ -121,12 +138,12 @@ def _missing(evidence: Evidence, limits: Thresholds) -> Check:
         f"file recall@{evidence.deep}": files,
         "queries whose gold file is known": known,
     }
-    is_problem = evidence.recall_share(evidence.deep) < limits["recall-high"]
+    is_problem = evidence.recall_share(evidence.deep) < LIMITS["recall-high"]
     if not is_problem:
         says = "most of what is relevant is among them"
     elif files is None:
         says = "much is not retrieved at all: indexing or chunking; no file of the gold is known to say which"
-    elif files >= limits["recall-high"]:
+    elif files >= LIMITS["recall-high"]:
         says = (
             "the right file is found, but not the right chunk of it: chunking (its size, what it cuts apart, what the "
             "model reads of it)"
@@ -136,10 +153,10 @@ def _missing(evidence: Evidence, limits: Thresholds) -> Check:
             "not even the right file is found: indexing (is it there, is it embedded whole?) or a query that says too "
             "little"
         )
-    return _check("missing", is_problem, says, numbers, limits.only("recall-high"))
+    return _check("missing", is_problem, says, numbers, _limits("recall-high"))
 
 
-def _copies(evidence: Evidence, limits: Thresholds) -> Check:
+def _copies(evidence: Evidence) -> Check:
     k = min(TOP, evidence.depth)
     if k < TOP:
         says = f"the run ranks {k} results; near-duplicates are looked for in ten"
@@ -151,9 +168,9 @@ def _copies(evidence: Evidence, limits: Thresholds) -> Check:
         share = max(share, 1 - float(evidence.scores.values["novelty@10"].mean()))
     if evidence.metrics.counts.chunks_duplicate is not None:
         numbers["chunks with a copy in the repository"] = evidence.metrics.counts.chunks_duplicate
-    high = evidence.recall_share(10) >= limits["recall-high"]
-    repeat = share >= limits["repeats"]
-    is_problem = high and repeat and evidence.mean("precision@10") < limits["precision-low"]
+    high = evidence.recall_share(10) >= LIMITS["recall-high"]
+    repeat = share >= LIMITS["repeats"]
+    is_problem = high and repeat and evidence.mean("precision@10") < LIMITS["precision-low"]
     if is_problem:
         says = (
             "what is relevant is found, and results repeat higher ranks: drop near-duplicates (copies, overlap between "
@@ -163,38 +180,38 @@ def _copies(evidence: Evidence, limits: Thresholds) -> Check:
         says = "the top 10 repeat themselves, but that is not what keeps precision low"
     else:
         says = "the top 10 hardly repeat themselves"
-    return _check("near-duplicates", is_problem, says, numbers, limits.only("recall-high", "precision-low", "repeats"))
+    return _check("near-duplicates", is_problem, says, numbers, _limits("recall-high", "precision-low", "repeats"))
 
 
-def _ranking(evidence: Evidence, limits: Thresholds) -> Check:
+def _ranking(evidence: Evidence) -> Check:
     found_at_all = evidence.values[f"hit@{evidence.deep}"] > 0
     numbers: Numbers = {
         "mrr": evidence.mean("mrr"),
         f"hit@{evidence.deep}": float(found_at_all.mean()),
         "mrr of queries with a hit": None,
     }
-    used = limits.only("mrr-low")
+    used = _limits("mrr-low")
     if not found_at_all.any():
         return _unknown("ranking", "no query has a hit: there is nothing to rank", used, numbers)
     mrr = float(evidence.values["mrr"][found_at_all].mean())
     numbers["mrr of queries with a hit"] = mrr
-    if mrr < limits["mrr-low"]:
+    if mrr < LIMITS["mrr-low"]:
         says = f"the first relevant result is at about rank {1 / mrr:.0f}: ranking (a reranker, another retriever)"
     else:
         says = "where something relevant is found, it ranks high"
-    return _check("ranking", mrr < limits["mrr-low"], says, numbers, used)
+    return _check("ranking", mrr < LIMITS["mrr-low"], says, numbers, used)
 
 
-def _segments(evidence: Evidence, limits: Thresholds, measure: str) -> Check:
+def _segments(evidence: Evidence, measure: str) -> Check:
     gaps, untested = find_gaps(evidence.scores, measure)
-    worse = tuple(gap for gap in gaps if gap.p_adjusted < 0.05 and gap.difference <= -limits["gap"])
+    worse = tuple(gap for gap in gaps if gap.p_adjusted < 0.05 and gap.difference <= -LIMITS["gap"])
     numbers: Numbers = {
         f"mean {measure}": float(evidence.scores.values[measure].mean()),
         "segments tested": len(gaps),
         "of them behind": len(worse),
         "segments with too few clusters to test": untested,
     }
-    used = limits.only("gap")
+    used = _limits("gap")
     if not gaps:
         return _unknown("segments", "no segment can be tested; bring facts, or more files", used, numbers)
     if not worse:
@@ -204,13 +221,13 @@ def _segments(evidence: Evidence, limits: Thresholds, measure: str) -> Check:
     return Check(name="segments", status="finding", says=says, numbers=numbers, limits=used, gaps=worse)
 
 
-def _freshness(evidence: Evidence, limits: Thresholds) -> Check:
+def _freshness(evidence: Evidence) -> Check:
     share, n_dated = newer_share(evidence.log.rows.values(), TOP)
     numbers: Numbers = {"share of the top 10 newer than as_of": share, "results with both dates": n_dated}
-    used = limits.only("newer")
+    used = _limits("newer")
     if share is None:
         return _unknown("freshness", "no query has an as_of with dated results (doc_version)", used, numbers)
-    is_problem = share > limits["newer"]
+    is_problem = share > LIMITS["newer"]
     says = (
         "results are newer than the query may know of: filter by date before ranking, and index earlier versions"
         if is_problem
@@ -222,8 +239,8 @@ def _freshness(evidence: Evidence, limits: Thresholds) -> Check:
 _QUICKER = {"rerank": "rerank fewer, or with a smaller model", "retrieve": "a quicker index, or fewer vectors"}
 
 
-def _latency(evidence: Evidence, limits: Thresholds) -> Check:
-    used = limits.only("latency-ms")
+def _latency(evidence: Evidence) -> Check:
+    used = _limits("latency-ms")
     if not evidence.latency:
         return _unknown("latency", "the run has no times of its queries", used)
     # Cached scores of a reranker took no time, so they do not say what it takes.
@@ -243,15 +260,15 @@ def _latency(evidence: Evidence, limits: Thresholds) -> Check:
     slowest = max(totals, key=lambda step: totals[step])
     share = totals[slowest] / sum(totals.values()) if sum(totals.values()) else 1.0
     split = f"{slowest} takes {share:.0%} of the time" if len(totals) > 1 else f"{slowest} is the only step with times"
-    is_problem = whole["p90"] > limits["latency-ms"]
+    is_problem = whole["p90"] > LIMITS["latency-ms"]
     says = (
         f"one query in ten takes {whole['p90']:.0f} ms or more; {split}: {_QUICKER[slowest]}" if is_problem else split
     )
     return _check("latency", is_problem, says, numbers, used)
 
 
-def _truncation(evidence: Evidence, limits: Thresholds) -> Check:
-    counts, used = evidence.metrics.counts, limits.only("truncated")
+def _truncation(evidence: Evidence) -> Check:
+    counts, used = evidence.metrics.counts, _limits("truncated")
     if not evidence.metrics.chunk_tokens:
         if evidence.imported:
             return _unknown("truncation", "the log does not say what its model cut", used)
@@ -267,7 +284,7 @@ def _truncation(evidence: Evidence, limits: Thresholds) -> Check:
     ):
         share = (truncated or 0) / total if total else 0.0
         numbers |= {f"{name} cut by the model": truncated, f"share of {name}": share}
-        if share > limits["truncated"]:
+        if share > LIMITS["truncated"]:
             cut.append(f"{share:.0%} of the {name}")
     says = (
         f"the model does not read the end of {' and '.join(cut)}: --set long_text=tail or mean, smaller chunks, or a "
@@ -278,12 +295,12 @@ def _truncation(evidence: Evidence, limits: Thresholds) -> Check:
     return _check("truncation", bool(cut), says, numbers, used)
 
 
-def _chunker(evidence: Evidence, limits: Thresholds) -> Check:
-    used = limits.only("ceiling-low")
+def _chunker(evidence: Evidence) -> Check:
+    used = _limits("ceiling-low")
     ceiling = evidence.line_ceiling
     if ceiling is None:
         return _unknown("chunker", "line ceilings are not stored for this run", used)
-    is_problem = ceiling < limits["ceiling-low"]
+    is_problem = ceiling < LIMITS["ceiling-low"]
     says = (
         "even a ranker that knows the gold reads (greedily) little of it from these chunks in its own size: the chunker"
         if is_problem
@@ -292,8 +309,8 @@ def _chunker(evidence: Evidence, limits: Thresholds) -> Check:
     return _check("chunker", is_problem, says, {"ceiling of lines R-prec": ceiling, "1 - ceiling": 1 - ceiling}, used)
 
 
-def _retriever(evidence: Evidence, limits: Thresholds) -> Check:
-    used = limits.only("share-low")
+def _retriever(evidence: Evidence) -> Check:
+    used = _limits("share-low")
     name, value = "line_rprec", evidence.metrics.micro.get("line_rprec")
     ceiling = evidence.line_ceiling
     if not ceiling:
@@ -302,7 +319,7 @@ def _retriever(evidence: Evidence, limits: Thresholds) -> Check:
         value = evidence.mean(name) if name in evidence.values else None
     if not ceiling or value is None:
         return _unknown("retriever", "nothing can be found, or the run ranks too few", used)
-    is_problem = value / ceiling < limits["share-low"]
+    is_problem = value / ceiling < LIMITS["share-low"]
     says = (
         "the retriever misses much of what these chunks could give: another model, BM25 or both, what is read of long "
         "texts"
@@ -313,7 +330,7 @@ def _retriever(evidence: Evidence, limits: Thresholds) -> Check:
     return _check("retriever", is_problem, says, numbers, used)
 
 
-def _lost(evidence: Evidence, limits: Thresholds) -> Check:
+def _lost(evidence: Evidence) -> Check:
     counts = evidence.metrics.counts
     without = sum(not gains for gains in evidence.log.qrels.values())
     share = without / counts.queries if counts.queries else 0.0
@@ -325,20 +342,20 @@ def _lost(evidence: Evidence, limits: Thresholds) -> Check:
     }
     numbers: Numbers = {"queries without a relevant chunk": without, "share of queries": share}
     numbers |= {what: number for what, number in lost.items() if number}
-    is_problem = share > limits["lost"] or counts.files_skipped + counts.queries_not_in_log > 0
+    is_problem = share > LIMITS["lost"] or counts.files_skipped + counts.queries_not_in_log > 0
     says = (
         "queries always score 0, because their gold is in no chunk or they were never answered: see what was skipped"
         if is_problem
         else "every query can be answered from the index, or nearly"
     )
-    return _check("lost", is_problem, says, numbers, limits.only("lost"))
+    return _check("lost", is_problem, says, numbers, _limits("lost"))
 
 
-def _definitions(evidence: Evidence, limits: Thresholds) -> Check:
+def _definitions(evidence: Evidence) -> Check:
     groups = never_retrieved(evidence.needed)
     numbers: Numbers = {f"{name}, never retrieved of {of}": missed for name, (missed, of) in groups.items()}
     missed, of = groups.pop("all definitions")
-    is_problem = missed / of > limits["never-retrieved"]
+    is_problem = missed / of > LIMITS["never-retrieved"]
     # A group of a few says little.
     worst = max(groups, key=lambda name: (groups[name][1] >= MIN_GROUP, groups[name][0] / groups[name][1]))
     says = (
@@ -347,66 +364,4 @@ def _definitions(evidence: Evidence, limits: Thresholds) -> Check:
         if is_problem
         else "nearly every definition that completion needs is in a chunk that was ranked"
     )
-    return _check("definitions", is_problem, says, numbers, limits.only("never-retrieved"))
-
-
-class Limit(NamedTuple):
-    """A default, the largest value that makes sense, and what is checked against it."""
-
-    default: float
-    most: float
-    meaning: str
-
-
-LIMITS: Mapping[str, Limit] = {
-    "recall-low": Limit(0.6, 1, "recall@5 is low below this share of what five results can hold"),
-    "recall-high": Limit(0.8, 1, "recall@10, recall@50 and file recall@50 are high from this share on"),
-    "precision-low": Limit(0.5, 1, "precision@10 is low below this"),
-    "repeats": Limit(0.2, 1, "the top 10 repeat themselves from this share on"),
-    "mrr-low": Limit(0.5, 1, "the mean reciprocal rank of queries with a hit is low below this"),
-    "gap": Limit(0.1, 1, "a segment's distance to the other queries is reported from this on, where the test shows it"),
-    "newer": Limit(0.0, 1, "more than this share of the top 10 newer than the query's as_of is too much"),
-    "latency-ms": Limit(500.0, math.inf, "the p90 of a query's milliseconds is slow above this"),
-    "truncated": Limit(0.1, 1, "more than this share of queries or chunks cut by the model is too much"),
-    "ceiling-low": Limit(0.8, 1, "the ceiling of lines R-prec is low below this"),
-    "share-low": Limit(0.6, 1, "the score's share of its ceiling is low below this"),
-    "never-retrieved": Limit(0.2, 1, "more than this share of the needed definitions never retrieved is too much"),
-    "lost": Limit(0.01, 1, "more than this share of queries without a relevant chunk is too much"),
-}
-"""name -> limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The limits of one diagnosis: the defaults, except those that were `set`."""
-
-    set: Mapping[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def parse(cls, settings: Iterable[str]) -> Self:
-        """Settings such as `recall-low=0.5`; all mistakes in them are one UsageError."""
-        results: dict[str, float] = {}
-        problems = []
-        for setting in settings:
-            name, _, text = setting.partition("=")
-            if name not in LIMITS:
-                problems.append(nearest("threshold", name, LIMITS))
-                continue
-            try:
-                value = float(text)
-            except ValueError:
-                value = math.nan
-            if not 0 <= value <= LIMITS[name].most:
-                most = "" if math.isinf(LIMITS[name].most) else f" to {LIMITS[name].most:g}"
-                problems.append(f"threshold {setting!r}: give a number from 0{most}, such as {LIMITS[name].default:g}")
-            results[name] = value
-        if problems:
-            raise UsageError(all_mistakes(problems))
-        return cls(results)
-
-    def only(self, *names: str) -> dict[str, float]:
-        """Name -> limit of these."""
-        return {name: self[name] for name in names}
-
-    def __getitem__(self, name: str) -> float:
-        return self.set.get(name, LIMITS[name].default)
+    return _check("definitions", is_problem, says, numbers, _limits("never-retrieved"))

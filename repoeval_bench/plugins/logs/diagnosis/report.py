@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside, find_bm25
-from repoeval_bench.plugins.logs.diagnosis.checks import Check, Thresholds, check_all
+from repoeval_bench.plugins.logs.diagnosis.checks import Check, check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import TOP, Evidence
 from repoeval_bench.runs.facts import with_facts
 
@@ -129,7 +129,6 @@ def diagnose(
     run: RunView,
     *,
     measure: str | None = None,
-    limits: Thresholds | None = None,
     facts: Path | None = None,
     worst: int = 20,
     bm25: RunView | None = None,
@@ -137,14 +136,14 @@ def diagnose(
     """Hold a run against the known playbook, and list the `worst` queries with gold, results and BM25's results.
 
     `measure` is what segments and worst queries are judged by (ndcg@10 where it was scored), `facts` a file of facts
-    to split the queries by, `bm25` a run of BM25 (found or made unless given). A measure that the run lacks is a
-    UsageError.
+    to split the queries by, `bm25` a run of BM25 (one in the same folder unless given). A UsageError: the run lacks the
+    measure.
     """
     (measure,) = shared_measures([run], [measure or _usual(run)])
     evidence = Evidence.read(run, with_facts(run.scores, facts)[0])
-    checks = check_all(evidence, measure, limits or Thresholds())
+    checks = check_all(evidence, measure)
     ids = worst_ids(evidence, measure, worst)
-    beside, note = find_bm25(run, evidence, bm25, ids)
+    beside, note = find_bm25(run, bm25, ids)
     return Diagnosis(
         run=run.run_id,
         retriever=run.metrics.retriever,
