@@ -100,7 +100,8 @@ def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> 
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise kind(f"{path}:{line} is not UTF-8; save it as UTF-8") from error
+        remedy = "save it as UTF-8" if kind is UsageError else way_out
+        raise kind(f"{path}:{line} is not UTF-8; {remedy}") from error
     except OSError as error:
         raise kind(f"{path} cannot be read ({os_reason(error)}); {way_out}") from error
     if len(raw) > MOST:

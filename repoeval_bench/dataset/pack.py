@@ -12,6 +12,7 @@ It is read where it is, and never copied.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -94,6 +95,17 @@ class PackFile(BaseModel):
     missing: dict[str, str] = {}
 
 
+@lru_cache(maxsize=8)
+def _read(path: Path, _raw: bytes) -> PackFile:
+    """Read `pack.yaml` again only where its bytes changed: a command asks for it several times, and YAML is slow."""
+    content = read_yaml(path, "build the pack again", DatasetError).content
+    try:
+        return PackFile.model_validate(content)
+    except ValidationError as error:
+        problems = "; ".join(mistakes(error, "file"))
+        raise DatasetError(f"{path} does not have this version's format ({problems}); build the pack again") from error
+
+
 class Pack:
     """A pack on disk."""
 
@@ -108,14 +120,11 @@ class Pack:
         path = root / MANIFEST
         if not path.is_file():
             return None
-        content = read_yaml(path, "build the pack again", DatasetError).content
         try:
-            return cls(root, PackFile.model_validate(content))
-        except ValidationError as error:
-            problems = "; ".join(mistakes(error, "file"))
-            raise DatasetError(
-                f"{path} does not have this version's format ({problems}); build the pack again"
-            ) from error
+            raw = path.read_bytes()
+        except OSError:
+            raw = b""  # `read_yaml` says why
+        return cls(root, _read(path, raw))
 
     @property
     def repositories(self) -> Mapping[str, PackSource]:

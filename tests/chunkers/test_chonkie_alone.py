@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
-pytest.importorskip("chonkie")
-pytest.importorskip("openai")
+pytestmark = pytest.mark.skipif(not (find_spec("chonkie") and find_spec("openai")), reason="needs chonkie and openai")
 
 CODE = """
 import sys

@@ -60,6 +60,9 @@ class TaskUses:
 MOST_CODE = 20_000_000
 """Bytes of a repository's files above which its names are not resolved: all of them are held in memory for it."""
 
+GARBAGE = 1_000_000
+"""Bytes of code after whose resolution memory is freed."""
+
 REASONS = ("builtin", "third party", "dynamic", "unresolved")
 """Reasons why a name leads to no definition, as a pack counts them."""
 
@@ -70,6 +73,7 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
     A line names each that is too large. DatasetError where an index leads to nothing: it is another code's.
     """
     task_uses = TaskUses()
+    garbage = 0
     with progress(desc="resolve names", unit="tasks", total=len(tasks)) as bar:
         for repo, index in repositories.items():
             own = [task for task in tasks if task.repo == repo]
@@ -91,7 +95,10 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                     f"file cannot be parsed, is nested more than {DEEPEST:,} deep, or takes more than {MOST:,} steps"
                 )
             del resolver
-            gc.collect()  # what a resolver knows of a repository refers to itself, and the next one needs the memory
+            garbage += size
+            if garbage > GARBAGE:
+                gc.collect()  # a resolver refers to itself, and the next one needs the memory
+                garbage = 0
             if index is not None and own and task_uses.resolved["resolved"] == before:
                 raise DatasetError(
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
