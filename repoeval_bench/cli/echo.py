@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import ContextVar
-
 import click
 
 from repoeval_bench.core.visible import visible
-
-spelling: ContextVar[Callable[[str], str]] = ContextVar("spelling", default=str)
-"""Spelling of options in what goes to standard error: as they are, or under make as variables."""
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True, colour: str | None = None) -> None:
@@ -18,5 +12,4 @@ def echo(text: object = "", *, err: bool = False, nl: bool = True, colour: str |
 
     JSON stays the same JSON: the escapes are its own. `colour` is used on a terminal only.
     """
-    text = spelling.get()(str(text)) if err else str(text)
-    click.secho(visible(text), err=err, nl=nl, fg=colour)  # noqa: TID251 - the one place
+    click.secho(visible(str(text)), err=err, nl=nl, fg=colour)  # noqa: TID251 - the one place

@@ -13,7 +13,6 @@ from repoeval_bench.cli.answer import print_answer, print_scores, unmade_rows
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import details_option, requests_of, run_options
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.runs.executors import ProcessPool
@@ -25,12 +24,10 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @run_options
-@click.argument("more_measures", nargs=-1, metavar="")
 @details_option
 def evaluate_command(
     *,
     chunker: tuple[str, ...],
-    more_measures: tuple[str, ...],
     out: Path,
     home: Path | None,
     as_json: bool,
@@ -41,12 +38,6 @@ def evaluate_command(
 
     With a shipped pack as --source and without --protocol, four protocols are run: uses, docstring, body and context.
     """
-    # `--measure ndcg@10 recall@5`: what follows the first one arrives here.
-    if more_measures and not fields["measures"]:
-        raise UsageError(
-            f"{more_measures[0]!r} does not belong to an option; name chunkers with --chunker {more_measures[0]}"
-        )
-    fields["measures"] = (*fields["measures"], *more_measures)
     requests = [
         request for protocol in _protocols(fields) for request in requests_of(chunker, fields | {"protocol": protocol})
     ]

@@ -31,9 +31,9 @@ gate latest --config gates.yaml --baseline fixed
 verify latest --source FOLDER
 verify RUN --details
 verify RUN --allow py:cutter:halves
-sweep -c fixed -c ast --sizes 500 1000 1500 3000 6000
+sweep -c fixed -c ast --sizes 500,1000,1500,3000,6000
 sweep -c ast --retriever bm25
-sweep -c ast:max_tokens=256 --sizes 128 256 512
+sweep -c ast:max_tokens=256 --sizes 128,256,512
 report
 report ast fixed -o report.html
 data fetch

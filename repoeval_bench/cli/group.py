@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
 from typing import Any
 
 import click
 
-from repoeval_bench.cli.echo import spelling
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import nearest
 
@@ -121,11 +119,10 @@ class CommandGroup(click.Group):
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None or ctx.resilient_parsing:
             return name, command, rest
-        from repoeval_bench.cli.options import as_variables, option_variables, refuse_repeated  # `--help` imports none
+        from repoeval_bench.cli.options import option_variables, refuse_repeated  # `--help` imports none
 
         refuse_repeated(command, rest, ctx)
         if ctx.find_root().params.get("variables") and not isinstance(command, CommandGroup):
-            spelling.set(partial(as_variables, command))
             ctx.default_map = {name: option_variables(command, os.environ)}
         return name, command, rest
 

@@ -250,7 +250,7 @@ def _option(
     if option.variable:
         settings |= {"envvar": option.variable, "show_envvar": True}
     if option.words:
-        settings |= {"multiple": True, "callback": partial(_words, kind=get_args(kinds[0])[0])}
+        settings |= {"multiple": True, "callback": partial(words_of, kind=get_args(kinds[0])[0])}
     elif several is not None or isinstance(default, tuple):
         settings |= {"multiple": True, "default": several or default or ()}
     elif kinds == [bool]:
@@ -263,7 +263,7 @@ def _option(
     return click.option(*filter(None, (spelled, option.also)), name, **settings)
 
 
-def _words(
+def words_of(
     _context: click.Context, parameter: click.Parameter, values: Sequence[str], *, kind: type[str | int]
 ) -> tuple[str | int, ...] | None:
     """Words separated by blanks or commas, each of a kind, of all values; None where there are none."""
@@ -334,21 +334,6 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
         if value := next(filter(None, map(environment.get, names)), None):
             values[parameter.name] = value.split() if parameter.multiple else value
     return values | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}
-
-
-def as_variables(command: click.Command, text: str) -> str:
-    """Write a text with variables instead of options: `--k=5` as K=5, `--set few_gold` as FEW_GOLD=1."""
-    for name, (_, default) in _rare_fields(command).items():
-        text = re.sub(rf"(?<![\w-])--set {name}\b", name.upper() + ("=1" if default is False else ""), text)
-    for parameter in command.params:
-        if parameter.name in _NOT_VARIABLES or not isinstance(parameter, click.Option):
-            continue
-        for long in (spelled for spelled in parameter.opts if spelled.startswith("--")):
-            name = _variable(long)
-            # What follows is a value where it is a number or a word in capitals, as in `--limit N`.
-            text = re.sub(rf"(?<![\w-]){long}(?:=| (?=[A-Z]+\b|\d))", f"{name}=", text)
-            text = re.sub(rf"(?<![\w-]){long}(?![\w-])", f"{name}=1" if parameter.is_flag else name, text)
-    return text
 
 
 def _variable(option: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,7 @@ from repoeval_bench.analysis.recall_curves import K_MEASURES, sweep_row
 from repoeval_bench.cli.answer import unmade_rows
 from repoeval_bench.cli.console import print_json, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.cli.options import execution_options, requests_of, run_options
-from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.numbers import is_whole
+from repoeval_bench.cli.options import execution_options, requests_of, run_options, words_of
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.table import figures, make_table, spec_column, with_notes
@@ -28,31 +27,16 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
-def _sizes(values: Sequence[str], further: Sequence[str]) -> tuple[int, ...]:
-    """Whole numbers above 0, separated by blanks or commas; the ones behind the first need no quotes."""
-    if not values:
-        if further:
-            raise UsageError(f"{further[0]!r} does not belong to an option; sizes are given as --sizes 500 1000 1500")
-        return ()
-    words = " ".join((*values, *further)).replace(",", " ").split()
-    wrong = [word for word in words if not is_whole(word) or int(word) < 1]
-    if wrong or not words:
-        no_size = f"{wrong[0]!r} is not a size; give" if wrong else "give"
-        raise UsageError(f"--sizes {' '.join(values)!r}: {no_size} whole numbers, such as --sizes 500 1000 1500")
-    return tuple(map(int, words))
-
-
 @click.command("sweep")
 @run_options
 @execution_options
 @click.option(
     "--sizes",
-    "size",
     multiple=True,
-    metavar="N …",
-    help="Values for each chunker's own size option; without --sizes, k is swept.",
+    metavar="N,…",
+    callback=partial(words_of, kind=int),
+    help="Values for each chunker's own size option, such as 500,1000; without --sizes, k is swept.",
 )
-@click.argument("sizes", nargs=-1, metavar="")
 def sweep_command(
     *,
     chunker: tuple[str, ...],
@@ -60,8 +44,7 @@ def sweep_command(
     home: Path | None,
     execution: ExecutionRequest,
     as_json: bool,
-    size: tuple[str, ...],
-    sizes: tuple[str, ...],
+    sizes: tuple[int, ...] | None,
     **fields: Any,
 ) -> None:
     """Evaluate each --chunker at each of --sizes, and print every measure beside the mean size of its chunks.
@@ -70,15 +53,12 @@ def sweep_command(
     whose recall is farthest above a straight line from the first k to the last). Stored runs are reused.
 
     A chunker's other options do not change. To sweep an overlap, name several: -c ast:overlap=0 -c ast:overlap=5
-    --sizes 500 1500. `window` keeps the ratio of step to lines.
+    --sizes 500,1500. `window` keeps the ratio of step to lines.
     """
     problems = Problems()
-    nominal: tuple[int, ...] = ()
-    with problems.about("sizes"):
-        nominal = _sizes(size, sizes)
-    if not size and not fields["measures"]:
+    if not sizes and not fields["measures"]:
         fields["measures"] = K_MEASURES
-    requests = at_sizes(requests_of(chunker, fields), nominal, problems)
+    requests = at_sizes(requests_of(chunker, fields), sizes or (), problems)
     with runner_on(execution, requests, out=out, home=home, problems=problems) as runner:
         (setting,) = runner.settings
         runs = [run for run in runner.run(setting, reuse=True) if run]

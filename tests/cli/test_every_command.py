@@ -48,7 +48,7 @@ CALLS = {
     "logs bounds": Call("logs bounds {run} --judgements {judged.jsonl}", reads=LOG),
     "logs import": Call("logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {out}"),
     "verify": Call("verify {run} " + DATA, reads=(*ROWS, "metrics.json", "retrieved.jsonl.gz")),
-    "sweep": Call(f"sweep {RUN} --sizes 300 500"),
+    "sweep": Call(f"sweep {RUN} --sizes 300,500"),
     "lab sensitivity": Call(GRID),
     "lab leaderboard": Call("lab leaderboard --out {runs}"),
     "report": Call("report {run} -o {report.html}", reads=ROWS),

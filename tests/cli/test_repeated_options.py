@@ -70,7 +70,6 @@ def test_words_of_several_options_are_those_of_one(tmp_path):
         for words in (
             ("--repos", "acme_inventory,northwind_textkit", "--sizes", "300 500"),
             ("--repos", "acme_inventory", "--repos", "northwind_textkit", "--sizes", "300", "--sizes", "500"),
-            ("--repos", "acme_inventory northwind_textkit", "--sizes", "300", "500"),
         )
     }
     assert len(printed) == 1
@@ -86,10 +85,8 @@ def test_variables_hold_all_values_separated_by_blanks(name):
     words = ["path"] if name == "recommend" else []
     command.parse_args(context, list(words))
     assert context.params.get("repos", ("a", "b")) == ("a", "b")
-    if name == "recommend":
+    if name in {"recommend", "sweep"}:
         assert context.params["sizes"] == (300, 500)
-    if name == "sweep":
-        assert context.params["size"] == ("300", "500")
     over = click.Context(command, default_map=given)
     command.parse_args(over, [*words, *(["--sizes", "700"] if name == "recommend" else ["--repos", "c"])])
     assert over.params["sizes" if name == "recommend" else "repos"] == ((700,) if name == "recommend" else ("c",))

@@ -24,18 +24,18 @@ def free(a,
 '''
 
 
-def facts_at(line, text=SOURCE, length=1):
+def facts_at(line, text=SOURCE, path="p.py"):
     task = Task(
         task_id="t",
         repo="r",
-        path="p.py",
+        path=path,
         prompt="",
         ground_truth="",
-        body=LineSpan(line, line + length),
+        body=LineSpan(line, line + 1),
         context_start=0,
         level="function",
     )
-    files = {"r": (SourceFile("r", "p.py", text),)}
+    files = {"r": (SourceFile("r", path, text),)}
     return task_facts(
         Benchmark(
             name="b",
@@ -79,7 +79,9 @@ def test_facts_of_a_task(line, lines, depth, docstring, method):
     assert (found["has_docstring"], found["is_method"], found["prompt_lines"]) == (docstring, method, line)
 
 
-@pytest.mark.parametrize("text", ["print 'two'\n" * 3, "def f():\n    x = '\x0c'\n    return x\n"])
-def test_facts_are_unknown_where_the_file_cannot_be_parsed(text):
-    """Python 2, or line ends that the parser counts otherwise."""
-    assert facts_at(1, text)["is_method"] is None
+def test_facts_of_other_languages_and_of_none():
+    java = "class A {\n  /** Documented. */\n  int f() {\n    int a = 1;\n    return a;\n  }\n}\n"
+    known = facts_at(4, java, path="A.java")
+    assert (known["function_lines"], known["nesting_depth"]) == (4, 1)
+    assert (known["has_docstring"], known["is_method"]) == (True, True)
+    assert facts_at(4, java, path="A.txt")["is_method"] is None

@@ -54,7 +54,7 @@ def test_jobs_give_the_answer_of_one_process(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", [("compare", "-c", "ast:max_nws=400"), ("sweep", "-c", "ast", "--sizes", "300", "500")]
+    "command", [("compare", "-c", "ast:max_nws=400"), ("sweep", "-c", "ast", "--sizes", "300,500")]
 )
 def test_other_commands_take_an_executor(command, mirror, warm_home, tmp_path):
     words = (*command, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--json", "--out")

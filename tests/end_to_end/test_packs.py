@@ -93,7 +93,7 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
 COMMANDS = {
     "compare": "compare -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol body --out {out} --json",
     "run": "run {out}/bench.yaml --out {out} --json",
-    "sweep": "sweep -c fixed --retriever bm25 --sizes 300 500 --out {out} --json",
+    "sweep": "sweep -c fixed --retriever bm25 --sizes 300,500 --out {out} --json",
     "sensitivity": "lab sensitivity -c ast:max_nws=300 -c fixed:max_nws=300 --retriever bm25 --protocol context "
     "--no-match --json",
     "chunker stats": "chunker stats -c ast -c fixed --json",

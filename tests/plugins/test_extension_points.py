@@ -87,7 +87,7 @@ def test_a_broken_plug_in_breaks_no_other_command():
 
 
 def test_an_executor_of_another_package_does_the_jobs(mirror, tmp_path):
-    asked = ("sweep", "-c", "fixed", "--sizes", "300", "500", "--retriever", "bm25", "--source", mirror)
+    asked = ("sweep", "-c", "fixed", "--sizes", "300,500", "--retriever", "bm25", "--source", mirror)
     asked += ("--set", "few_gold", "--out", tmp_path / "runs")
     done = bench(*asked, "--executor", "here:moon", home=tmp_path)
     assert done.code == 0, done.err
