@@ -273,7 +273,7 @@ def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(tmp_path,
         monkeypatch.setattr(MirrorUrl, "tree_files", real)
         site.requests.clear()
         assert install(home, MirrorUrl(site.url, home), FUNCTION).is_complete
-        assert all("datasets.zip" not in path for path, _ in site.requests)
+        assert all("datasets.zip" not in path for path in site.requests)
 
 
 def test_a_custom_set_that_changed_at_its_address_is_not_mixed(tmp_path, home):
@@ -304,11 +304,11 @@ def upstream(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("published")
-def test_upstream_is_fetched_resumed_verified_and_installed(home, upstream):
+def test_upstream_is_fetched_verified_and_installed(home, upstream):
     upstream.breaks = [500]
     found = install(home, GitHub(home), FUNCTION)
     assert found.is_complete
-    assert (upstream.requests[1][0], upstream.requests[1][1]) == ("/datasets.zip", "bytes=500-")
+    assert upstream.requests[:2] == ["/datasets.zip"] * 2
     assert not list(home.rglob("*.zip*"))
     upstream.requests.clear()
     install(home, GitHub(home), Combination("function", "4k", "codex"))
@@ -367,6 +367,6 @@ def test_of_two_that_fetch_at_the_same_time_one_does_the_work(tmp_path, home):
     mirror = minirepo.build_mirror(tmp_path / "m")
     with serve(served(mirror)) as site, ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: load_benchmark(site.url, home=home), range(4)))
-        archives = [path for path, _ in site.requests if path.endswith(".zip")]
+        archives = [path for path in site.requests if path.endswith(".zip")]
     assert sorted(archives) == ["/datasets.zip", "/function_level.zip"]
     assert all(benchmark == found[0] for benchmark in found)

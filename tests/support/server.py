@@ -1,4 +1,4 @@
-"""A real HTTP server on 127.0.0.1 that serves files, knows ranges, and fails in the ways that are asked for."""
+"""A real HTTP server on 127.0.0.1 that serves files, and fails in the ways that are asked for."""
 
 from __future__ import annotations
 
@@ -23,18 +23,15 @@ class Site:
 
     `breaks` and `stalls` are bytes of the body after which the next answers with an archive end or fall
     silent, one entry per answer. `drips` are `head` or `body`: that part comes byte by byte, without end for the head.
-    `requests` logs (path, Range header or None).
+    `requests` logs the paths that were asked for.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
-    etag: str | None = '"first"'
     breaks: list[int] = field(default_factory=list)
     stalls: list[int] = field(default_factory=list)
     drips: list[str] = field(default_factory=list)
     status: int | None = None
-    honours_range: bool = True
-    wrong_range: bool = False
-    requests: list[tuple[str, str | None]] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     url: str = ""
     closing: threading.Event = field(default_factory=threading.Event)
 
@@ -50,8 +47,7 @@ def serve(site: Site) -> Iterator[Site]:
             """Nothing on standard error."""
 
         def do_GET(self) -> None:
-            asked = self.headers.get("Range")
-            site.requests.append((self.path, asked))
+            site.requests.append(self.path)
             content = site.files.get(self.path.lstrip("/"))
             if site.drips and site.drips[0] == "head":
                 site.drips.pop(0)
@@ -62,29 +58,13 @@ def serve(site: Site) -> Iterator[Site]:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
-            start = 0
-            current = self.headers.get("If-Range") in {None, site.etag}
-            if asked and site.honours_range and current:
-                start = int(asked.removeprefix("bytes=").rstrip("-"))
-                if start >= len(content):
-                    self.send_response(416)
-                    self.send_header("Content-Length", "0")
-                    self.end_headers()
-                    return
-                self.send_response(206)
-                shown = start + 1 if site.wrong_range else start
-                self.send_header("Content-Range", f"bytes {shown}-{len(content) - 1}/{len(content)}")
-            else:
-                self.send_response(200)
-            body = content[start:]
-            self.send_header("Content-Length", str(len(body)))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
             if self.path.endswith("/"):  # a page of a package index
                 self.send_header("Content-Type", JSON_INDEX if content.startswith(b"{") else "text/html")
-            if site.etag:
-                self.send_header("ETag", site.etag)
             self.end_headers()
             with suppress(ConnectionError):  # the client may have left; that is its part of the test
-                self.send(body)
+                self.send(content)
 
         def send(self, body: bytes) -> None:
             if site.drips:
