@@ -119,7 +119,7 @@ def save(outcome: Outcome, results: Path, *, created: str) -> Path:
         timings=_time_rows(outcome),
         run=run_lines(outcome.run.rankings, outcome.config.chunker),
         qrels=qrels,
-        log="".join(_log_lines(outcome)),
+        log=_log_lines(outcome),
         inspection=outcome.inspection,
     )
     return write_folder(results / outcome.run_id, files)
