@@ -2,8 +2,8 @@
 
 python scripts/bench_scale.py --tree FOLDER [--megabytes 1,3,10,30,100] [--to 10000] [--plot FILE.svg]
 
-FOLDER holds real Python files, such as the site-packages of an environment: a tree of a size is the first of them, by a
-hash of their paths. Each size is one pack of 400 tasks under `docstring`, whose queries see all of it, and one `compare`
+FOLDER holds real Python files, such as the site-packages of an environment: a tree of a size is the first of them, by
+a hash of their paths. Each size is one pack of 400 tasks under `docstring`, whose queries see all of it, and one `compare`
 of three chunkers by BM25 on one core. Seconds of a stage are those that its runs stored.
 """
 
@@ -151,9 +151,9 @@ def spoken(seconds: float) -> str:
 
 def plot(measured: Sequence[Measured], path: Path) -> None:
     """Draw time and memory over size, both axes logarithmic."""
-    from matplotlib import pyplot
+    from matplotlib import pyplot as plt
 
-    figure, (time_axis, memory_axis) = pyplot.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    figure, (time_axis, memory_axis) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     sizes = [one.megabytes for one in measured]
     for name in ("build", "compared"):
         costs = [getattr(one, name) for one in measured]

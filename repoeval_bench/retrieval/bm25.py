@@ -55,15 +55,18 @@ class Bm25Retriever:
             # Before the clock starts: for the second chunker of a process it is known already.
             terms = self._vocabulary.query(query.text)
             start = perf_counter()
-            ids, columns, seen = index.ids, index.of_repo, np.ones(len(index.of_repo), dtype=np.bool_)
+            ids, changed = index.ids, _UNCHANGED
+            hidden = own_columns = _UNCHANGED[0]
             if own is not None:
-                seen[[index.positions[chunk_id] for chunk_id in unseen if chunk_id in index.positions]] = False
-                ids = [*ids, *(chunk.chunk_id for chunk in own)]
+                hidden = np.array([index.positions[name] for name in unseen if name in index.positions], dtype=np.int64)
                 own_columns = np.array([index.columns[self._text(chunk)] for chunk in own], dtype=np.int64)
-                columns = np.append(columns, own_columns)
-                seen = np.append(seen, np.ones(len(own), dtype=np.bool_))
-            scores = index.scores(terms, np.bincount(columns[seen], minlength=index.size))
-            rankings[query.query_id] = rank_column(ids, np.where(seen, scores[columns], 0.0), k, unseen)
+                ids = [*ids, *(chunk.chunk_id for chunk in own)]
+                changed = _difference(own_columns, index.of_repo[hidden])
+            of_text = index.scores(terms, *changed)
+            scores = of_text[index.of_repo]
+            scores[hidden] = 0.0
+            scores = np.append(scores, of_text[own_columns])
+            rankings[query.query_id] = rank_column(ids, scores, k, unseen)
             latency[query.query_id] = (perf_counter() - start) * 1000
         return Run(tag=NAME, rankings=rankings, latency_ms=latency)
 
@@ -144,31 +147,62 @@ class _TermIndex:
         # One number for a term in a text, so that equal ones can be counted.
         pairs = np.concatenate([np.zeros(0, dtype=np.int64), *terms]) * self.size
         pairs += np.repeat(np.arange(self.size), self._lengths)
-        self._pairs, counts = np.unique(pairs, return_counts=True)
-        self._counts = counts.astype(np.int32)
-        self._texts = (self._pairs % self.size).astype(np.int32)
+        pairs, counts = np.unique(pairs, return_counts=True)
+        self._counts, self._texts = counts.astype(np.float64), pairs % max(1, self.size)
+        self._of_text = terms
+        self._terms, starts = np.unique(pairs // max(1, self.size), return_index=True)
+        self._starts = [*starts.tolist(), len(pairs)]
+        times = np.bincount(of_repo, minlength=self.size)
+        self._n_chunks, self._total = len(of_repo), int((times * self._lengths).sum())
+        self._n = np.add.reduceat(times[self._texts], starts) if len(starts) else starts
+        self._shares: NDArray[np.float64] | None = None
 
     def scores(
-        self, query: tuple[NDArray[np.int64], NDArray[np.int64]], times: NDArray[np.int64]
+        self,
+        query: tuple[NDArray[np.int64], NDArray[np.int64]],
+        columns: NDArray[np.int64],
+        times: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Score of every text, float64 (size,), where a query sees each text so many `times`.
+        """Score of every text, float64 (size,), where a query sees those in `columns` so many `times` more or less.
 
         score = sum over the query's terms, repeats counted, of idf tf / (tf + k1 (1 - b + b length / mean length)),
         with idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Lucene's; Kamphuis et al. 2020), where N, n and the lengths are
         those of the chunks that are seen. `query` are the numbers of its terms and how often each is in it.
         """
-        n_seen, total = int(times.sum()), int((times * self._lengths).sum())
-        if not total:
-            return np.zeros(self.size)
+        n_seen, total = self._n_chunks + int(times.sum()), self._total + int((times * self._lengths[columns]).sum())
         numbers, repeats = query
-        starts, ends = np.searchsorted(self._pairs, np.stack([numbers, numbers + 1]) * self.size)
-        lengths = ends - starts
-        before = np.cumsum(lengths) - lengths
-        entries = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
-        term = np.repeat(np.arange(len(numbers)), lengths)
-        text, tf = self._texts[entries], self._counts[entries]
-        n = np.bincount(term, times[text], minlength=len(numbers))
+        rows = np.searchsorted(self._terms, numbers)
+        known = rows < len(self._terms)
+        known[known] = self._terms[rows[known]] == numbers[known]
+        rows, repeats = rows[known], repeats[known]
+        if not total or not len(rows):
+            return np.zeros(self.size)
+        spans = [slice(self._starts[row], self._starts[row + 1]) for row in rows.tolist()]
+        n = self._n[rows]
+        if len(columns):
+            theirs = [np.unique(self._of_text[column]) for column in columns.tolist()]
+            changed = np.searchsorted(self._terms, np.concatenate(theirs))
+            more = np.bincount(changed, np.repeat(times, list(map(len, theirs))), minlength=len(self._terms))
+            n = n + more[rows]
         weights = np.log(1 + (n_seen - n + 0.5) / (n + 0.5)) * repeats
+        texts = np.concatenate([self._texts[span] for span in spans])
         norms = self._k1 * ((1 - self._b) + self._b * self._lengths / (total / n_seen))
-        gains: NDArray[np.float64] = weights[term] * (tf / (norms[text] + tf))
-        return np.bincount(text, gains, minlength=self.size).astype(np.float64, copy=False)
+        if len(columns):
+            tf = np.concatenate([self._counts[span] for span in spans])
+            shares = tf / (norms[texts] + tf)
+        else:  # the lengths are those of the repository: the same for all such queries
+            if self._shares is None:
+                self._shares = self._counts / (norms[self._texts] + self._counts)
+            shares = np.concatenate([self._shares[span] for span in spans])
+        gains = np.repeat(weights, [span.stop - span.start for span in spans]) * shares
+        return np.bincount(texts, gains, minlength=self.size).astype(np.float64, copy=False)
+
+
+_UNCHANGED = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+def _difference(more: NDArray[np.int64], less: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the texts that a query sees more or less often than the repository has them, and how often."""
+    columns, position = np.unique(np.append(more, less), return_inverse=True)
+    times = np.bincount(position, np.repeat([1, -1], [len(more), len(less)])).astype(np.int64)
+    return columns[times != 0], times[times != 0]

@@ -36,13 +36,13 @@ def rank_column(
     Only what can be among the best is looked at one by one, so that a large corpus costs little more than a small one.
     """
     n_best = k + len(unseen)
-    near: Sequence[int] = range(len(ids))
+    near = np.arange(len(ids))
     if n_best < len(ids):
         last = np.partition(scores, -n_best)[-n_best]
         # What is rounded apart is at most one step apart; not `>=`, so that a NaN is kept, and refused.
-        near = np.flatnonzero(~(scores < last - 2 * 10**-DIGITS)).tolist()
-    values = scores.tolist()
-    return rank(((ids[index], values[index]) for index in near if ids[index] not in unseen), k)
+        near = np.flatnonzero(~(scores < last - 2 * 10**-DIGITS))
+    best = zip(near.tolist(), scores[near].tolist(), strict=True)
+    return rank(((ids[index], score) for index, score in best if ids[index] not in unseen), k)
 
 
 def other_places(one: Ranking, other: Ranking, tolerance: float) -> list[int]:
