@@ -77,8 +77,7 @@ def no_pause() -> None:
 class ApiServer:
     """One API of one server, for any number of threads.
 
-    `timeout` is in seconds, from a request's beginning to the last byte of its answer. `pace` is called before each
-    request, those that are tried again included, and may wait.
+    `timeout` is in seconds, from a request's beginning to the last byte of its answer.
     """
 
     def __init__(
@@ -89,11 +88,10 @@ class ApiServer:
         timeout: float,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = utc_now,
-        pace: Callable[[], None] = no_pause,
     ) -> None:
         self.url = f"{base_url}/{api.path}"
         self._api, self._timeout = api, timeout
-        self._sleep, self._now, self._pace = sleep, now, pace
+        self._sleep, self._now = sleep, now
         self._key = os.environ.get(KEY, "").strip()
         self._client: httpx.Client | None = None
         self._lock = threading.Lock()
@@ -133,7 +131,6 @@ class ApiServer:
         return self._api.error(f"{self.url} does not speak the {self._api.name} API: {reason}; check base_url")
 
     def _attempt(self, body: Mapping[str, Any], model: type[_Content], most: int) -> _Content:
-        self._pace()
         answer = self._ask(body, most)
         self._check_status(answer)
         try:

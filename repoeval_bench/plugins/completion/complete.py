@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from repoeval_bench.core.errors import ResultError, SpecError, UsageError, all_mistakes
+from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
@@ -18,11 +18,12 @@ from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile, spliced
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.spec import Spec, nearest, short_hash, slug
+from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.metrics import TEXT_MEASURES, Context, RunScores, Written, score_run
+from repoeval_bench.metrics import TEXT_MEASURES, RunScores, Written, score_run
+from repoeval_bench.metrics import Context as ScoringContext
 from repoeval_bench.plugins.completion.ending import ENDING, cut, stops
 from repoeval_bench.plugins.completion.layout import LAYOUT, MOST_FRAGMENTS, Prompt, fragments_of, lay_out
 from repoeval_bench.plugins.completion.model import Answers, Model, ModelRequest, answer_all, parse_model
@@ -49,8 +50,8 @@ from repoeval_bench.runs.view import RunView
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Task
 
-CONTEXTS = ("none", "retrieved")
-
+Context = Literal["none", "retrieved"]
+"""What is shown above the code."""
 
 STEP = "complete"
 """The step of timings.jsonl: its seconds, and requests that were sent."""
@@ -62,7 +63,7 @@ class CompletionRequest(Request):
     model: str | None = option(
         None, "openai:NAME; after commas base_url=…, api=chat, max_tokens=N, timeout=SECONDS.", "SPEC"
     )
-    shown: tuple[str, ...] = option(
+    shown: tuple[Context, ...] = option(
         ("retrieved",),
         "Context above the code: none or retrieved; repeat it.",
         "KIND",
@@ -93,7 +94,7 @@ def base_run(run: RunView) -> RunView:
     return RunView.open(folder)
 
 
-def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, context: str) -> list[Prompted]:
+def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, context: Context) -> list[Prompted]:
     """Return the prompt of every task of a run, in the order of `benchmark`, which is the run's own."""
     shown = fragments_of(run, benchmark.tasks, context)
     files = benchmark.by_name
@@ -114,28 +115,18 @@ def _language(file: SourceFile) -> Language:
 
 
 def check_request(request: CompletionRequest) -> Model:
-    """Return the model of a request; a UsageError lists all that is wrong with it."""
+    """Return the model of a request; a UsageError where there is none, or a package is missing."""
     require("complete", "rapidfuzz")
-    problems = [
-        nearest("--context", context, CONTEXTS, f"choose from {', '.join(CONTEXTS)}")
-        for context in request.shown
-        if context not in CONTEXTS
-    ]
-    model = None
-    try:
-        model = parse_model(request.model or "")
-    except SpecError as error:
-        problems.append(str(error) if request.model else "no model was named; give --model openai:NAME,base_url=…")
-    if problems or model is None:
-        raise UsageError(all_mistakes(problems))
-    return model
+    if not request.model:
+        raise UsageError("no model was named; give --model openai:NAME,base_url=…")
+    return parse_model(request.model)
 
 
 def complete(
     run: RunView,
     benchmark: Benchmark,
     request: CompletionRequest,
-    context: str = "retrieved",
+    context: Context = "retrieved",
     *,
     out: Path,
     created: str,
@@ -165,7 +156,7 @@ def complete(
         base=run.run_id,
         model=model.spec,
         identity=model.identity,
-        context=context,  # type: ignore[arg-type]  # one of CONTEXTS
+        context=context,
         budget=request.budget if context != "none" else 0,
         fragments=MOST_FRAGMENTS if context != "none" else 0,
         layout=LAYOUT,
@@ -244,7 +235,7 @@ def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScore
                 true_names=_names(as_it_is, task.body.start, task.ground_truth),
             )
     qrels: Mapping[str, Mapping[str, float]] = {row.query_id: {} for row in rows}
-    return score_run({}, qrels, TEXT_MEASURES, Context(written=written))
+    return score_run({}, qrels, TEXT_MEASURES, ScoringContext(written=written))
 
 
 def _names(parsed: Parsed, start: int, text: str) -> frozenset[str]:

@@ -10,7 +10,7 @@ holds neither the target, nor what follows it, nor what the prompt shows anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,13 +35,13 @@ _HEADING = ("Here are some relevant code fragments from other files of the repo:
 _BLOCK = "the below code fragment can be found in:"
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
-    """A retrieved piece of code: its chunk's id, its path in the repository, and its text."""
+class Fragment(NamedTuple):
+    """A retrieved piece of code: its chunk's id, its file, its text, and where its lines end."""
 
     chunk_id: str
-    path: str
+    file: str
     text: str
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def lay_out(
     for fragment in fragments:
         if len(shown) == most:
             break
-        block, tokens = _block(fragment.path, fragment.text, comment)
+        block, tokens = _block(fragment.file.partition("/")[2], fragment.text, comment)
         if spent + tokens <= budget:
             spent += tokens
             blocks.append(block)
@@ -99,29 +99,14 @@ def _commented(lines: Sequence[str], comment: str) -> str:
     return "".join(f"{comment} {line}\n" for line in lines)
 
 
-class _Ranked(NamedTuple):
-    """A ranked chunk: its id, its file, where its lines end, and its text."""
+def fragments_of(run: RunView, tasks: Sequence[Task], context: str) -> dict[str, tuple[list[Fragment], int]]:
+    """Return task_id -> the fragments for it in the context `none` or `retrieved`, the best first.
 
-    chunk_id: str
-    file: str
-    end: int
-    text: str
-
-
-class Shown(NamedTuple):
-    """The fragments for a task, the best first, and how many chunks were skipped because they are beside the target."""
-
-    fragments: tuple[Fragment, ...]
-    hidden: int
-
-
-def fragments_of(run: RunView, tasks: Sequence[Task], context: str) -> dict[str, Shown]:
-    """Return task_id -> the fragments that are shown with it in the context `none` or `retrieved`.
-
-    A ResultError where the run stored no sources or has no ranking of a task, a UsageError where hits are expanded.
+    Beside them is how many chunks were skipped because they are beside the target. A ResultError where the run stored
+    no sources or has no ranking of a task, a UsageError where hits are expanded.
     """
     if context == "none":
-        return {task.task_id: Shown((), 0) for task in tasks}
+        return {task.task_id: ([], 0) for task in tasks}
     if run.metrics.expand:
         raise UsageError(
             f"the hits of {run.run_id} bring more than their chunks (expand {run.metrics.expand}), and completions "
@@ -130,34 +115,28 @@ def fragments_of(run: RunView, tasks: Sequence[Task], context: str) -> dict[str,
     inspection = run.inspection
     if inspection is None:
         raise ResultError(f"{run.folder} stored no sources, so its chunks have no text; run the evaluation again")
-    ranked = _retrieved(run, inspection)
+    ranked = _ranked(run, inspection)
     if lost := [task.task_id for task in tasks if task.task_id not in ranked]:
         raise ResultError(f"{run.folder} has no ranking of {count(len(lost), 'task')}, such as {lost[0]}; run it again")
-    return {task.task_id: _visible(task, ranked[task.task_id]) for task in tasks}
+    shown = {}
+    for task in tasks:
+        fragments = ranked[task.task_id]
+        visible = [chunk for chunk in fragments if chunk.file != task.file or chunk.end <= task.context_start]
+        shown[task.task_id] = visible, len(fragments) - len(visible)
+    return shown
 
 
-def _visible(task: Task, ranked: Iterable[_Ranked]) -> Shown:
-    fragments = []
-    hidden = 0
-    for chunk in ranked:
-        if chunk.file == task.file and chunk.end > task.context_start:
-            hidden += 1
-        else:
-            fragments.append(Fragment(chunk.chunk_id, chunk.file.partition("/")[2], chunk.text))
-    return Shown(tuple(fragments), hidden)
-
-
-def _retrieved(run: RunView, inspection: Inspection) -> dict[str, list[_Ranked]]:
+def _ranked(run: RunView, inspection: Inspection) -> dict[str, list[Fragment]]:
+    """Return query_id -> what was retrieved, with its texts, best first."""
     spans = {chunk.chunk_id: chunk.chars for chunks in inspection.chunks.values() for chunk in chunks}
-    by_query = {}
+    ranked: dict[str, list[Fragment]] = {}
     for row in run.log_rows():
-        chunks = []
+        fragments = ranked.setdefault(row.query_id, [])
         for entry in row.ranked:
             if entry.file is None or entry.lines is None or entry.file not in inspection.sources:
                 raise ResultError(f"{run.folder}: chunk {entry.chunk_id!r} has no source in the run; run it again")
             source, chars = inspection.sources[entry.file], spans.get(entry.chunk_id)
             # Documents that the protocol fixes are not chunks of the run; theirs are whole lines.
             text = source.line_text(entry.lines) if chars is None else source.slice(chars)
-            chunks.append(_Ranked(entry.chunk_id, entry.file, entry.lines.end, text))
-        by_query[row.query_id] = chunks
-    return by_query
+            fragments.append(Fragment(entry.chunk_id, entry.file, text, entry.lines.end))
+    return ranked

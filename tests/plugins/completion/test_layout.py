@@ -8,8 +8,8 @@ from repoeval_bench.plugins.completion.layout import Fragment, count_tokens, lay
 
 RULER = "-" * 50
 CODE = "def total(prices):"
-FIRST = Fragment("a", "shop/tax.py", "def tax(x):\n    return x * RATE\n")
-SECOND = Fragment("b", "shop/rates.py", "RATE = 2\n")
+FIRST = Fragment("a", "r/shop/tax.py", "def tax(x):\n    return x * RATE\n")
+SECOND = Fragment("b", "r/shop/rates.py", "RATE = 2\n")
 
 
 def test_the_layout_is_repocoders():
@@ -48,7 +48,7 @@ def test_without_a_fragment_there_is_no_heading(fragments, budget, most):
 
 def test_a_fragment_that_does_not_fit_is_passed_over():
     """A smaller one behind it is shown."""
-    long = Fragment("long", "a.py", "word = other_word\n" * 200)
+    long = Fragment("long", "r/a.py", "word = other_word\n" * 200)
     assert lay_out(CODE, [long, SECOND], "#", budget=120).shown == ("b",)
 
 
@@ -59,7 +59,7 @@ def test_a_fragment_that_does_not_fit_is_passed_over():
 )
 def test_the_budget_holds(texts, budget, most):
     """The tokens that are stated are those of the text, and never above the budget; the best come first."""
-    fragments = [Fragment(str(i), f"{i}.py", text) for i, text in enumerate(texts)]
+    fragments = [Fragment(str(i), f"r/{i}.py", text) for i, text in enumerate(texts)]
     prompt = lay_out(CODE, fragments, "#", budget=budget, most=most)
     assert prompt.context_tokens <= budget
     assert len(prompt.shown) <= most
