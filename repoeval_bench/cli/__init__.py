@@ -49,7 +49,7 @@ COMMANDS = {
         "repoeval_bench.cli.explain:explain_command",
         "Explain a chunker, a protocol, a retriever, a measure, …",
     ),
-    "cache": ("repoeval_bench.cli.cache:cache_group", "Describe, verify and prune the cache of vectors."),
+    "cache": ("repoeval_bench.cli.cache:cache_group", "Describe and verify the cache of vectors."),
     "chunker": ("repoeval_bench.cli.more:chunker", "See how a chunker cuts, without a model."),
     "export": ("repoeval_bench.cli.more:export", "Write runs in the formats that other programs and papers read."),
 }

@@ -1,4 +1,4 @@
-"""`repoeval-bench cache`: what the vector cache holds, whether it is sound, and how it is kept small."""
+"""`repoeval-bench cache`: what the vector cache holds, and whether it is sound."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from pydantic import ByteSize, TypeAdapter
+from pydantic import ByteSize
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.echo import echo
@@ -21,18 +21,6 @@ from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.runs.parts import vectors_folder
 
 
-def parse_size(text: str) -> int:
-    """Return the bytes of a size such as 2GB, 2G (the same) or 1.5 GiB; any other text is a UsageError.
-
-    >>> parse_size("2GB"), parse_size("2G"), parse_size("1.5 GiB"), parse_size("0")
-    (2000000000, 2000000000, 1610612736, 0)
-    """
-    try:
-        return int(TypeAdapter(ByteSize).validate_python(text.strip()))
-    except ValueError as error:
-        raise UsageError(f"--max-size {text!r} is not a size; write bytes, or a size such as 2GB or 500MiB") from error
-
-
 def show_size(size: int) -> str:
     """Return bytes in a decimal unit: `30.1 MB`."""
     return ByteSize(size).human_readable(decimal=True, separator=" ")
@@ -40,7 +28,7 @@ def show_size(size: int) -> str:
 
 @click.group("cache")
 def cache_group() -> None:
-    """Describe, verify and prune the cache of vectors."""
+    """Describe and verify the cache of vectors."""
 
 
 def _command(function: Callable[..., None]) -> click.Command:
@@ -59,7 +47,7 @@ def _command(function: Callable[..., None]) -> click.Command:
 def info(*, home: Path | None, as_json: bool) -> None:
     """Show the folder, its size and its models.
 
-    Of each model and precision: vectors, other entries, bytes and last use.
+    Of each model and precision: vectors, other entries and bytes.
     """
     from repoeval_bench.embedding.housekeeping import info as describe
 
@@ -74,11 +62,11 @@ def info(*, home: Path | None, as_json: bool) -> None:
         (
             model.name,
             str((model.identity or {}).get("max_length", "")),
-            *(model.vectors, model.others, show_size(model.bytes), model.last_used),
+            *(model.vectors, model.others, show_size(model.bytes)),
         )
         for model in contents.models
     ]
-    columns = figures("tokens read", "vectors", "scores, answers, counts", "bytes", "last used", number=",")
+    columns = figures("tokens read", "vectors", "scores, answers, counts", "bytes", number=",")
     print_table(make_table(["model", *columns], rows))
 
 
@@ -102,40 +90,4 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
         if not result.passed:
             echo("remove them with repoeval-bench cache verify --delete")
     if not result.passed:
-        click.get_current_context().exit(1)
-
-
-@_command
-@click.option(
-    "--max-size",
-    required=True,
-    metavar="SIZE",
-    help="The largest size of the database, such as 2GB, 2G (the same) or 500MiB.",
-)
-def prune(*, home: Path | None, max_size: str, as_json: bool) -> None:
-    """Remove the entries that were not used for longest.
-
-    Removes them until the database is at most --max-size; exit 1 if it stays larger.
-    The last use is known to the day. Safe during runs, which compute removed vectors again.
-    """
-    from repoeval_bench.embedding.housekeeping import prune as make_smaller
-
-    allowed = parse_size(max_size)
-    done = make_smaller(vectors_folder(home), allowed)
-    larger = done.bytes_after > allowed
-    if as_json:
-        print_json(asdict(done))
-    else:
-        echo(
-            f"{done.folder}: {count(done.removed, 'entry')} removed, {done.entries:,} left; "
-            f"{show_size(done.bytes_before)} before, {show_size(done.bytes_after)} now"
-        )
-    if done.note and not as_json:
-        echo(f"not packed, so new entries fill the room first: {done.note}")
-    elif larger and not as_json:
-        why = (
-            "another process writes to it; prune again later" if done.entries else "an empty database keeps its tables"
-        )
-        echo(f"still larger than {show_size(allowed)}: {why}")
-    if done.note or larger:
         click.get_current_context().exit(1)

@@ -41,7 +41,6 @@ data info --source FOLDER
 data build . pypi:click==8.1.7 -o packs/mine
 cache info
 cache verify --delete
-cache prune --max-size 2GB
 list chunkers
 list measures --json
 explain ndcg@10

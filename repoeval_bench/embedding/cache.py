@@ -207,7 +207,7 @@ class CachedEmbedder:
     def _stored(self, parts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `parts`, encoded where they are missing."""
         keys = [self._key(part, role, "vector") for part in parts]
-        # As a rule all are there. Encoding them once is enough, unless another process prunes the cache meanwhile.
+        # As a rule all are there. Encoding them once is enough, unless another process empties the cache meanwhile.
         for attempt in range(4):
             if attempt:
                 self._encode_missing({role: self._missing(parts, role)})

@@ -27,9 +27,6 @@ MEND = "run repoeval-bench cache verify --delete, and what it removes is compute
 FILE = "cache.db"
 """diskcache's name of the database in its folder."""
 
-LIFETIME = 100 * 365 * 86400.0
-"""Seconds from an entry's last use until it expires, so that the expiry gives the last use."""
-
 _RAW = 1  # diskcache's mode for values that sqlite holds as they are
 _PAGE_BYTES = 32768  # rows of 1.5 kB waste a third of sqlite's default pages
 _CACHED_PAGES = 1024  # 32 MiB; diskcache's default would be 256 MiB
@@ -114,15 +111,15 @@ class Database:
         if self.cache is not None:
             self.cache.close()
 
-    def get_many(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes, float | None]]:
-        """(key, value, when it expires) of each key that has an entry, in no order."""
-        for key, mode, value, expires in self._rows("key, mode, value, expire_time", keys):
+    def get_many(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """(key, value) of each key that has an entry, in no order."""
+        for key, mode, value in self._rows("key, mode, value", keys):
             if mode != _RAW or not isinstance(value, bytes):
                 raise CacheError(
                     f"the vector cache {self._folder} holds an entry that was not written by this program; "
                     f"it was not read; {MEND}"
                 )
-            yield key, value, expires
+            yield key, value
 
     def present(self, keys: Sequence[bytes]) -> set[bytes]:
         """Those of the keys that have an entry."""
@@ -134,11 +131,9 @@ class Database:
             where = f"raw = 1 AND key IN ({','.join('?' * len(part))})"
             yield from self._connection.execute(f"SELECT {columns} FROM Cache WHERE {where}", part)  # noqa: S608
 
-    def summary(self) -> Iterator[tuple[int, bytes | None, int, float]]:
-        """(row, tag, bytes of the value, time of the last use) of each entry, the least recently used first."""
-        used = f"COALESCE(expire_time - {LIFETIME}, access_time)"  # entries of version 0.1 do not expire
-        select = f"SELECT rowid, tag, LENGTH(value), {used} FROM Cache ORDER BY 4, 1"  # noqa: S608
-        yield from self._connection.execute(select)
+    def summary(self) -> Iterator[tuple[bytes | None, int]]:
+        """(tag, bytes of the value) of each entry."""
+        yield from self._connection.execute("SELECT tag, LENGTH(value) FROM Cache")
 
     def entries(self, kind: bytes = b"") -> Iterator[Entry]:
         """Each entry, or each of one kind, in the order of rows."""
@@ -152,22 +147,12 @@ class Database:
         """List what sqlite finds wrong with the database's structure."""
         return [words for (words,) in self._connection.execute("PRAGMA integrity_check(3)") if words != "ok"]
 
-    def stored_bytes(self) -> int:
-        """Bytes of the database itself, without the log beside it."""
-        ((size,),) = self._connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-        return int(size)
-
     def delete_rows(self, rows: Sequence[int]) -> None:
         """Delete entries, in transactions short enough for another process to write in between."""
         for start in range(0, len(rows), 1000):
             part = rows[start : start + 1000]
             where = f"rowid IN ({','.join(map(str, part))})"
             self._connection.execute(f"DELETE FROM Cache WHERE {where}")  # noqa: S608 - whole numbers
-
-    def pack(self) -> None:
-        """Give the room of deleted entries back to the disk; sqlite3.Error where others keep the database busy."""
-        self._connection.execute("VACUUM")
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _open(address: str | Path, timeout: float = 60) -> sqlite3.Connection:

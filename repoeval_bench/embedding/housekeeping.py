@@ -1,4 +1,4 @@
-"""Describing, verifying and pruning the vector cache. No cache is made where there is none."""
+"""Describing and verifying the vector cache. No cache is made where there is none."""
 
 from __future__ import annotations
 
@@ -7,35 +7,30 @@ import math
 import sqlite3
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cached_scorer import ENTRY
 from repoeval_bench.embedding.database import FILE, Entry
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
 
-_ROW_BYTES = 120  # what an entry takes in the table and its indexes beside its value
 _IDENTITY = tag("identity", "")[:1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShare:
-    """One model's share of the cache: its entries, bytes of their values, and the day of the last use.
+    """One model's share of the cache: its entries, and bytes of their values.
 
-    `others` are scores of pairs, completions, and counts of tokens and of characters read; `last_used` is `not known`
-    where the database has no date. `identity` is what decides what the model computes; None where the cache does not
-    say.
+    `others` are scores of pairs, completions, and counts of tokens and of characters read. `identity` is what decides
+    what the model computes; None where the cache does not say.
     """
 
     identity: dict[str, Any] | None
     vectors: int
     others: int
     bytes: int
-    last_used: str
 
     @property
     def name(self) -> str:
@@ -70,18 +65,6 @@ class Verified:
         return self.removed == len(self.broken)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
-    """Bytes of the database before and after, entries removed and left; `note` says why it could not be packed."""
-
-    folder: str
-    bytes_before: int
-    bytes_after: int
-    removed: int
-    entries: int
-    note: str
-
-
 def _open(folder: Path) -> VectorCache | None:
     return VectorCache(folder) if (folder / FILE).exists() else None
 
@@ -92,16 +75,14 @@ def info(folder: Path) -> CacheInfo:
     if cache is None:
         return CacheInfo(str(folder), 0, 0, ())
     vectors, entries, sizes = Counter[bytes](), Counter[bytes](), Counter[bytes]()
-    used: dict[bytes, object] = {}
     with cache.explained("read"):
         identities = known_identities(cache)
-        for _, label, size, last in cache.database.summary():
+        for label, size in cache.database.summary():
             kind, owner = (label[:1], label[1:]) if isinstance(label, bytes) else (b"", b"")
             if not _is_identity(label):
                 vectors[owner] += kind == b"v"
                 entries[owner] += 1
                 sizes[owner] += size or 0
-                used[owner] = last
     cache.close()
     models = [
         ModelShare(
@@ -109,7 +90,6 @@ def info(folder: Path) -> CacheInfo:
             vectors=vectors[owner],
             others=number - vectors[owner],
             bytes=sizes[owner],
-            last_used=_day(used[owner]),
         )
         for owner, number in entries.items()
     ]
@@ -125,15 +105,6 @@ def known_identities(cache: VectorCache) -> dict[bytes, str]:
         for entry in cache.database.entries(_IDENTITY)
         if (content := unsealed(entry.key, entry.value)) is not None
     }
-
-
-def _day(seconds: object) -> str:
-    """The day of a time since 1970, which another program may have written: `not known` where it is not a time."""
-    try:
-        day = datetime.fromtimestamp(float(seconds), UTC).date()  # type: ignore[arg-type]  # what is not a number too
-    except (TypeError, ValueError, OverflowError, OSError):
-        return "not known"
-    return day.isoformat() if day.year >= 1970 else "not known"
 
 
 def _is_identity(label: object) -> bool:
@@ -214,50 +185,3 @@ def _vector_fault(content: bytes) -> str:
         return "a vector that is not a row of float32 numbers"
     norm = float(np.linalg.norm(np.frombuffer(content, dtype="<f4").astype(np.float64)))
     return "" if abs(norm**2 - 1) < 1e-4 else "a vector that is not of unit length"
-
-
-def prune(folder: Path, max_bytes: int) -> Pruned:
-    """Remove the least recently used entries until the database has at most `max_bytes`.
-
-    Safe while a run reads and writes: it computes what it then misses again. An empty database keeps some pages.
-    """
-    cache = _open(folder)
-    if cache is None:
-        return Pruned(folder=str(folder), bytes_before=0, bytes_after=0, removed=0, entries=0, note="")
-    database = cache.database
-    removed, note = 0, ""
-    with cache.explained("pruned"):
-        before = database.stored_bytes()
-        while not note and (size := database.stored_bytes()) > max_bytes and (rows := _oldest(cache, size, max_bytes)):
-            cache.database.delete_rows(rows)
-            removed += len(rows)
-            note = _pack(cache)
-        after = database.stored_bytes()
-        left = sum(not _is_identity(label) for _, label, *_ in database.summary())
-    cache.close()
-    return Pruned(folder=str(folder), bytes_before=before, bytes_after=after, removed=removed, entries=left, note=note)
-
-
-def _oldest(cache: VectorCache, size: int, max_bytes: int) -> list[int]:
-    """Rows whose removal brings a database of `size` bytes to `max_bytes`, or a hundredth closer."""
-    rows = [(row, length + _ROW_BYTES) for row, label, length, _ in cache.database.summary() if not _is_identity(label)]
-    # Indexes and half-filled pages belong to the entries in proportion.
-    scale = size / max(1, sum(length for _, length in rows))
-    excess = max(size - max_bytes, size / 100)
-    oldest: list[int] = []
-    for row, length in rows:
-        if excess <= 0:
-            break
-        oldest.append(row)
-        excess -= length * scale
-    return oldest
-
-
-def _pack(cache: VectorCache) -> str:
-    """Give the freed room back to the disk; why that failed, if so: then sqlite fills it with new entries."""
-    try:
-        with cache.explained("packed"):
-            cache.database.pack()
-    except CacheError as error:
-        return str(error)
-    return ""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +14,7 @@ from diskcache import Timeout
 
 from repoeval_bench.core.errors import CacheError, in_one_line
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.embedding.database import LIFETIME, MEND, Database
+from repoeval_bench.embedding.database import MEND, Database
 
 Kind = Literal["vector", "tokens", "read", "score", "completion", "identity"]
 """Kinds of entries: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight
@@ -23,8 +22,6 @@ bytes; a pair's score and its tokens, four bytes each; a completion and a model'
 
 SEAL_BYTES = 8
 """Length of the checksum behind each value: BLAKE2b over the value, keyed by the entry's key."""
-
-_SECONDS_FRESH = 86400  # an entry's last use is noted to the day, so that a warm run writes nothing
 
 
 def seal(key: bytes, value: bytes) -> bytes:
@@ -91,10 +88,8 @@ class VectorCache:
         """The value of each key, None where there is none; one that has changed since is a CacheError."""
         sought = list(keys)
         values = {key: self._unkept[key] for key in sought if key in self._unkept}
-        stale: list[bytes] = []
-        fresh = time.time() - _SECONDS_FRESH + LIFETIME
         with self.explained("read"):
-            for key, sealed, expires in self.database.get_many(sought):
+            for key, sealed in self.database.get_many(sought):
                 value = sealed[:-SEAL_BYTES]
                 if seal(key, value) != sealed[-SEAL_BYTES:]:
                     raise CacheError(
@@ -102,18 +97,7 @@ class VectorCache:
                         f"(its checksum is wrong); {self.mend}"
                     )
                 values[key] = value
-                if not isinstance(expires, int | float) or expires < fresh:
-                    stale.append(key)
-            if stale and not self.read_only:
-                self._note_use(stale)
         return [values.get(key) for key in sought]
-
-    def _note_use(self, keys: list[bytes]) -> None:
-        # While another process writes for longer than the timeout, nothing is noted: the next run that reads does it.
-        cache = self.database.cache
-        with suppress(Timeout), cache.transact():
-            for key in keys:
-                cache.touch(key, expire=LIFETIME)
 
     def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
         """Store all values in one transaction: after a kill all of them are there, or none.
@@ -133,7 +117,7 @@ class VectorCache:
     def _add(self, values: Mapping[bytes, bytes], label: bytes) -> None:
         add = self.database.cache.add
         for key, value in values.items():
-            add(key, value + seal(key, value), expire=LIFETIME, tag=label)
+            add(key, value + seal(key, value), tag=label)
 
     def flush(self) -> None:
         """Hand on what waits; here nothing does."""

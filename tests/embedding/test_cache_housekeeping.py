@@ -1,22 +1,17 @@
-"""Describing, verifying and pruning the cache."""
+"""Describing and verifying the cache."""
 
 import os
 import pickle
 import sqlite3
-import subprocess
-import sys
-import time
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from repoeval_bench.cli.cache import parse_size, show_size
-from repoeval_bench.core.errors import CacheError, UsageError
+from repoeval_bench.cli.cache import show_size
+from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.database import LIFETIME
-from repoeval_bench.embedding.housekeeping import info, prune, verify
+from repoeval_bench.embedding.housekeeping import info, verify
 from repoeval_bench.embedding.storage import VectorCache, seal
 from support.encoders import CountingEncoder
 
@@ -48,13 +43,12 @@ def test_info_counts_by_model_and_precision(folder):
     assert result.entries == 46
     assert result.models[0].bytes == 20 * (3 * 4 + 8) + 20 * (8 + 8)
     assert result.bytes_on_disk == sum(path.stat().st_size for path in folder.iterdir())
-    assert result.models[0].last_used == time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def test_no_cache_is_none_and_none_is_made(tmp_path):
     """Looking at a cache that is not there makes none."""
     folder = tmp_path / "vectors"
-    assert (info(folder).entries, verify(folder).entries, prune(folder, 0).removed) == (0, 0, 0)
+    assert (info(folder).entries, verify(folder).entries) == (0, 0)
     assert not folder.exists()
 
 
@@ -131,125 +125,9 @@ def test_a_broken_structure_is_an_error(folder):
         verify(folder)
 
 
-def fill(folder, n, *, noted=True):
-    """n vectors of 384, the first one used longest ago; their keys in that order. Version 0.1 noted it elsewhere."""
-    cache = VectorCache(folder)
-    keys = [i.to_bytes(32, "big") for i in range(n)]
-    vectors = np.eye(384, dtype="<f4")
-    cache.write({key: vectors[i % 384].tobytes() for i, key in enumerate(keys)}, "vector", '{"model": "numbers"}')
-    cache.close()
-    with closing(sqlite3.connect(folder / "cache.db")) as database, database:
-        database.executemany(
-            "UPDATE Cache SET access_time = ?, expire_time = ? WHERE key = ?",
-            ((1e9 + i, (1e9 + i + LIFETIME) if noted else None, key) for i, key in enumerate(keys)),
-        )
-    return keys
-
-
-@pytest.mark.parametrize(("share", "noted"), [(0.9, True), (0.5, False), (0.1, True)])
-def test_prune_takes_the_least_recently_used(tmp_path, share, noted):
-    """The database ends under the limit, with the youngest entries in it, and not far below the limit."""
-    keys = fill(tmp_path, 3000, noted=noted)
-    limit = int(share * (tmp_path / "cache.db").stat().st_size)
-    done = prune(tmp_path, limit)
-    assert 0.8 * limit < (tmp_path / "cache.db").stat().st_size == done.bytes_after <= limit
-    assert done.note == ""
-    cache = VectorCache(tmp_path)
-    present = cache.present(keys)
-    cache.close()
-    assert present == set(keys[done.removed :])
-    assert verify(tmp_path).passed
-    assert prune(tmp_path, limit).removed == 0
-
-
-def test_prune_to_nothing(tmp_path):
-    """A limit of 0 empties the cache; an empty database keeps a few pages."""
-    fill(tmp_path, 100)
-    done = prune(tmp_path, 0)
-    assert (done.removed, done.note) == (100, "")
-    assert info(tmp_path).entries == 0
-
-
-def test_prune_while_another_process_reads_and_writes(tmp_path):
-    """A run whose vectors are taken away under its hands goes on, with the right ones."""
-    script = (
-        "import sys, time, numpy as np; from pathlib import Path\n"
-        "from repoeval_bench.embedding.cache import CachedEmbedder\n"
-        "from repoeval_bench.embedding.storage import VectorCache\n"
-        "from support.encoders import CountingEncoder\n"
-        "class Slow(CountingEncoder):\n"
-        "    def encode_batches(self, *arguments):\n"
-        "        for batch in super().encode_batches(*arguments):\n"
-        "            time.sleep(0.001)\n"
-        "            yield batch\n"
-        "texts = [f'text {i}' for i in range(300)]\n"
-        "folder = Path(sys.argv[1])\n"
-        "encoder = Slow()\n"
-        "embedder = CachedEmbedder(encoder, VectorCache(folder / 'vectors'))\n"
-        "expected = np.concatenate([v for _, v in CountingEncoder().encode_batches(texts, 'document', [2] * 300)])\n"
-        "while not (folder / 'stop').exists():\n"
-        "    assert np.array_equal(embedder.encode(texts, 'document'), expected)\n"
-        "print(len(encoder.asked))\n"
-    )
-    paths = os.pathsep.join((str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")))
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, tmp_path],
-        env=dict(os.environ, PYTHONPATH=paths),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    removed = 0
-    # Twice, for a run that finds its vectors gone three times in a row gives up and says so.
-    for least in (350, 200):
-        while info(tmp_path / "vectors").entries < least:
-            assert process.poll() is None, process.stderr.read()
-            time.sleep(0.02)
-        removed += prune(tmp_path / "vectors", 0).removed
-    (tmp_path / "stop").touch()
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    assert removed >= 550
-    assert int(out) > 300
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("0", 0),
-        ("2GB", 2 * 10**9),
-        ("2G", 2 * 10**9),
-        ("3k", 3000),
-        ("2 gb", 2 * 10**9),
-        ("1.5GiB", 3 * 2**29),
-        ("10kB", 10_000),
-    ],
-)
-def test_sizes(text, size):
-    """Sizes are read in thousands and in powers of two."""
-    assert parse_size(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "GB", "-1", "2 XB", "1e9", "2i", "2Gi"])
-def test_no_sizes(text):
-    """Another text is a usage error that shows how sizes are written."""
-    with pytest.raises(UsageError, match="500MiB"):
-        parse_size(text)
-
-
 @pytest.mark.parametrize(
     ("size", "text"), [(0, "0 B"), (999, "999 B"), (1536, "1.5 KB"), (123_456_789, "123.5 MB"), (2 * 10**15, "2.0 PB")]
 )
 def test_sizes_are_shown(size, text):
     """One digit behind the point, and a unit."""
     assert show_size(size) == text
-
-
-@pytest.mark.parametrize("when", [1e300, -1e300, "soon", 9e15, None])
-def test_a_use_at_no_time_is_not_known(tmp_path, when):
-    """Whatever another program noted as the last use: the rest is described."""
-    fill(tmp_path, 2)
-    with closing(sqlite3.connect(tmp_path / "cache.db")) as database, database:
-        database.execute("UPDATE Cache SET access_time = ?, expire_time = ?", (when, when))
-    (model,) = info(tmp_path).models
-    assert (model.vectors, model.last_used) == (2, "not known")

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.database import LIFETIME
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
 from support.encoders import CountingEncoder
 
@@ -133,11 +131,10 @@ def test_disk_space_is_little_more_than_the_vectors(cache):
 
 
 def test_reading_waits_for_no_writer(tmp_path):
-    """While another process writes, what is there can be read, old entries too; for a second writer it is one sentence."""
+    """While another process writes, what is there can be read; for a second writer it is one sentence."""
     cache = VectorCache(tmp_path, timeout=0.1)
     key = bytes(32)
     cache.write({key: b"value"}, "tokens", "{}")
-    change(cache, "UPDATE Cache SET expire_time = NULL")
     with closing(sqlite3.connect(cache.folder / "cache.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert cache.read([key]) == [b"value"]
@@ -145,44 +142,19 @@ def test_reading_waits_for_no_writer(tmp_path):
             cache.write({bytes([1]) * 32: b"value"}, "tokens", "{}")
 
 
-def test_last_use_is_noted_once_a_day(cache):
-    """Reading an entry that was last used long ago makes it young; one used today is left as it is."""
-    keys = [bytes([i]) * 32 for i in range(3)]
-    cache.write(dict.fromkeys(keys, b"value"), "tokens", "{}")
-    now = time.time()
-    for key, used in zip(keys, (now - 60, now - 2 * 86400, 1000), strict=True):
-        change(cache, "UPDATE Cache SET expire_time = ? WHERE key = ?", used + LIFETIME, key)
-    cache.read(keys[:2])
-    noted = dict(rows(cache, "key, expire_time", "tokens"))
-    assert noted[keys[0]] == now - 60 + LIFETIME
-    assert now <= noted[keys[1]] - LIFETIME <= time.time()
-    assert noted[keys[2]] == 1000 + LIFETIME
-
-
-def test_a_cache_of_version_0_1_is_read(cache):
-    """Its entries do not expire, so their last use is noted when they are next read."""
-    key = bytes(32)
-    cache.write({key: b"value"}, "tokens", "{}")
-    change(cache, "UPDATE Cache SET expire_time = NULL, access_time = 1000")
-    started = time.time()
-    assert cache.read([key]) == [b"value"]
-    ((expires,),) = rows(cache, "expire_time", "tokens")
-    assert started <= expires - LIFETIME <= time.time()
-
-
 def test_entries_that_vanish_while_they_are_read_are_encoded_again(cache):
-    """Another process prunes between the look and the reading: the run goes on, with the right vectors."""
+    """Another process removes entries between the look and the reading: the run goes on, with the right vectors."""
     encoder = CountingEncoder()
     embedder = CachedEmbedder(encoder, cache)
     expected = embedder.encode(["a", "bb"], "document")
-    read, pruned = cache.read, []
+    read, removed = cache.read, []
 
-    def prune_first(keys):
-        if not pruned:
-            pruned.append(change(cache, "DELETE FROM Cache"))
+    def remove_first(keys):
+        if not removed:
+            removed.append(change(cache, "DELETE FROM Cache"))
         return read(keys)
 
-    cache.read = prune_first
+    cache.read = remove_first
     assert np.array_equal(embedder.encode(["a", "bb"], "document"), expected)
     assert encoder.asked == ["a", "bb", "a", "bb"]
 

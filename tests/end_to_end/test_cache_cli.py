@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.embedding.storage import VectorCache
-from support.command import bench, one_sentence
+from support.command import bench
 
 
 @pytest.fixture
@@ -51,18 +51,6 @@ def test_verify_and_delete(home):
     result = json.loads(done.out)
     assert (result["entries"], result["removed"], result["passed"]) == (1001, 1, True)
     assert "1,000 entries read, 0 broken" in bench("cache", "verify", home=home).out
-
-
-def test_prune(home):
-    """The least recently used entries go, and the room they took is shown; another text than a size is a usage error."""
-    done = bench("cache", "prune", "--max-size", "1GB", home=home)
-    assert (done.code, "0 entries removed, 1,001 left" in done.out) == (0, True)
-    done = bench("cache", "prune", "--max-size", "500k", "--json", home=home)
-    assert (done.code, json.loads(done.out)["bytes_after"] <= 500_000) == (0, True)
-    done = bench("cache", "prune", "--max-size", "0", home=home)
-    assert (done.code, "still larger than 0 B: an empty database" in done.out) == (1, True)
-    assert json.loads(bench("cache", "info", "--json", home=home).out)["entries"] == 0
-    assert "write bytes, or a size such as" in one_sentence(bench("cache", "prune", "--max-size", "much", home=home), 2)
 
 
 def test_a_home_without_a_cache(tmp_path):

@@ -102,7 +102,6 @@ def test_a_read_only_cache_is_read(mirror, home, read_only, warm_home, tmp_path)
     assert said.startswith(f"{line}no vectors of minilm")
     assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
     assert "0 broken" in bench("cache", "verify", home=home).out
-    assert "is read-only" in one_sentence(bench("cache", "prune", "--max-size", "0", home=home), 1)
 
 
 def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_path):
