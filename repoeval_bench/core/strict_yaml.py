@@ -28,7 +28,7 @@ Place = tuple[str | int, ...]
 class Strict(BaseModel):
     """A part of a file: unknown keys, values of another type, and numbers that are not finite are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, islice
 from threading import Lock
 from time import perf_counter
 
@@ -97,6 +97,7 @@ class _Vocabulary:
     def __init__(self, tokenizer: str) -> None:
         self._tokenize = TOKENIZERS[tokenizer]
         self._numbers: dict[str, int] = {}
+        self._names: list[str] = []
         self._numbering = Lock()
         # No tokenizer has a term that reaches over a line's end.
         self._of_line = lru_cache(maxsize=_LINES)(self._read)
@@ -112,12 +113,13 @@ class _Vocabulary:
             return tuple([numbers.setdefault(term, len(numbers)) for term in self._tokenize(line)])
 
     def _count(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(distinct terms of a query that are known, ordered by name; how often each is in it)."""
-        # In the order of the names: a sum's last bits must not depend on how terms were numbered.
-        counts = sorted(Counter(self._tokenize(text)).items())
+        """(distinct terms of a query, ordered by name; how often each is in it)."""
+        counts = Counter(self.terms(text).tolist())
         with self._numbering:
-            numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in counts]
-        return np.array(numbers, dtype=np.int64), np.array([count for _, count in counts], dtype=np.int64)
+            self._names += islice(self._numbers, len(self._names), None)
+        # In the order of the names: a sum's last bits must not depend on how terms were numbered.
+        numbers = sorted(counts, key=self._names.__getitem__)
+        return np.array(numbers, dtype=np.int64), np.array([counts[number] for number in numbers], dtype=np.int64)
 
 
 _vocabulary = cache(_Vocabulary)
@@ -149,7 +151,7 @@ class _TermIndex:
         pairs += np.repeat(np.arange(self.size), self._lengths)
         pairs, counts = np.unique(pairs, return_counts=True)
         self._counts, self._texts = counts.astype(np.float64), pairs % max(1, self.size)
-        self._of_text = terms
+        self._of_text, self._known = terms, dict[int, NDArray[np.int32]]()
         self._terms, starts = np.unique(pairs // max(1, self.size), return_index=True)
         self._starts = [*starts.tolist(), len(pairs)]
         times = np.bincount(of_repo, minlength=self.size)
@@ -180,7 +182,7 @@ class _TermIndex:
         spans = [slice(self._starts[row], self._starts[row + 1]) for row in rows.tolist()]
         n = self._n[rows]
         if len(columns):
-            theirs = [np.unique(self._of_text[column]) for column in columns.tolist()]
+            theirs = [self._distinct(column) for column in columns.tolist()]
             changed = np.searchsorted(self._terms, np.concatenate(theirs))
             more = np.bincount(changed, np.repeat(times, list(map(len, theirs))), minlength=len(self._terms))
             n = n + more[rows]
@@ -196,6 +198,12 @@ class _TermIndex:
             shares = np.concatenate([self._shares[span] for span in spans])
         gains = np.repeat(weights, [span.stop - span.start for span in spans]) * shares
         return np.bincount(texts, gains, minlength=self.size).astype(np.float64, copy=False)
+
+    def _distinct(self, column: int) -> NDArray[np.int32]:
+        """Return the terms of a text, each once; the queries of a file ask for the same texts."""
+        if column not in self._known:
+            self._known[column] = np.unique(self._of_text[column])
+        return self._known[column]
 
 
 _UNCHANGED = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))

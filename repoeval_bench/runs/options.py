@@ -53,7 +53,7 @@ class Option:
 class Request(BaseModel):
     """Fields with their options; unknown fields and values of another type are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
     @classmethod
     def options(cls) -> dict[str, Option]:

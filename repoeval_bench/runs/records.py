@@ -46,8 +46,15 @@ Headline = Literal["micro", "macro"]
 class Record(BaseModel):
     """A frozen model that refuses unknown fields, values of another type, and numbers that are not finite."""
 
+    # A command reads few of the kinds of record: the others are not built.
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_by_name=True, validate_by_alias=True
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        validate_by_name=True,
+        validate_by_alias=True,
+        defer_build=True,
     )
 
     def as_json(self) -> dict[str, Any]:
