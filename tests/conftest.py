@@ -108,12 +108,26 @@ def notices() -> Iterator[list[str]]:
 
 
 @pytest.hookimpl(optionalhook=True)  # xdist need not be installed
-def pytest_xdist_auto_num_workers() -> int | None:
-    """With `-n auto` one process more than there are cores: slow tests also wait.
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """With `-n auto` a process for each core, and one more for the long tests, which also wait.
 
     They wait for a package index, for workers of a cluster, for a browser. xdist's own variable comes first.
     """
-    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else usable_cores() + 1
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    return usable_cores() + (not config.option.markexpr.startswith("not "))
+
+
+MODEL_MODULES = frozenset(
+    {
+        *("test_embed_once", "test_embedding_server", "test_encoder", "test_faults_texts", "test_model_folders"),
+        *("test_precision", "test_server_texts", "test_rerank", "test_compare_cli", "test_embedders_cli"),
+        *("test_evaluate", "test_faults_cache", "test_faults_run", "test_protocols", "test_python"),
+        *("test_retrieval_cli", "test_scripts", "test_segments_cli", "test_side_by_side", "test_verify_cli"),
+        *("test_grid_work", "test_import_run", "test_pipeline_cli", "test_score"),
+    }
+)
+"""Modules in which torch computes. Its import takes seconds of each process."""
 
 
 def pytest_collection_finish() -> None:
@@ -125,14 +139,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that it is not what all other processes wait for at the end.
 
     The tests on one Ray cluster are the longest, because they wait. The slow tests that need all of the data, or an
-    index, come next. The tests of a room stay together: each process takes neighbours, and a library is imported, and a
-    fixture of a module made, by few of them; those of `plugins` import what those of `chunkers` do.
+    index, come next. Those that load a model follow, together with those on its vectors, so that one process does it.
+    The tests of a room stay together: each process takes neighbours, and a library is imported, and a fixture of a
+    module made, by few of them; those of `plugins` import what those of `chunkers` do.
     """
     marks = ("full_data", "network", "slow")
     items.sort(
         key=lambda item: (
             "cluster" not in getattr(item, "fixturenames", ()),
             -sum(item.get_closest_marker(mark) is not None for mark in marks),
+            item.path.stem not in MODEL_MODULES,
+            "warm_home" not in getattr(item, "fixturenames", ()),
             item.path.relative_to(item.config.rootpath).parts[1].replace("plugins", "chunkers"),
         )
     )

@@ -105,7 +105,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
 
 @data_group.command(short_help="Build a benchmark, a pack, from any code.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option("--out", "-o", required=True, type=OUTPUT_FOLDER, metavar="PACK", help="The new folder.")
+@click.option("-o", "--output", required=True, type=OUTPUT_FOLDER, metavar="PACK", help="Where to write the pack.")
 @click.option("--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides which candidates are drawn.")
 @click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; repeat it.")
@@ -125,7 +125,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
     help="A SCIP index of the first source, used before the rules; repeat it for the next sources.",
 )
 @json_option
-def build(*, as_json: bool, out: Path, **fields: Any) -> None:
+def build(*, as_json: bool, output: Path, **fields: Any) -> None:
     """Build a pack: tasks to complete functions, from any code in ten languages, by rule and seed.
 
     \b
@@ -140,12 +140,12 @@ def build(*, as_json: bool, out: Path, **fields: Any) -> None:
     """  # noqa: D301  # click keeps the lines below this character as they are
     from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 
-    pack = build_pack(BuildRequest(**fields), out)
+    pack = build_pack(BuildRequest(**fields), output)
     content = pack.content
     if as_json:
         print_json(content.model_dump(by_alias=True))
         return
-    echo(f"{content.name} · {', '.join(content.languages)} · {out}")
+    echo(f"{content.name} · {', '.join(content.languages)} · {output}")
     print_table(_levels(content))
     if any(level.uses for level in content.levels.values()):
         print_table(_names(content))

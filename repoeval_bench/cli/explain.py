@@ -67,7 +67,7 @@ def explanations(name: str) -> Iterator[str]:
         yield f"fact {name}: {meant}"
 
 
-_PLAIN = ("relevance", "exclusions", "expansions", "languages", "datasets")
+_PLAIN = ("headers", "relevance", "exclusions", "expansions", "languages", "datasets")
 """Lists whose row says all that there is to say of a name."""
 
 
@@ -117,7 +117,7 @@ def _parts(kind: str, name: str) -> Iterator[str]:
     inner = target.partition(",")[0]
     if row is None or (inner and "=" not in inner and not row.target and stem != "py"):
         return
-    yield _with_options(kind, row)
+    yield _with_options(kind, row) + _header_option(kind, row)
     if row.inner and inner:
         model = next(row_of_any for row_of_any in rows(row.inner) if row_of_any.target)
         yield _with_options(row.inner, known(row.inner, inner) or model)
@@ -139,6 +139,15 @@ def _with_options(kind: str, row: Row) -> str:
         where = f" (with {'='.join(option.only)})" if option.only else ""
         lines.append(f"  {named_option(key, option):<17} {option.meaning}{where}".rstrip())
     return "\n".join(lines)
+
+
+def _header_option(kind: str, row: Row) -> str:
+    """Return the line of the option that every chunker of this package has; nothing for other parts."""
+    if kind != "chunker" or row.origin:
+        return ""
+    from repoeval_bench.chunkers.headers import KINDS as HEADERS
+
+    return f"\n  {'header=none':<17} what is put before each chunk's text: {', '.join(HEADERS)}; see `list headers`"
 
 
 def _measures(name: str) -> Iterator[str]:

@@ -83,6 +83,12 @@ def _expansions() -> Table:
     return _table("expand", "what a hit brings", lines=EXPANSIONS.items())
 
 
+def _headers() -> Table:
+    from repoeval_bench.chunkers.headers import KINDS as HEADERS
+
+    return _table("header", "what is put before each chunk's text", lines=HEADERS.items())
+
+
 def _languages() -> Table:
     lines = [
         (language.name, " ".join(language.endings), "installed" if language.installed else install_command())
@@ -109,6 +115,7 @@ def _packs() -> Table:
 
 LISTS: dict[str, Callable[[], Table]] = {
     "chunkers": _parts("chunker"),
+    "headers": _headers,
     "languages": _languages,
     "protocols": _protocols,
     "relevance": _relevance,

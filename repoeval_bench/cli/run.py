@@ -27,7 +27,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.report.answer import left_out_notes
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
-from repoeval_bench.runs.benchmark_file import Benchmarking, read_benchmark, shipped
+from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, read_benchmark
 from repoeval_bench.runs.execution import runner_on
 from repoeval_bench.runs.materials import unscored_repositories
 from repoeval_bench.runs.naming import remember
@@ -77,7 +77,7 @@ def run_command(  # longer than 60 lines: each option has its line
         raise UsageError("--commands lists shell lines instead of making runs; add --dry-run")
     if dry_run:
         refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
-    path = Path(file) if Path(file).is_file() else shipped(file) or Path(file)
+    path = find_benchmark(file)
     given = {"source": source, "embedder": embedder}
     benchmarking = read_benchmark(path, {name: value for name, value in given.items() if value}, home)
     if dry_run:

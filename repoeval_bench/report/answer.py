@@ -16,7 +16,7 @@ from repoeval_bench.report.formats import markdown, markdown_text
 from repoeval_bench.report.scores import losses, shown_measures
 from repoeval_bench.report.table import Column, Emphasis, Estimate, Table, number, table_of
 from repoeval_bench.report.terminal import folded
-from repoeval_bench.report.text import BETWEEN, heading, outcome_name, short_names
+from repoeval_bench.report.text import BETWEEN, adjusted_notes, heading, outcome_name, short_names
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
@@ -110,6 +110,7 @@ def _differences(runs: Sequence[RunView], verdict: WordedVerdict, title: str, no
         number(f"minus {minus}, 95 % CI", _estimate, "+.3f", missing=""),
         Column(name="verdict", value=_verdict),
     ]
+    notes = [*adjusted_notes(line.difference for line in lines if line.difference), *notes]
     return table_of(columns, lines, title=title, notes=notes, emphasis=lambda line: _emphasis(line.difference))
 
 

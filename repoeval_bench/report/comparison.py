@@ -20,7 +20,7 @@ from repoeval_bench.report.table import (
     table_of,
     with_notes,
 )
-from repoeval_bench.report.text import EQUAL, cluster_count, full_outcome_name, heading, interval
+from repoeval_bench.report.text import EQUAL, adjusted_notes, cluster_count, full_outcome_name, heading, interval
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison, Influence
@@ -105,6 +105,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     if Outcome.NOT_SIGNIFICANT in outcomes:
         test = "" if first.margin is not None else "; --equivalence MARGIN tests that"
         lines.append(f'"not significant" does not mean equal{test}.')
+    lines += adjusted_notes(comparisons)
     if Outcome.EQUAL in outcomes:
         lines.append(EQUAL)
     if any(c.p_adjusted is None for c in comparisons):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.pair_verdicts import Outcome
@@ -16,7 +16,7 @@ from repoeval_bench.runs.config import NO_EMBEDDER
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.pair_verdicts import PairVerdict
-    from repoeval_bench.analysis.records import HalfOpen
+    from repoeval_bench.analysis.records import Comparison, HalfOpen
     from repoeval_bench.runs.records import Completed
 
 BETWEEN = " · "
@@ -83,6 +83,25 @@ def outcome_name(verdict: PairVerdict) -> str:
 def full_outcome_name(verdict: PairVerdict) -> str:
     """The same with the name of the file or repository that carries the difference."""
     return outcome_name(verdict) + ("" if verdict.carrier is None else f", {verdict.carrier.name}")
+
+
+def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
+    """Say why a difference is not significant though its interval leaves out 0; nothing if there is none."""
+    tests = [
+        c.family
+        for c in comparisons
+        if c.verdict.outcome is Outcome.NOT_SIGNIFICANT and c.family > 1 and c.ci and not _holds(c.ci, 0)
+    ]
+    if not tests:
+        return []
+    return [
+        f"not significant beside an interval without 0: p is adjusted for {max(tests)} tests, the interval for none"
+    ]
+
+
+def _holds(ci: tuple[float | None, float | None], value: float) -> bool:
+    low, high = ci
+    return (low is None or low <= value) and (high is None or value <= high)
 
 
 def found_nothing(measure: str, over: str, where: str) -> str:

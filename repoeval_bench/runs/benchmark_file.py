@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, create_model, field_validator
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Document, Place, Strict, read_yaml
 from repoeval_bench.dataset.home import shipped as data_that_ships
 from repoeval_bench.embedding.choice import settled
@@ -28,7 +29,8 @@ from repoeval_bench.runs.request import ComparisonRequest, RunRequest
 MOST_RUNS = 10_000
 """Runs that a file may ask for; each entry of a list multiplies them."""
 
-_WAY_OUT = "name a bench file, or one that ships: repoeval, leaderboard or leaderboard-dense"
+_SHIPPED = ("repoeval", "leaderboard", "leaderboard-dense")
+_WAY_OUT = f"name a bench file, or one that ships: {', '.join(_SHIPPED[:-1])} or {_SHIPPED[-1]}"
 _SETS = frozenset({"all", "six"})
 
 
@@ -94,14 +96,29 @@ def shipped(name: str) -> Path | None:
     return data_that_ships(f"{name.removesuffix('.yaml')}.yaml") if Path(name).name == name else None
 
 
+def find_benchmark(name: str) -> Path:
+    """Return the path of a file, or of a benchmark that ships; a UsageError with near names for a name of neither."""
+    if Path(name).is_file():
+        return Path(name)
+    if path := shipped(name):
+        return path
+    if Path(name).exists() or Path(name).name != name:
+        return Path(name)
+    raise UsageError(nearest("benchmark", name, _SHIPPED, _WAY_OUT))
+
+
 def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = None) -> Benchmarking:
     """Read and check a file; `given` are fields that override it.
 
-    One UsageError names every value of another shape, with its line; where all have theirs, everything else that is
-    wrong.
+    One UsageError names all mistakes in the order of their lines.
     """
     document = read_yaml(path, _WAY_OUT)
-    file = document.read(BenchmarkFile).model_dump(exclude_none=True)
+    problems = document.problems(BenchmarkFile)
+    if not isinstance(document.content, dict):
+        document.read(BenchmarkFile)
+    malformed = {location[0] for location, _ in problems}
+    content = {key: value for key, value in document.content.items() if key not in malformed}
+    file = BenchmarkFile.model_validate(content).model_dump(exclude_none=True)
     file |= {_KEYS[name]: [value] for name, value in given.items() if name in _COMBINED}
     base = RunRequest.of(_fields(file) | dict(given))
     _check_number(document, file)
@@ -111,10 +128,13 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     with collected.about("compare"):
         if not file["compare"] and {"baseline", "equivalence"} & file.keys():
             raise UsageError("compare: false compares nothing; leave it out, or baseline and equivalence")
-    with collected.about("baseline"):
-        baseline = _position(file.get("baseline"), file.get("chunkers", []))
+    if "chunkers" in file or not malformed:
+        with collected.about("baseline"):
+            baseline = _position(file.get("baseline"), file.get("chunkers", []))
     check_requests(requests, home, collected)
-    problems = [(_place(problem, document), problem.sentence) for problem in collected.mistakes]
+    beside = [(_place(problem, document), problem.sentence) for problem in collected.mistakes]
+    # What a malformed key leaves out is missing, but is no mistake of its own.
+    problems += [problem for problem in beside if not malformed or document.line(problem[0])]
     problems += _repeated(file, base, document)
     if problems:
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))

@@ -85,7 +85,7 @@ class RunRequest(DataRequest):
     )
     header: str = option(
         "none",
-        "none, path, scope, stem or context: what is put before each chunk's text, of every chunker; spans stay.",
+        "Text put before each chunk of every chunker: none, path, scope, stem or context; see `list headers`.",
         "KIND",
         rare=True,
     )

@@ -54,6 +54,7 @@ def test_interval_and_test_never_contradict_each_other(seed, shift):
     assert (outside == (found.p < ALPHA)).all()
 
 
+@pytest.mark.slow
 def test_the_verdict_is_the_same_for_eight_seeds():
     """Columns near the limit get more flips, until all seeds agree or the most flips are made."""
     rng = np.random.default_rng(7)

@@ -6,7 +6,10 @@ from importlib.util import find_spec
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not (find_spec("chonkie") and find_spec("openai")), reason="needs chonkie and openai")
+pytestmark = [
+    pytest.mark.slow,  # a process that imports chonkie
+    pytest.mark.skipif(not (find_spec("chonkie") and find_spec("openai")), reason="needs chonkie and openai"),
+]
 
 CODE = """
 import sys

@@ -119,6 +119,10 @@ _THEIRS = {
     "haystack:max_effective_lines=3,min_effective_lines=1": "haystack",
 }
 THEIRS = {spec: package for spec, package in _THEIRS.items() if spec.partition(":")[0] in ROWS}
+SPINE = ("ast", "fixed", "functions", "recursive", "window")
+"""Built-in chunkers that are tested at their defaults every day; all are at small sizes, where more is cut."""
+EVERYDAY = [spec for spec in THEIRS if spec in {"chonkie:chunk_size=60", "astchunk:max_chunk_size=40"}]
+"""Those of a library that other tests import anyway; the import of some takes seconds."""
 
 
 # Each of the many specs has some of the examples.
@@ -150,7 +154,9 @@ def test_every_promise_holds_on_every_language(spec: str, file: SourceFile) -> N
     assert unexpected(spec, broken_promises(chunker(spec), file)) == {}
 
 
-@pytest.mark.parametrize("spec", THEIRS)
+@pytest.mark.parametrize(
+    "spec", EVERYDAY + [pytest.param(s, marks=pytest.mark.slow) for s in THEIRS if s not in EVERYDAY]
+)
 @few
 @given(file=of_any_language)
 def test_a_library_breaks_no_other_promise_on_another_language(spec: str, file: SourceFile) -> None:
@@ -165,7 +171,9 @@ def test_no_library_is_left_out() -> None:
     assert {spec.partition(":")[0] for spec in THEIRS} >= ROWS.keys() - {*OURS, "chunkhound"}
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize(
+    "name", [name if name in SPINE else pytest.param(name, marks=pytest.mark.slow) for name in OURS]
+)
 def test_every_built_in_passes_the_suite_at_its_defaults(name: str) -> None:
     report = check_chunker(make_chunker(name), examples=1)
     broken = {finding.promise for finding in report.findings if finding.n_broken}

@@ -81,7 +81,7 @@ def test_near_names_are_of_all_lists():
         ("lines1500", "unknown name 'lines1500'; did you mean 'line_recall@1500'?"),
         ("repocodr", "did you mean 'repocoder'"),
         ("chonky", "did you mean 'chonkie'"),
-        ("xyzzy", "see repoeval-bench list chunkers|languages|protocols"),
+        ("xyzzy", "see repoeval-bench list chunkers|headers|languages|protocols"),
         ("ndcg(gian=exp)@5", "did you mean 'gain'"),
         ("ndcg@10@10", "'ndcg@10@10' is not a measure; write one as ndcg@10"),
         ("ndcg@1000000000000", "is not a whole number of at most 12 digits"),

@@ -8,6 +8,8 @@ import pytest
 from repoeval_bench.report.text import CHARACTERS_NOTE
 from support.command import bench
 
+pytestmark = pytest.mark.slow  # twenty commands are run and searched
+
 CHUNKERS = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=200")
 JARGON = (
     *(
@@ -69,7 +71,7 @@ def stored(tmp_path_factory):
         printed[" ".join(map(str, words))] = done.out
         return done
 
-    call("data", "build", code, "--resolve", "names", "--tasks", "60", out=pack)
+    call("data", "build", code, "--resolve", "names", "--tasks", "60", "-o", pack, out=None)
     shared = ("--source", pack, "--retriever", "bm25", "--protocol")
     call("eval", *CHUNKERS, *shared, "uses")
     call("eval", *CHUNKERS, *shared, "docstring")

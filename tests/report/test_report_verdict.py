@@ -8,13 +8,13 @@ import pytest
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.pair_verdicts import Outcome
+from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.answer import answer_table
 from repoeval_bench.report.choosing import choice_table, standing
 from repoeval_bench.report.html.tables import leads_note, leads_table
 from repoeval_bench.report.table import Estimate
-from repoeval_bench.report.text import outcome_name
+from repoeval_bench.report.text import adjusted_notes, outcome_name
 from repoeval_bench.report.verdict import verdict
 from support.runs import write_run
 
@@ -210,6 +210,19 @@ def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
     assert [(row.cells[1], row.emphasis) for row in rows] == [(("c",), "strong"), (("b",), "worse")]
     choice = choose(runs)
     assert (choice.best.run, choice.best.mean) == ("c", pytest.approx(np.mean(less)))
+
+
+def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
+    """Only beside an interval without 0, and only if more than one test was made."""
+    runs = [
+        made(tmp_path / "b", plain),
+        made(tmp_path / "c", [value + 0.1 + 0.001 * (i % 3) for i, value in enumerate(plain)]),
+    ]
+    (clear,) = compare(runs)
+    lost = replace(clear, family=54, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT))
+    (note,) = adjusted_notes([clear, lost])
+    assert "p is adjusted for 54 tests" in note
+    assert adjusted_notes([clear, replace(lost, family=1)]) == []
 
 
 def test_both_questions_are_answered_beside_each_other(tmp_path, plain):

@@ -8,7 +8,7 @@ import yaml
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import rows
-from repoeval_bench.runs.benchmark_file import BenchmarkFile, read_benchmark, shipped
+from repoeval_bench.runs.benchmark_file import BenchmarkFile, find_benchmark, read_benchmark, shipped
 from repoeval_bench.runs.config import PACK
 from repoeval_bench.runs.request import RunRequest
 from support.minirepo import build_mirror
@@ -87,10 +87,11 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     assert told == sorted(told, key=lambda mistake: int(mistake.split(":")[1]))
 
 
-def test_every_value_of_another_shape_is_told_first(tmp_path):
-    """With its line, unknown keys too; what is wrong beside it shows when all have their shape."""
-    assert sorted(mistakes(tmp_path, "chunker: ast\nretrievers: bm26\nlimit: 0\nrepositories: {a: b}")) == [
+def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
+    """A value of another shape hides no mistake beside it, and an unknown key is not reported as missing too."""
+    assert mistakes(tmp_path, "chunker: ast\nretrievers: bm26\nlimit: 0\nrepositories: {a: b}") == [
         ":1: unknown key 'chunker'; did you mean 'chunkers'?",
+        ":2: unknown retriever 'bm26'; did you mean 'bm25'?",
         ":3: limit: a number of 1 or more was expected (it is 0)",
         ":4: repositories: a list was expected",
     ]
@@ -208,6 +209,11 @@ def test_a_file_that_is_not_there_names_the_way_out(tmp_path):
         read_benchmark(tmp_path / "none.yaml", {})
 
 
+def test_a_misspelt_benchmark_that_ships_is_suggested():
+    with pytest.raises(UsageError, match="unknown benchmark 'leaderbord'; did you mean 'leaderboard'"):
+        find_benchmark("leaderbord")
+
+
 def test_every_combination_is_asked_for(tmp_path):
     """Protocols x retrievers x embedders, each with all chunkers; `given` overrides the file."""
     bench = read(
@@ -240,6 +246,7 @@ def test_sizes_are_combined_too(tmp_path):
     ]
 
 
+@pytest.mark.slow  # every chunker's library is imported
 def test_the_leaderboard_has_every_chunker_of_ours():
     """Four protocols, three sizes; a chunker that is added to the spine's table is added to the file."""
     asked = read_benchmark(shipped("leaderboard"), {"source": "pypi-40"}).requests

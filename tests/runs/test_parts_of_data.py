@@ -124,7 +124,7 @@ def test_a_part_is_found_again(pack, tmp_path, protocol, part):
     assert verify(run, str(pack)).differences == ()
 
 
-@pytest.mark.parametrize("protocol", ["uses", "docstring"])
+@pytest.mark.parametrize("protocol", ["uses", pytest.param("docstring", marks=pytest.mark.slow)])
 def test_a_report_ranks_the_same_part_by_bm25(pack, tmp_path, protocol):
     """BM25 is shown beside a part; for other data nothing is evaluated, and the message is true."""
     out = tmp_path / "runs"

@@ -92,8 +92,8 @@ def is_code_folder(source: str) -> bool:
 def without_tasks(folder: str) -> NoDataError:
     """Return what to raise where a protocol that scores tasks is asked of such a folder."""
     return NoDataError(
-        f"{folder} is a folder of code without tasks; make a pack of it with `repoeval-bench data build`, or ask "
-        "questions of it: --protocol docstring, or --queries FILE"
+        f"{folder} is a folder of code without tasks; measure chunkers on it with `repoeval-bench recommend {folder}`, "
+        "ask questions of it (--protocol docstring, or --queries FILE), or make a pack of it with `data build`"
     )
 
 

@@ -62,7 +62,7 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
     """
     if not is_trec(path):
         if stated != NOTHING_STATED:
-            raise UsageError(f"{path} is a log, which says so itself; leave --system, --chunker and -k out")
+            raise UsageError(f"{path} is a log, which says so itself; leave --system, --chunker and --depth out")
         yield from read_rows(path, LogRow)
         return
     run = read_run(path)
@@ -72,7 +72,9 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
         stated, system=stated.system or run.tag or path.name.partition(".")[0], k=stated.k or max(1, longest)
     )
     if stated.k and longest > stated.k:
-        raise ResultError(f"{path} ranks {longest} chunks for a query, beyond -k {stated.k}; give the system's depth")
+        raise ResultError(
+            f"{path} ranks {longest} chunks for a query, beyond --depth {stated.k}; give the system's depth"
+        )
     for query_id, ranking in run.rankings.items():
         topk = [_retrieved(path, corpus, places, scored, rank) for rank, scored in enumerate(ranking, start=1)]
         yield 0, known.row(query_id, topk)

@@ -91,7 +91,7 @@ def test_two_rankings_are_compared_like_any_runs(made, tmp_path):
     lines = read_text(run.folder / RUN).splitlines()
     (tmp_path / "two.trec").write_text("".join(f"{line}\n" for i, line in enumerate(lines) if i % 3))
     for name, ending in (("one", "trec.gz"), ("two", "trec")):
-        done = bench("logs", "import", tmp_path / f"{name}.{ending}", "--gold", run.folder / QRELS, "--system", name, "-k", 9,
+        done = bench("logs", "import", tmp_path / f"{name}.{ending}", "--gold", run.folder / QRELS, "--system", name, "--depth", 9,
                      "-m", "ndcg@10", "--out", tmp_path / "out", home=tmp_path)  # fmt: skip
         assert done.code == 0, done.err
     done = bench("compare", "one", "two", "--out", tmp_path / "out", home=tmp_path)
@@ -119,9 +119,9 @@ def test_scores_are_ranked_as_trec_eval_ranks_them(tmp_path):
 
 def test_what_does_not_fit_is_one_sentence(made, tmp_path):
     folder, run = made
-    with pytest.raises(UsageError, match="is a log, which says so itself; leave --system, --chunker and -k out"):
+    with pytest.raises(UsageError, match="is a log, which says so itself; leave --system, --chunker and --depth out"):
         imported(run.folder / RETRIEVED, folder / "gold.jsonl", tmp_path, stated=Stated(system="x"))
-    with pytest.raises(ResultError, match=r"ranks \d+ chunks for a query, beyond -k 2"):
+    with pytest.raises(ResultError, match=r"ranks \d+ chunks for a query, beyond --depth 2"):
         imported(run.folder / RUN, run.folder / QRELS, tmp_path, stated=Stated(k=2))
     with pytest.raises(UsageError, match="has no files, so gold of lines needs the chunks' places; give --corpus"):
         imported(run.folder / RUN, folder / "gold.jsonl", tmp_path)

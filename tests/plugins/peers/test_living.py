@@ -130,7 +130,9 @@ def test_continue_leaves_methods_out_from_the_end_until_the_form_fits():
     assert "method_8" not in box.rewritten
 
 
-@pytest.mark.parametrize("spec", ["ck", "grepai", "semble", "haystack", "chunkhound"])
+@pytest.mark.parametrize(
+    "spec", ["ck", "grepai", "semble", pytest.param("haystack", marks=pytest.mark.slow), "chunkhound"]
+)
 def test_it_is_brought_to_the_mean_size_of_others(spec):
     if spec in {"semble", "haystack", "chunkhound"} and importlib.util.find_spec(spec) is None:
         pytest.skip(f"{spec} is not installed; pip install 'repoeval-bench[{spec}]' runs this test")
@@ -160,6 +162,7 @@ def test_lines_are_those_of_the_package(name):
 OWN = {"semble": "chunk_size=750", "chunkhound": "max_chunk_size=1200"}
 
 
+@pytest.mark.slow  # haystack imports torch
 def test_haystack_gives_the_package_texts_and_its_class_lines_as_headers():
     haystack = pytest.importorskip("haystack", reason="pip install 'repoeval-bench[haystack]' runs this test")
     from haystack.components.preprocessors import PythonCodeSplitter

@@ -71,7 +71,10 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
 @click.option("--system", metavar="NAME", help="The system of a bare ranking; its tag or file name if not given.")
 @click.option("--chunker", metavar="NAME", help="The chunker of a bare ranking's index.")
 @click.option(
-    "-k", "depth", type=click.IntRange(min=1), help="The depth of a bare ranking; by default the length of its longest."
+    "--depth",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="The depth of a bare ranking; the length of its longest if not given.",
 )
 @measures_option("A measure such as ndcg@10 instead of the default ones; repeat it.")
 @out_option

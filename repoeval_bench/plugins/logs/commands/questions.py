@@ -25,17 +25,17 @@ FORMATS = {"contextbench": read_contextbench, "semble": read_semble, "swe-explor
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
 @click.option(
     "-o",
-    "--out",
+    "--output",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
-    help="Write in FOLDER.",
+    help="Where to write.",
     metavar="FOLDER",
 )
 @click.option(
     "--ranking", type=INPUT, metavar="FILE", help="An explorer's results of swe-explore, to be written as a log."
 )
 @click.option("--system", metavar="NAME", help="The system of --ranking; its file's name if not given.")
-def questions_command(*, benchmark: str, file: Path, out: Path, ranking: Path | None, system: str | None) -> None:
+def questions_command(*, benchmark: str, file: Path, output: Path, ranking: Path | None, system: str | None) -> None:
     """Write the questions and answers of FILE as gold for `logs import`, and as questions for `--queries`.
 
     Questions with a whole file as an answer go to a separate file: every chunk of it is relevant, so they say nothing
@@ -43,18 +43,18 @@ def questions_command(*, benchmark: str, file: Path, out: Path, ranking: Path | 
     """
     if ranking and benchmark != "swe-explore":
         raise UsageError(f"--ranking reads results of swe-explore; leave it out for {benchmark}")
-    check_writable(out, "another folder with -o", folder=True)
-    written = write_questions(FORMATS[benchmark](file), out)
+    check_writable(output, "another folder with -o", folder=True)
+    written = write_questions(FORMATS[benchmark](file), output)
     if written.lines:
-        echo(f"{count(written.lines, 'question')} with lines as answers: {out / GOLD}")
+        echo(f"{count(written.lines, 'question')} with lines as answers: {output / GOLD}")
     if written.lines > written.without_text:
-        echo(f"{count(written.lines - written.without_text, 'question')} for --queries: {out / QUESTIONS}")
+        echo(f"{count(written.lines - written.without_text, 'question')} for --queries: {output / QUESTIONS}")
     if written.files:
-        echo(f"{count(written.files, 'question')} with whole files as answers, blind to chunking: {out / FILE_GOLD}")
+        echo(f"{count(written.files, 'question')} with whole files as answers, blind to chunking: {output / FILE_GOLD}")
     if written.without_text:
         echo(f"note: {count(written.without_text, 'question')} without a text, not written for --queries")
     if written.unanswered:
         echo(f"note: {count(written.unanswered, 'question')} without an answer, left out")
     if ranking:
-        n_queries = write_log(read_ranking(file, ranking, system or ranking.stem), out)
-        echo(f"{count(n_queries, 'query')} ranked: {out / LOG}")
+        n_queries = write_log(read_ranking(file, ranking, system or ranking.stem), output)
+        echo(f"{count(n_queries, 'query')} ranked: {output / LOG}")
