@@ -115,7 +115,7 @@ def prior_of(
 
 
 def _shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> FloatArray:
-    """Return which share each known candidate has in the mixture, float64 (n_known,), 1 in all."""
+    """Return the shares of the known candidates in the mixture, float64 (n_known,), 1 in all."""
     sizes = sorted({bin_size for _, bin_size in known})
     of_size = dict.fromkeys(sizes, 1 / len(sizes))
     if size is not None:

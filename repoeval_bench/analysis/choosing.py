@@ -34,7 +34,7 @@ _DIGITS = 12
 def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, seed: int = SEED) -> Choice:
     """Choose among two or more stored runs of one question; `seed` is that of every draw.
 
-    `comparisons` are those of all pairs by the protocol's headline, if they are made already.
+    `comparisons` are those of all pairs by the protocol's headline, if they are already computed.
 
     A UsageError for fewer than two different runs, and for runs that `compare` refuses.
     """

@@ -90,7 +90,7 @@ def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
 
 
 def _differences(baseline: RunView, run: RunView) -> list[str]:
-    """Return what keeps two runs from being compared, one phrase each."""
+    """Return the reasons why two runs cannot be compared, as phrases."""
     ours, theirs = _question(baseline), _question(run)
     phrases = [f"{key} {value} against {theirs[key]}" for key, value in ours.items() if theirs.get(key, value) != value]
     a, b = baseline.metrics, run.metrics

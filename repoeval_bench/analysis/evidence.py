@@ -81,7 +81,7 @@ class Evidence:
 
     @property
     def protocol(self) -> str:
-        """Return what is asked."""
+        """Return the question."""
         return self.setting.protocol
 
     @property

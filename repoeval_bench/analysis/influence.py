@@ -1,4 +1,4 @@
-"""Verdicts that one file, or one repository, carries: the difference when each is left out."""
+"""Verdicts that rest on one file or repository: the difference when it is left out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CANDIDATES = 10
 
 
 def differences_without(sample: Sample) -> FloatArray:
-    """The mean of the sample's only column when each cluster is left out, float64 (n_clusters,).
+    """The means of the sample's only column without one cluster, float64 (n_clusters,).
 
     A group that has no other cluster leaves the mean over groups with it; NaN where nothing is left.
     """
@@ -43,7 +43,7 @@ def influences(
     over: Headline,
     rng: Callable[[], np.random.Generator],
 ) -> list[tuple[Influence | None, Influence | None]]:
-    """Of each column of paired differences, (n_queries, n_columns): what leaving out a file, or a repository, does.
+    """Leave out a file or a repository of columns of paired differences, (n_queries, n_columns).
 
     `factors` and `rng` are those of `influence`, `over` is the mean that decides.
     """

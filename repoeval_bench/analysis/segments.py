@@ -1,4 +1,4 @@
-"""Parts of a run's queries: how each scores, and how much the difference between two runs varies between them."""
+"""Scores of parts of a run's queries, and the variation of a difference between them."""
 
 from __future__ import annotations
 

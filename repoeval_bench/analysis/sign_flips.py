@@ -43,7 +43,7 @@ MOST_FLIPS = 1_000_000
 """Flips after which a column that is still undecided is reported as it is."""
 
 EXACT_CLUSTERS = 14
-"""Up to so many clusters all 2^n flips are made, and nothing is drawn."""
+"""The most clusters for which all 2^n flips are computed, and nothing is drawn."""
 
 MOST_FLIPPED = 10_000
 """Clusters, or bundles of them, whose signs are flipped at most."""
@@ -64,10 +64,10 @@ _MOST_CELLS = 65_536
 """Flips x columns that are worked on at once: arrays that stay in the processor's cache are faster."""
 
 _MOST_BYTES = 128_000_000
-"""Of packed flips at once: for each such block all sums that are looked up are made again."""
+"""Packed flips in a block; the sums that are looked up are computed once a block."""
 
 _TABLE_CELLS = 500_000
-"""Of the sums that are made and looked up at once: more would leave the processor's cache."""
+"""Sums that are computed and looked up at once; more would leave the processor's cache."""
 
 _SLACK = 1e-12
 """Relative rounding error of a sum: the same sum in another order is as extreme all the same."""
@@ -77,7 +77,7 @@ _SLACK = 1e-12
 class Flipped:
     """The result of sign flips for each column's mean.
 
-    `p` is two-sided, of "the mean is 0". `error` is its Monte-Carlo standard error, 0 where all flips were made. `low`
+    `p` is two-sided, of "the mean is 0". `error` is its Monte-Carlo standard error, 0 if all flips were computed. `low`
     and `high` are the ends of the 95 % interval, -inf and inf where the clusters are too few to bound it. `n_flips` is
     how many flips the column got. All are (n_columns,).
     """
@@ -181,7 +181,7 @@ def flip_pairs(
 
 
 def flip_columns(parts: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return p of each column's mean, (n_columns,), as `flip_signs` has it; their intervals are not made."""
+    """Return p of each column's mean, (n_columns,), as `flip_signs` has it, without intervals."""
     n_clusters, n_columns = parts.shape
     pairs = np.column_stack([np.zeros(n_columns, dtype=np.int64), np.arange(1, n_columns + 1)])
     return flip_pairs(np.column_stack([np.zeros(n_clusters), parts]), np.zeros(n_clusters), pairs, rng)[0]

@@ -1,7 +1,7 @@
 """Statistics over clusters. Queries of one file resemble each other, so signs are flipped by file, never by query.
 
 Everything works on sums per cluster, with one column per measure, so that all measures of all pairs share their
-draws: a measure's numbers do not depend on which others are asked for. Tests and intervals are in `sign_flips`,
+draws: a measure's numbers do not depend on which others are requested. Tests and intervals are in `sign_flips`,
 standard errors in `robust_errors`.
 """
 

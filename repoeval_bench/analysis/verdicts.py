@@ -66,7 +66,7 @@ class Rival:
     few_repositories: bool
 
     @property
-    def is_behind(self) -> bool:
+    def is_significantly_worse(self) -> bool:
         """Return whether the reference is significantly better than this run."""
         return self.verdict.outcome is Outcome.BETTER
 
@@ -100,14 +100,14 @@ class Verdict:
     differences: tuple[Comparison, ...] = ()
 
     @property
-    def behind(self) -> tuple[Rival, ...]:
+    def significantly_worse(self) -> tuple[Rival, ...]:
         """The runs that the reference is significantly better than."""
-        return tuple(rival for rival in self.others if rival.is_behind)
+        return tuple(rival for rival in self.others if rival.is_significantly_worse)
 
     @property
     def close(self) -> tuple[Rival, ...]:
         """The other runs: those that may be as good."""
-        return tuple(rival for rival in self.others if not rival.is_behind)
+        return tuple(rival for rival in self.others if not rival.is_significantly_worse)
 
     def rival(self, run_id: str) -> Rival | None:
         """The run of this id among the others; None of the reference."""
@@ -224,7 +224,7 @@ class Choice:
     candidates: tuple[Candidate, ...]
 
     def __repr__(self) -> str:
-        n, n_worse = len(self.candidates) - 1, len(self.verdict.behind)
+        n, n_worse = len(self.candidates) - 1, len(self.verdict.significantly_worse)
         if self.found_nothing:
             return f"<Choice of {n + 1} by {self.measure}: no run found anything>"
         return (
@@ -262,6 +262,6 @@ class Choice:
     @property
     def close(self) -> tuple[Candidate, ...]:
         """The best run and all that it is not significantly better than, the cheapest first."""
-        worse = {candidate.run.run_id for candidate in self.verdict.behind}
+        worse = {candidate.run.run_id for candidate in self.verdict.significantly_worse}
         close = [candidate for candidate in self.candidates if candidate.run_id not in worse]
         return tuple(sorted(close, key=lambda candidate: candidate.cost or 0.0))

@@ -1,4 +1,4 @@
-"""The values of a stored run beside those of the same run made again: which differ, and what was only taken over."""
+"""Compare the values of a stored run with a recomputation: which differ, and which were only copied."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _PAIRS = {"pairs", "pairs_truncated"}
 _AS_STORED = {"created", "code", "versions", "source"}
 
 _TOLERANCE = 1e-9
-"""Relative and absolute: another processor may sum in another order. Values below 1e-9 are not told from 0."""
+"""Relative and absolute: another processor may sum in another order. Values below 1e-9 count as 0."""
 
 
 class RankingStatus(StrEnum):
-    """The origin of a ranking: computed from what was asked, or the one that the run's maker stored."""
+    """The origin of a ranking: computed from the request, or as stored with the run."""
 
     RECOMPUTED = "recomputed"
     AS_STORED = "as stored"
@@ -100,7 +100,7 @@ def other_data(run: RunView, data: str, fingerprint: str) -> Verification:
 def compare_replay(
     run: RunView, again: Replay, data: str, other_tasks: Sequence[tuple[str, str | None, str | None]] = ()
 ) -> Verification:
-    """Compare a stored run with what was made again of it, value by value.
+    """Compare a stored run with its recomputation, value by value.
 
     `other_tasks` are (query id, claimed, computed) of completed tasks that only one of the two has.
     """
@@ -211,7 +211,7 @@ def _intervals(run: RunView) -> dict[str, Any]:
 
 
 def _keyed(rows: Iterable[tuple[str, Mapping[str, Any]]], taken_over: Collection[str] = ()) -> dict[str, Any]:
-    """The values of all rows, each under its row's key, and their order; a second row of a key is told apart."""
+    """The values of all rows under their keys, and their order; a second row of a key is kept too."""
     values: dict[str, Any] = {}
     seen: dict[str, None] = {}
     for key, row in rows:

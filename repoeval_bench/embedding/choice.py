@@ -1,4 +1,4 @@
-"""An embedder that was named: its spec checked, filled in and made into an encoder."""
+"""Check the spec of an embedder, fill in its options, and make its encoder."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def settled(text: str) -> str:
 def find_encoder(text: str, folder: Path) -> TextEncoder:
     """The encoder that a spec names, found, verified or made; a model of its own is loaded on the first text.
 
-    Models that are made here are kept in `folder`; a notice says where they cannot be.
+    Models that are built here are kept in `folder`; a notice says where they cannot be.
     """
     spec = parse_embedder(text)
     # As it was given: a model's spec names only the options that were.

@@ -1,4 +1,4 @@
-"""Feature hashing: terms are thrown into buckets. Deterministic and instant, made for tests; it knows no meaning."""
+"""Feature hashing: terms fall into buckets. Deterministic and instant, for tests; it knows no meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAI's embeddings API: what is asked of a server, and the checks on the vectors that it gives."""
+"""OpenAI's embeddings API: requests to a server, and checks of its vectors."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class EmbeddingServer:
     ) -> Answered:
         """The vectors as the server gave them; errors are those of `ApiServer.post`.
 
-        `input_type` is sent where it is given: what some servers are told of a text's role. `again`: see
+        `input_type` is sent if given: some servers take a text's role from it. `again`: see
         `ApiServer.post`.
         """
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}

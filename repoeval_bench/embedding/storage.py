@@ -71,7 +71,7 @@ class VectorCache:
         return _ELSEWHERE if self.read_only else MEND
 
     def note(self, consequence: str) -> None:
-        """Report the consequence where nothing can be kept, each one once."""
+        """Report once that nothing can be kept, and the consequence."""
         if self.read_only and consequence not in self._notified:
             self._notified.add(consequence)
             NOTICES.info(

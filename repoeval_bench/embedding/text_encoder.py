@@ -59,7 +59,7 @@ class TextEncoder(Protocol):
         """The text that is put before an input of this role, and what else decides how it is read; often empty."""
 
     def check(self, texts: Mapping[Role, Sequence[str]]) -> None:
-        """A BenchError where one of the texts cannot be read as is asked; called before the first is encoded."""
+        """Raise a BenchError if a text cannot be read as its policy says; called before the first is encoded."""
 
     def encode_batches(
         self, texts: Sequence[str], role: Role, tokens: Sequence[int]

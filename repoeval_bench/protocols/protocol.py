@@ -1,4 +1,4 @@
-"""Protocols: what is asked, what is gold, what counts as relevant, and where. Parsed and printed back."""
+"""Protocols: the query, the gold, the rule of relevance, and the search scope. Parsed and printed back."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_choice(choice: str, value: str | None) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """A bundle of choices: what is asked, what is gold, what counts as relevant, and where.
+    """A bundle of choices: the query, the gold, the rule of relevance, and the search scope.
 
     `query` is `full`, `tail:LINES`, or of tests and prose `named`; `relevance` is a rule of `qrels.RULES`. `documents`
     says what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the
@@ -149,7 +149,7 @@ class Protocol:
         return overridden
 
     def check(self) -> None:
-        """Raise a UsageError where what is excluded is all that is gold, or what is asked for twice over."""
+        """Raise a UsageError if all gold is excluded, or a choice is made twice."""
         if (self.tasks == "completion") == (self.gold == "places"):
             raise UsageError(
                 f"gold={self.gold} is not what protocol {self.name.partition('+')[0]} asks for: questions have gold "

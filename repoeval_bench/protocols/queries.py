@@ -9,7 +9,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.numbers import is_whole
 
 NAMED = "named"
-"""The policy of tests and prose that leaves the names of what is asked for in the question."""
+"""The policy of tests and prose that leaves the names of the gold in the question."""
 
 
 def query_policy(policy: str) -> Callable[[str], str]:

@@ -18,7 +18,7 @@ class CoderagWindows:
     spec = f"coderag-windows:lines={2 * HALF},step={STEP}"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """Return the windows in order, without blank ones: they hold nothing to be found.
+        """Return the windows in order, without blank ones, which hold no gold.
 
         Identical ones are merged afterwards, over a whole repository.
         """

@@ -36,7 +36,7 @@ class Reader(Protocol):
 
 
 class Definitions:
-    """The definitions of all files, each asked of the reader of its language."""
+    """The definitions of all files, read by the rules of their languages."""
 
     def __init__(self, *readers: Reader) -> None:
         self._readers = readers

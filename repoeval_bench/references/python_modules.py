@@ -54,7 +54,7 @@ _BINDS = re.compile(r"\b(?:def|class)[\s\\]+(?!(?:def|class)\b)(\w+)|(\w+)\b(?!\
 BUILTINS = frozenset(dir(builtins))
 
 _FARTHEST = 64
-"""Imports one behind another that are followed; nobody gives a name on so often."""
+"""The longest chain of imports that is followed; no code passes a name on so often."""
 _Tried = dict[tuple[Package, str], Target | None]
 """A module's members by name, as far as they are known; None while one is looked up, or where there is none."""
 

@@ -54,7 +54,7 @@ class Analysis(Protocol):
 class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
-    `scip` is an index file of these files in any language, asked first. `analyses` are asked first for
+    `scip` is an index file of these files in any language, used first. `analyses` are used first for
     each name, in their order: each has `resolve(path, line, column, target_span)`, which gives some of `definitions`.
     """
 

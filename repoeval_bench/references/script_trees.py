@@ -56,7 +56,7 @@ def children(node: Node | None, kind: str) -> list[Node]:
 
 
 class Trees:
-    """The trees of a repository's files, parsed when they are asked for."""
+    """The trees of a repository's files, parsed on first use."""
 
     def __init__(self, files: Mapping[str, SourceFile], imports: Imports, steps: Steps) -> None:
         self._files, self._imports, self.steps = files, imports, steps

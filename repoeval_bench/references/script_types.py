@@ -107,7 +107,7 @@ Names = Mapping[str, "tuple[Type, ...]"]
 
 
 class ScriptTypes(ABC):
-    """The types of the files of one repository, worked out when they are asked for.
+    """The types of the files of one repository, resolved on first use.
 
     What is bound at a place is for a subclass to say.
     """
@@ -365,7 +365,7 @@ class ScriptTypes(ABC):
             at = 0 if self.head(of) in _ITERATORS else -1
             yield from self.of(of.path, given.named_children[at] if given is not None else None, of.names)
 
-    def _of_call(self, path: str, node: Node, names: Names) -> Iterator[Type]:  # noqa: ARG002 - asked as all are
+    def _of_call(self, path: str, node: Node, names: Names) -> Iterator[Type]:  # noqa: ARG002 - called like the others
         callee = child(node, "function")
         if callee is None:
             return

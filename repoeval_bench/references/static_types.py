@@ -1,7 +1,7 @@
 """Light types of Go, Rust, Java, C, C++ and C#: what is declared, and what follows from it in a few steps.
 
-A value is where its type is written. Type parameters are not bound, and overloads are told by the number of arguments
-alone. What a name means without an object is for `Names` to say.
+A value is where its type is written. Type parameters are not bound, and overloads are told apart by their number of
+arguments alone. What a name means without an object is for `Names` to say.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ Members = Sequence[tuple[str, Parsed]] | None
 
 
 class StaticTypes(ABC):
-    """The types of the files of one repository, worked out when they are asked for."""
+    """The types of the files of one repository, resolved on first use."""
 
     def __init__(self, trees: Trees, names: Names) -> None:
         self._trees, self._names = trees, names
@@ -310,7 +310,7 @@ class StaticTypes(ABC):
         return self._members(of, name, {})
 
     def _members(self, of: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
-        """The same; a type that was `tried` is not asked again: typedefs may be names of one another."""
+        """The same, without types that were `tried` before: typedefs may name one another."""
         key = of.path, text_of(of.node)
         if key not in tried:
             self._names.steps.take()

@@ -88,7 +88,7 @@ def ranking(runs: Sequence[PageRun], verdict: Verdict) -> Ranking:
                 score=rival.run.mean,
                 difference=difference.difference,
                 ci=difference.ci,
-                behind=rival.is_behind,
+                behind=rival.is_significantly_worse,
                 outcome=full_outcome_name(difference.verdict),
                 cost=read[index],
             )

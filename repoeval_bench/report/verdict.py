@@ -185,8 +185,8 @@ def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
     if carried := [rival for rival in verdict.others if rival.verdict.outcome is Outcome.CARRIED]:
         kind = carried[0].verdict.carrier.kind if carried[0].verdict.carrier else "cluster"
         text += f" Its lead over {_short_list(carried, names)} comes from one {kind}."
-    if verdict.behind:
-        text += f" Significantly worse: {_short_list(verdict.behind, names)}."
+    if verdict.significantly_worse:
+        text += f" Significantly worse: {_short_list(verdict.significantly_worse, names)}."
     return text
 
 

@@ -193,7 +193,7 @@ def test_the_result_of_several_runs(tmp_path, shifts, baseline, result, referenc
     assert len(found.others) == len(runs) - 1
     means = [each.run.mean for each in found.others]
     assert means == sorted(means, reverse=True)
-    assert {*found.behind, *found.close} == {*found.others}
+    assert {*found.significantly_worse, *found.close} == {*found.others}
 
 
 def test_where_every_run_scores_0_nothing_was_found(tmp_path):

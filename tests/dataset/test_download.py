@@ -71,6 +71,7 @@ def test_a_trickle_is_stopped(site, tmp_path, part):
     with pytest.raises(SourceError, match="takes too long; try again"):
         get(site, tmp_path, Patience(total=0.3))
     assert time.monotonic() - began < 3
+    site.drips.clear()  # on a busy machine the deadline may come before the request
     assert get(site, tmp_path).read_bytes() == CONTENT
 
 

@@ -135,10 +135,10 @@ def test_it_says_what_the_verdict_on_the_same_runs_says(tmp_path):
             for name in means
         ]
         (said,) = concluded(runs).evidence
-        assert said.verdict.behind == verdict_on(runs[::-1]).behind
-        behind = {each.run for each in said.verdict.behind}
+        assert said.verdict.significantly_worse == verdict_on(runs[::-1]).significantly_worse
+        behind = {each.run for each in said.verdict.significantly_worse}
         found = verdict(runs)
-        assert {each.run for each in found.record.behind} == behind
+        assert {each.run for each in found.record.significantly_worse} == behind
         alone = compare(runs, next(run for run in runs if run.run_id == found.record.reference.run_id))
         apart += len({each.treatment for each in alone if each.is_significant} - {run.name for run in behind})
     assert apart > 0

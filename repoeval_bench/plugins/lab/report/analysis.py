@@ -40,7 +40,9 @@ def best_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
                 Estimate(first.score, first.ci),
                 f"{analysis.leaderboard.protocol}, {heading(analysis.leaderboard.measure)}",
                 analysis.ranker,
-                0 if analysis.leaderboard.choice is None else len(analysis.leaderboard.choice.verdict.behind),
+                0
+                if analysis.leaderboard.choice is None
+                else len(analysis.leaderboard.choice.verdict.significantly_worse),
                 len(analysis.leaderboard.entries) - 1,
                 _difference(analysis.against.get(first.run_id, ())),
             )
@@ -230,4 +232,4 @@ def _difference(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
 def _language(name: str, choice: Choice | None) -> tuple[str, str, float | None, int | None]:
     if choice is None:
         return name, "too few queries", None, None
-    return name, choice.best.run, choice.best.mean, len(choice.verdict.behind)
+    return name, choice.best.run, choice.best.mean, len(choice.verdict.significantly_worse)
