@@ -120,7 +120,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 MODEL_MODULES = frozenset(
     {
-        *("test_embed_once", "test_embedding_server", "test_encoder", "test_faults_texts", "test_model_folders"),
+        *("test_embed_once", "test_encoder", "test_faults_texts", "test_model_folders"),
         *("test_precision", "test_server_texts", "test_rerank", "test_compare_cli", "test_embedders_cli"),
         *("test_evaluate", "test_faults_cache", "test_faults_run", "test_protocols", "test_python"),
         *("test_retrieval_cli", "test_scripts", "test_segments_cli", "test_side_by_side", "test_verify_cli"),

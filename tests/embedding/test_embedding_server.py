@@ -45,6 +45,7 @@ def refused(client, texts=("a", "b")):
     return str(error.value)
 
 
+@pytest.mark.slow  # end_to_end/test_embedders_cli.py compares the two by their scores every day
 def test_vectors_are_those_of_the_local_model(server, tmp_path):
     """Through batches, the cache and the wire, a text has the vector that the model gives it here."""
     from sentence_transformers import SentenceTransformer

@@ -190,6 +190,7 @@ def test_a_failure_ends_in_one_sentence_and_the_rest_is_asked_for_later(server, 
     assert "the key in OPENAI_API_KEY" in one_sentence(complete("ast", "--budget", "301", key="wrong"), 1)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complete):
     """Nobody waits for answers that are under way; the next command asks for these and the rest."""
     pytest.importorskip("rapidfuzz")

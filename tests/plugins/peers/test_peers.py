@@ -137,6 +137,7 @@ assert make_chunker("cocoindex").chunk(SourceFile("r", "a.py", "x = 1\\n"))
 ASKED = "import cocoindex.ops.text"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "asked"), [(CUT, False), (ASKED, True)])
 def test_cocoindex_tells_nobody_that_it_was_used(script: str, asked: bool) -> None:
     """A proxy of our own sees whom a process wants to reach: the package alone asks for a server, the chunker does not."""
