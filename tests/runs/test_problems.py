@@ -88,7 +88,7 @@ def test_tasks_of_a_folder_of_code_are_not_asked_for(tmp_path):
     (tmp_path / "mine.py").write_text("def add(a, b):\n    return a + b\n")
     (tmp_path / "queries.jsonl").write_text("{}\n")
     (sentence,) = told("ast", source=str(tmp_path), retriever="bm25")
-    assert sentence.startswith(f"{tmp_path} is a folder of code without tasks; make a pack of it with")
+    assert sentence.startswith(f"{tmp_path} is a folder of code without tasks; measure chunkers on it with")
     assert told("ast", source=str(tmp_path), protocol="docstring") == []
     assert told("ast", source=str(tmp_path), questions=str(tmp_path / "queries.jsonl")) == []
     (sentence,) = told("ast", source=str(tmp_path), protocol="questions")
