@@ -170,7 +170,7 @@ def _path_parts(value: Any) -> Any:
 
 
 class _Metadata(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
+    model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
 
     task_id: str
     ground_truth: Annotated[str, Field(min_length=1)]
@@ -187,7 +187,7 @@ class _Metadata(BaseModel):
 
 
 class _Row(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
+    model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
 
     prompt: str
     metadata: _Metadata

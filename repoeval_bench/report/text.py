@@ -10,7 +10,6 @@ from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.documented import LEAST
-from repoeval_bench.dataset.tested import LEAST as WORDS_OF_TESTS
 from repoeval_bench.metrics import CEILING, SHARE
 from repoeval_bench.runs.config import NO_EMBEDDER
 
@@ -184,6 +183,8 @@ def unscored_words(tasks: str) -> str:
     if tasks == "docstring":
         return f"documented functions whose docstring begins with under {LEAST} words or shares a line with code"
     if tasks == "tests":
+        from repoeval_bench.dataset.tested import LEAST as WORDS_OF_TESTS  # it resolves names: slow to import
+
         return f"tests that call no definition of the code, or of whose name under {WORDS_OF_TESTS} words are left"
     if tasks == "prose":
         return f"paragraphs that link what all link, or of which under {LEAST} words are left"

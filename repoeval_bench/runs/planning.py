@@ -13,9 +13,7 @@ from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.facts import task_facts
-from repoeval_bench.dataset.prose import questions_of_prose
 from repoeval_bench.dataset.questions import QUESTION
-from repoeval_bench.dataset.tested import questions_of_tests
 from repoeval_bench.metrics import Lines
 from repoeval_bench.protocols.leak import gold_in_query
 from repoeval_bench.protocols.protocol import Protocol, check_asked, scores_none
@@ -172,8 +170,14 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     if protocol.tasks == "docstring":
         return documented(selected)
     if protocol.tasks == "tests":
+        from repoeval_bench.dataset.tested import (
+            questions_of_tests,
+        )  # it and the next one resolve names: slow to import
+
         return questions_of_tests(selected, named=protocol.query == NAMED)
     if protocol.tasks == "prose":
+        from repoeval_bench.dataset.prose import questions_of_prose
+
         return questions_of_prose(selected, named=protocol.query == NAMED)
     if not benchmark.tasks:
         raise without_tasks(", ".join(benchmark.files))
