@@ -225,7 +225,7 @@ class MirrorFolder(ArchiveSource):
         if not any(self._path.glob("*.zip")):
             raise NoDataError(
                 f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
-                f"(`repoeval-bench recommend {path}` measures chunkers on a folder of code; `data build` makes a pack "
+                "(`repoeval-bench recommend FOLDER` measures chunkers on a folder of code; `data build` makes a pack "
                 "of it)"
             )
         # A user's own set is known by its pins, so that an edited one gets a folder of its own.
