@@ -239,8 +239,9 @@ def _make_in_one_pass(
     if ready and ready[0].usage:
         counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in ready[0].usage.items())
         NOTICES.info(f"{count(ready[0].encoded, 'text')} embedded: {counts}, as the server counts them")
-    # A model that has something to do is loaded once and has the cores to itself.
-    executor = IN_PROCESS if any(run_plan.encoded for run_plan in ready) else executor
+    # Workers read the vectors from the cache; where it cannot keep them, this process alone has them.
+    if any(run_plan.encoded for run_plan in ready) and any(embedder.pending(texts).values()):
+        executor = IN_PROCESS
     return executor.map([partial(_make, work, results, of_work) for work, of_work in zip(jobs, plans, strict=True)])
 
 
