@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import chain, islice
+from itertools import chain
 from threading import Lock
 from time import perf_counter
 
@@ -108,15 +108,17 @@ class _Vocabulary:
         return np.fromiter(chain.from_iterable(map(self._of_line, text.splitlines())), dtype=np.int32)
 
     def _read(self, line: str) -> tuple[int, ...]:
-        numbers = self._numbers
+        numbers, terms = self._numbers, self._tokenize(line)
         with self._numbering:
-            return tuple([numbers.setdefault(term, len(numbers)) for term in self._tokenize(line)])
+            line_numbers = tuple([numbers.setdefault(term, len(numbers)) for term in terms])
+            if len(numbers) > len(self._names):
+                known = len(self._names)
+                self._names += [term for term in dict.fromkeys(terms) if numbers[term] >= known]
+        return line_numbers
 
     def _count(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(distinct terms of a query, ordered by name; how often each is in it)."""
         counts = Counter(self.terms(text).tolist())
-        with self._numbering:
-            self._names += islice(self._numbers, len(self._names), None)
         # In the order of the names: a sum's last bits must not depend on how terms were numbered.
         numbers = sorted(counts, key=self._names.__getitem__)
         return np.array(numbers, dtype=np.int64), np.array([counts[number] for number in numbers], dtype=np.int64)
