@@ -35,7 +35,7 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.parts import RESULTS, skipped_for_language
 from repoeval_bench.runs.planning import select
-from repoeval_bench.runs.problems import Problems, check_once, check_requests
+from repoeval_bench.runs.problems import Problems, check_once, check_requests, check_sizes
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
@@ -267,9 +267,7 @@ def check_recommendation(
     with problems.about("chunkers"):
         if len(request.chunkers) * len(request.sizes or SIZES) < 2:
             raise UsageError("there is nothing to choose from; give at least two chunkers or two sizes")
-    with problems.about("sizes"):
-        if wrong := [size for size in request.sizes or () if size < 1]:
-            raise UsageError(f"--sizes {wrong[0]}: give whole numbers above 0, such as --sizes 500,1000")
+    check_sizes(request.sizes or (), problems)
 
 
 def main_language(benchmark: Benchmark) -> str:

@@ -43,7 +43,7 @@ class SourceFile:
 
     def __post_init__(self) -> None:
         lengths = map(len, self.text.splitlines(keepends=True))
-        # An array: a tuple of ints takes ten times as much, and each task has its file blanked.
+        # An array: a tuple of ints takes five times as much, and each task has its file blanked.
         object.__setattr__(self, "_starts", array("L", accumulate(lengths, initial=0)))
 
     @property

@@ -13,7 +13,7 @@ from repoeval_bench.core.source import SourceFile
 FACTS = {
     "function_lines": "lines of the function that is to be completed, from its name to its end",
     "prompt_lines": "lines of the whole prompt, the line to be completed not counted",
-    "nesting_depth": "functions and classes around that function: 0 at module level, 1 for a method",
+    "nesting_depth": "definitions around that function in its file: 0 at the top, 1 in a class",
     "has_docstring": "whether that function has a docstring",
     "is_method": "whether that function is a method",
 }

@@ -134,7 +134,11 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     check_requests(requests, home, collected)
     beside = [(_place(problem, document), problem.sentence) for problem in collected.mistakes]
     # What a malformed key leaves out is missing, but is no mistake of its own.
-    problems += [problem for problem in beside if not malformed or document.line(problem[0])]
+    problems += [
+        problem
+        for problem in beside
+        if not malformed or (document.line(problem[0]) and malformed.isdisjoint(problem[0][:1]))
+    ]
     problems += _repeated(file, base, document)
     if problems:
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))

@@ -268,6 +268,13 @@ def check_once(request: RecommendRequest, names: Iterable[str], problems: Proble
                 raise UsageError(f"{request.options()[name].spelling(name)} {value} is given twice; give it once")
 
 
+def check_sizes(sizes: Sequence[int], problems: Problems) -> None:
+    """Collect a size that no chunk can have."""
+    with problems.about("sizes"):
+        if wrong := [size for size in sizes if size < 1]:
+            raise UsageError(f"--sizes {wrong[0]}: give whole numbers above 0, such as --sizes 500,1000")
+
+
 def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Problems) -> list[RunRequest]:
     """Return each request at each nominal size of its chunker, as it is where none is given; keep what has no size."""
     if not sizes:
@@ -287,7 +294,8 @@ def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Pro
     for size, _ in repeats(sizes):
         with problems.about("sizes"):
             raise UsageError(f"--sizes {size} is given twice; give it once")
-    sizes, resized_requests = [*dict.fromkeys(sizes)], []
+    check_sizes(sizes, problems)
+    sizes, resized_requests = [*dict.fromkeys(size for size in sizes if size > 0)], []
     for request in requests:
         resized = [request]  # where it has no size: reported here, or with all that is wrong with chunkers
         with problems.about("chunker", request.chunker):

@@ -97,7 +97,7 @@ def data_of(
             f"the data of {run.run_id} is {dataset.name}"
             + (f", and {source} is not a pack" if source not in {"", "auto"} else "")
             + "; name its folder with --source"
-            + "".join(f", such as {folder}" for folder in _packs_beside(run)[:1])
+            + "".join(f", such as {shlex.quote(str(folder))}" for folder in _packs_beside(run)[:1])
         )
     protocol = Protocol.parse(config.protocol.name)
     named = combination_of(run)

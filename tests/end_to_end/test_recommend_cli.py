@@ -243,7 +243,7 @@ def test_code_without_a_function_to_ask_about_is_one_sentence(tmp_path):
     (tmp_path / "tiny" / "a.py").write_text("def a():\n    return 1\n\nx = a()\n")
     done = bench("recommend", "tiny", *NARROW, home=tmp_path / "home", cwd=tmp_path)
     assert done.code == 1
-    assert "error: the sources give no task: no function of them fits" in done.err
+    assert "error: the sources give no task: no function in them has 3 to 30" in done.err
 
 
 def test_questions_of_a_file_are_answered(code, tmp_path):

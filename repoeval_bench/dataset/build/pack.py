@@ -23,7 +23,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest, short_hash, slug
 from repoeval_bench.core.words import count
-from repoeval_bench.dataset.build.candidates import LEFT_OUT, NEAR_DUPLICATE, examine
+from repoeval_bench.dataset.build.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.dataset.build.code import Gathered, gather, no_code
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, new_target, write_plain
 from repoeval_bench.dataset.build.opening import open_origin
@@ -181,7 +181,8 @@ class _Building:
         tasks = self._draw()
         if not tasks:
             raise DatasetError(
-                "the sources give no task: no function of them fits the rules of docs/packs.md; name more code"
+                f"the sources give no task: no function in them has {SHORTEST} to {LONGEST} non-blank lines to write; "
+                "name more code"
             )
         write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
         path = self._folder / "tasks" / Combination(FUNCTION.name, CONTEXT, TOKENIZER).task_file

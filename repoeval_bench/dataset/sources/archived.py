@@ -146,8 +146,7 @@ class ArchiveSource(Source):
 def downloaded(url: str, path: Path, most: int | None = None) -> Iterator[Path]:
     """An archive for as long as it is read; removed afterwards, also where it is refused: it would be refused again.
 
-    `most` bounds its bytes where it is not an
-    archive but a small file.
+    `most` bounds its bytes where it is not an archive but a small file.
     """
     from repoeval_bench.dataset.sources.download import Patience, download
 

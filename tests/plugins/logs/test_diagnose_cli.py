@@ -49,7 +49,7 @@ def test_the_terminal_says_what_json_does(results):
         assert f"finding  {name}" in text
     assert len(result["worst"]) == 18
     assert text.count("query ends: ") == 18
-    assert "no run with --retriever bm25 is beside it; name one with --bm25 RUN." in " ".join(text.split())
+    assert "this folder has no run by bm25 of the same data, protocol and chunks" in " ".join(text.split())
     assert "query ends" not in diagnose(random, "--worst", "0")
 
 

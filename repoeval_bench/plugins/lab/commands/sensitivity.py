@@ -30,7 +30,7 @@ from repoeval_bench.runs.request import DataRequest
 
 @click.command("sensitivity")
 @request_options(GridRequest)
-@click.option("--output", "-o", type=OUTPUT_JSON, help="Write the cells there as JSON.")
+@click.option("-o", "--output", type=OUTPUT_JSON, help="Write the cells there as JSON.")
 @home_option
 @json_option
 def sensitivity_command(

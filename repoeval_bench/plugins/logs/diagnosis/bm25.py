@@ -35,7 +35,11 @@ def find_bm25(run: RunView, named: RunView | None, ids: Sequence[str]) -> tuple[
         return None, "The run is BM25's own."
     bm25 = named or next(filter(_is_bm25, runs_beside(run)), None)
     if bm25 is None:
-        return None, "BM25's top 10 is not shown: no run with --retriever bm25 is beside it; name one with --bm25 RUN."
+        return None, (
+            "BM25's top 10 is not shown: this folder has no run by bm25 of the same data, protocol and chunks; make "
+            f"one with eval -c {run.metrics.chunker} --protocol {run.metrics.protocol} --retriever bm25, or name one "
+            "with --bm25 RUN."
+        )
     results = {row.query_id: row.ranked for row in bm25.log_rows()}
     return Beside(results, bm25.qrels(), bm25.run_id), f"BM25 is {bm25.run_id}."
 
