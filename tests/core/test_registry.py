@@ -165,7 +165,7 @@ text = "a text"
     [
         ("chunker", "Nothing", "has no chunk; a chunker has chunk(self, file), or __call__(self, file), "),
         ("embedder", "Nothing", "has no encode; an embedder has encode(self, texts, role), "),
-        ("retriever", "Nothing", "has no search; a retriever has search(self, queries, k, exclude), "),
+        ("retriever", "Nothing", "has no search; a retriever has search(self, queries, k, excluded), "),
         ("reranker", "Nothing", "has no score; a reranker has score(self, query, texts), "),
         ("protocol", "text", "is a str; a protocol is a repoeval_bench.protocols.protocol.Protocol"),
         ("measure", "text", "is a str; a measure is a repoeval_bench.metrics.definition.Definition"),
