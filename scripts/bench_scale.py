@@ -3,7 +3,7 @@
 python scripts/bench_scale.py --tree FOLDER [--megabytes 1,3,10,30,100] [--to 10000] [--plot FILE.svg]
 
 FOLDER holds real Python files, such as the site-packages of an environment. A tree of a size is the first of them, by a
-hash of their paths. It becomes a pack of 400 tasks under `docstring`, whose queries see all of it, and one `compare` of
+hash of their paths. It becomes a pack of 400 tasks, whose queries under `body` see all of it, and one `compare` of
 three chunkers by BM25 on one core. Seconds of a stage are those that its runs stored.
 """
 
@@ -73,7 +73,7 @@ def measure(source: Path, folder: Path, megabytes: float) -> Measured:
     size = write_tree(source, tree, megabytes)
     with one_core():
         build = command("data", "build", tree, "-o", pack, "--tasks", str(TASKS), "--resolve", "no")
-        words = ("--protocol", "docstring", "--retriever", "bm25", "--source", pack, "--out", out)
+        words = ("--protocol", "body", "--retriever", "bm25", "--source", pack, "--out", out)
         compared = command("compare", *(part for name in CHUNKERS for part in ("-c", name)), *words)
     runs = [RunView(manifest.parent) for manifest in sorted(out.glob("*/manifest.json"))]
     stages: Counter[str] = Counter()
