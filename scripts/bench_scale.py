@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from _bench import Row, Spent, command, one_core, print_rows
 
+from repoeval_bench.core.words import count
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.runs.view import RunView
@@ -131,7 +132,7 @@ def projected(measured: Sequence[Measured], embed: float, megabytes: float) -> I
     }
     costs["other stages"] = sum(small.values())
     costs["embed, with a model"] = at(before.chunks, last.chunks) / n * embed
-    yield f"| stage of one run, {megabytes / 1000:g} GB | " + " | ".join(f"{cores} cores" for cores in CORES) + " |"
+    yield f"| stage of one run, {megabytes / 1000:g} GB | " + " | ".join(count(cores, "core") for cores in CORES) + " |"
     yield "|---|" + "---:|" * len(CORES)
     for name, seconds in costs.items():
         yield f"| {name} | " + " | ".join(spoken(seconds / cores) for cores in CORES) + " |"

@@ -57,6 +57,24 @@ def test_parts_of_the_benchmarks_run():
 
 
 @pytest.mark.slow
+def test_trees_of_two_sizes_are_measured_and_projected(tmp_path):
+    """Each size has a row of time and one of memory; the projection names each stage."""
+    words = ["--tree", SCRIPTS.parent / "repoeval_bench", "--megabytes", "0.1,0.3", "--plot", tmp_path / "scale.svg"]
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "bench_scale.py", *words],
+        env=dict(os.environ, PYTHONPATH=str(SCRIPTS.parent)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("their peak memory") == 2
+    stages = [line.split(" | ")[0] for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert {"| data build", "| embed, with a model"} <= set(stages)
+    assert "<svg" in (tmp_path / "scale.svg").read_text("utf-8")
+
+
+@pytest.mark.slow
 def test_index_experiments_asks_of_code_with_its_tests(tmp_path):
     """Tests and cut chunks are compared with whole chunks of code alone; windows that overlap are read twice."""
     names = ("debts", "entries", "ledgers")
