@@ -18,6 +18,7 @@ try:
     from repoeval_bench.cli.echo import echo
     from repoeval_bench.cli.examples import LINES
     from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup, Interrupted, ReaderGone
+    from repoeval_bench.cli.interrupts import interrupts_heeded
     from repoeval_bench.core.errors import BenchError, os_reason, shortened
     from repoeval_bench.core.notices import show_notices
 except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
@@ -89,7 +90,8 @@ def main() -> NoReturn:
     gc.set_threshold(200_000, 20, 100)
     show_notices(lambda line: echo(line, err=True))
     try:
-        code = app.main(prog_name="repoeval-bench", standalone_mode=False)
+        with interrupts_heeded():
+            code = app.main(prog_name="repoeval-bench", standalone_mode=False)
     except BenchError as error:
         fail(str(error), error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -53,3 +53,34 @@ def test_an_interrupted_command_says_whether_it_goes_on(tmp_path):
     done = bench(*words, cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=path)
     said = "error: interrupted; what was finished is kept, so run the same command again"
     assert one_sentence(done, 130) == said
+
+
+@pytest.mark.parametrize(
+    ("at_import", "at_cut"),
+    [
+        ("try:\n    press()\nexcept BaseException:\n    pass\n", ""),
+        ("", "weakref.finalize(Thing(), press)"),
+        ("class Thing:\n    def __del__(self):\n        press()\n", "Thing()"),
+    ],
+    ids=["import", "finalizer", "del"],
+)
+def test_ctrl_c_is_not_lost_where_exceptions_are(tmp_path, at_import, at_cut):
+    """As in the start of a module written in C, here by one that catches all there is; and where Python ignores them."""
+    (tmp_path / "swallowing.py").write_text(
+        "import os, signal, time, weakref\n"
+        "class Thing:\n"
+        "    pass\n"
+        "def press():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(0.1)\n"
+        f"{at_import}"
+        "def cut(file):\n"
+        f"    {at_cut}\n"
+        "    return []\n"
+    )
+    (tmp_path / "a.py").write_text("x = 1\n")
+    path = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
+    done = bench(
+        "chunker", "show", "a.py", "-c", "py:swallowing:cut", cwd=tmp_path, home=tmp_path / "home", PYTHONPATH=path
+    )
+    assert one_sentence(done, 130) == "error: interrupted"
