@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, os_reason
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.validation import EXACT, expectation
+from repoeval_bench.core.validation import EXACT, STRICT, expectation
 
 if TYPE_CHECKING:
     import yaml
@@ -28,7 +28,7 @@ Place = tuple[str | int, ...]
 class Strict(BaseModel):
     """A part of a file: unknown keys, values of another type, and numbers that are not finite are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
+    model_config = STRICT
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,16 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
+
+STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
+"""Frozen; unknown fields, values of another type, and numbers that are not finite are errors.
+
+A command uses few of the models: the others are not built.
+"""
 
 EXACT = 2**53
 """The largest whole number that a file may hold: every program that reads JSON reads it exactly."""

@@ -89,18 +89,13 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     tests = [
         c.family
         for c in comparisons
-        if c.verdict.outcome is Outcome.NOT_SIGNIFICANT and c.family > 1 and c.ci and not _holds(c.ci, 0)
+        if c.verdict.outcome is Outcome.NOT_SIGNIFICANT and c.family > 1 and c.ci and not c.ci[0] <= 0 <= c.ci[1]
     ]
     if not tests:
         return []
     return [
         f"not significant beside an interval without 0: p is adjusted for {max(tests)} tests, the interval for none"
     ]
-
-
-def _holds(ci: tuple[float | None, float | None], value: float) -> bool:
-    low, high = ci
-    return (low is None or low <= value) and (high is None or value <= high)
 
 
 def found_nothing(measure: str, over: str, where: str) -> str:

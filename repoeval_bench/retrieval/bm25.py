@@ -152,9 +152,10 @@ class _TermIndex:
         pairs = np.concatenate([np.zeros(0, dtype=np.int64), *terms]) * self.size
         pairs += np.repeat(np.arange(self.size), self._lengths)
         pairs, counts = np.unique(pairs, return_counts=True)
-        self._counts, self._texts = counts.astype(np.float64), pairs % max(1, self.size)
+        numbers, self._texts = np.divmod(pairs, self.size)
+        self._counts = counts.astype(np.float64)
         self._of_text, self._known = terms, dict[int, NDArray[np.int32]]()
-        self._terms, starts = np.unique(pairs // max(1, self.size), return_index=True)
+        self._terms, starts = np.unique(numbers, return_index=True)
         self._starts = [*starts.tolist(), len(pairs)]
         times = np.bincount(of_repo, minlength=self.size)
         self._n_chunks, self._total = len(of_repo), int((times * self._lengths).sum())

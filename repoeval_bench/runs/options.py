@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.validation import expectation
+from repoeval_bench.core.validation import STRICT, expectation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Option:
 class Request(BaseModel):
     """Fields with their options; unknown fields and values of another type are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
+    model_config = STRICT
 
     @classmethod
     def options(cls) -> dict[str, Option]:

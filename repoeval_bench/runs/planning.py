@@ -170,9 +170,8 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     if protocol.tasks == "docstring":
         return documented(selected)
     if protocol.tasks == "tests":
-        from repoeval_bench.dataset.tested import (
-            questions_of_tests,
-        )  # it and the next one resolve names: slow to import
+        # This and the next module import the resolver of names, which no other protocol needs.
+        from repoeval_bench.dataset.tested import questions_of_tests
 
         return questions_of_tests(selected, named=protocol.query == NAMED)
     if protocol.tasks == "prose":

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from repoeval_bench.core.validation import EXACT, Count, Plain
+from repoeval_bench.core.validation import EXACT, STRICT, Count, Plain
 
 SCHEMA: Final = 3
 """Version of the layout; a folder of another version is refused."""
@@ -46,16 +46,7 @@ Headline = Literal["micro", "macro"]
 class Record(BaseModel):
     """A frozen model that refuses unknown fields, values of another type, and numbers that are not finite."""
 
-    # A command reads few of the kinds of record: the others are not built.
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        frozen=True,
-        allow_inf_nan=False,
-        validate_by_name=True,
-        validate_by_alias=True,
-        defer_build=True,
-    )
+    model_config = ConfigDict(**STRICT, validate_by_name=True, validate_by_alias=True)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values of the fields that were given, as they are stored."""
