@@ -36,11 +36,12 @@ class ChunkhoundChunker(Peer):
         """Return the whole lines that the package names."""
         language = library_language(file, "auto", SAME_NAMES, self.name)
         pieces = _library(self.max_chunk_size, self.min_chunk_size, language).parse_content(file.text)
-        rows = sorted({(int(chunk.start_line), int(chunk.end_line)) for chunk in pieces})
-        # It counts an empty line behind the file's last line end.
+        # It counts an empty line behind the file's last line end: of two chunks, one alone may hold that line.
+        rows = [(int(chunk.start_line), int(chunk.end_line)) for chunk in pieces]
         if any(not 1 <= first <= last <= file.n_lines + 1 for first, last in rows):
             return None
-        spans = [file.chars_of(LineSpan(first - 1, min(last, file.n_lines))) for first, last in rows]
+        lines = sorted({(first - 1, min(last, file.n_lines)) for first, last in rows})
+        spans = [file.chars_of(LineSpan(first, last)) for first, last in lines]
         return [(span.start, span.end) for span in spans]
 
 
