@@ -101,7 +101,7 @@ def _wide(rows: Sequence[PublishedRow], table: str, first: str, measures: Sequen
 
 
 def _effects(rows: Sequence[PublishedRow]) -> list[str]:
-    """One sentence: by how much each cause alone changes nDCG@10, largest first."""
+    """Table of the change of nDCG@10 by each cause alone, largest first."""
     first = rows[0].setting if rows else ""
     base = {row.system: row.measured or 0.0 for row in rows if row.setting == first}
     moved: dict[str, dict[str, float]] = {}
@@ -111,11 +111,15 @@ def _effects(rows: Sequence[PublishedRow]) -> list[str]:
     if not moved:
         return []
     order = sorted(moved, key=lambda setting: -max(map(abs, moved[setting].values())))
-    parts = [
-        f"{setting}: " + ", ".join(f"{system} {value:+.3f}" for system, value in moved[setting].items())
-        for setting in order
+    systems = list(base)
+    return [
+        "Change of nDCG@10 by each cause alone, largest first:",
+        "",
+        f"| cause | {' | '.join(systems)} |",
+        "|---|" + "---:|" * len(systems),
+        *(f"| {setting} | {' | '.join(f'{moved[setting][name]:+.3f}' for name in systems)} |" for setting in order),
+        "",
     ]
-    return ["Change of nDCG@10 by each cause alone, largest first: " + "; ".join(parts) + ".", ""]
 
 
 def _size_effect(rows: Sequence[PublishedRow]) -> list[str]:
