@@ -13,6 +13,7 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.notices import collected
@@ -41,6 +42,9 @@ settings.register_profile(
 )
 settings.register_profile("deep", settings.get_profile("quick"), max_examples=300, derandomize=False)
 settings.load_profile("quick")
+# Hypothesis would draw the constants of every module that is imported by then, too: reading them takes seconds of each
+# process, and examples would depend on the tests that ran before.
+providers._get_local_constants = lambda: providers._local_constants
 
 
 @pytest.fixture(scope="session")

@@ -157,7 +157,7 @@ def test_time_grows_with_the_file_and_not_with_its_square() -> None:
             best = min(best, time.perf_counter() - start)
         return best
 
-    assert seconds(800) < 24 * seconds(100)
+    assert seconds(400) < 24 * seconds(50)
 
 
 def test_an_unknown_ending_is_refused_with_the_way_out() -> None:

@@ -114,12 +114,11 @@ def plug_in(tmp_path, monkeypatch):
         class NoList:
             def chunk(self, file): return None
 
-        class Nothing:
-            pass
+        class Called:
+            def __init__(self, at: int = 2): self.at = at
+            __call__ = Halves.chunk
 
-        class Needy:
-            def __init__(self, size: int): pass
-            def chunk(self, file): return []
+        def halving(at: int = 2): return Halves(at).chunk
         """),
         "utf-8",
     )
@@ -128,32 +127,13 @@ def plug_in(tmp_path, monkeypatch):
     sys.modules.pop("cutters_of_a_plug_in", None)
 
 
-def test_a_class_by_name_is_built_with_typed_options_and_its_spec_is_ours(plug_in: str) -> None:
-    chunker = make_chunker(f"{plug_in}:Halves:at=5")
-    assert chunker.spec == f"{plug_in}:Halves:at=5"
-    assert make_chunker(f"{plug_in}:Halves").spec == f"{plug_in}:Halves:at=2"
-    assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:5], SOURCE.text[5:]]
-
-
-@pytest.mark.parametrize("options", ["", ":at=5"])
-def test_a_class_whose_objects_are_called_is_a_chunker(tmp_path, monkeypatch, options: str) -> None:
-    """And so is what a function makes, if that is called."""
-    (tmp_path / "called.py").write_text(
-        "from repoeval_bench.core.source import Chunk\n"
-        "from repoeval_bench.core.spans import CharSpan\n\n"
-        "class Halves:\n"
-        "    def __init__(self, at: int = 2):\n        self.at = at\n"
-        "    def __call__(self, file):\n"
-        "        ends = (0, self.at), (self.at, len(file.text))\n"
-        "        return [Chunk.cut(file, CharSpan(*each)) for each in ends]\n\n"
-        "def halving(at: int = 2):\n    return Halves(at).__call__\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    path = 5 if options else 2
-    for name in ("Halves", "halving"):
-        chunker = make_chunker(f"py:called:{name}{options}")
-        assert chunker.spec == f"py:called:{name}:at={path}"
-        assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:path], SOURCE.text[path:]]
+@pytest.mark.parametrize("at", [2, 5])
+@pytest.mark.parametrize("name", ["Halves", "Called", "halving"])
+def test_what_has_chunk_is_called_or_makes_it_is_built_with_typed_options(plug_in: str, name: str, at: int) -> None:
+    """A class with `chunk`, one whose objects are called, and a function; the spec is ours, and has the default."""
+    chunker = make_chunker(f"{plug_in}:{name}" + (f":at={at}" if at != 2 else ""))
+    assert chunker.spec == f"{plug_in}:{name}:at={at}"
+    assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:at], SOURCE.text[at:]]
 
 
 @pytest.mark.parametrize("name", ["Strings", "Backwards", "Liar", "Broken", "Late", "NoList"])
@@ -164,14 +144,6 @@ def test_a_plug_in_that_breaks_the_contract_stops_with_the_file_and_its_name(plu
     assert "repo/a.py" in message
     assert name in message
     assert "\n" not in message
-
-
-@pytest.mark.parametrize(
-    ("name", "part"), [("Nothing", "has no chunk"), ("Needy", "needs size"), ("Halves:at=x", "whole number")]
-)
-def test_a_plug_in_that_cannot_be_built_is_a_spec_error(plug_in: str, name: str, part: str) -> None:
-    with pytest.raises(SpecError, match=part):
-        make_chunker(f"{plug_in}:{name}")
 
 
 @pytest.mark.parametrize("name", [row.name for row in CHUNKERS if row.pasted])

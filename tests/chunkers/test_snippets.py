@@ -12,7 +12,7 @@ from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker, of_size, sn
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 
-OWN_CODE = sorted((Path(repoeval_bench.__file__).parent / "core").glob("*.py"))[:12]
+OWN_CODE = sorted((Path(repoeval_bench.__file__).parent / "core").glob("*.py"))[:6]
 SPECS = {
     "chonkie:chunk_size=808": "chonkie",
     "chonkie:kind=recursive,chunk_size=500": "chonkie",

@@ -4,9 +4,9 @@ import pickle
 
 import pytest
 
-from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws, encode_id
 from repoeval_bench.core.spans import CharSpan, LineSpan
+from support.written import task
 
 
 @pytest.mark.parametrize(
@@ -111,19 +111,8 @@ def test_count_nws_counts_code_points():
 
 def test_gold_spans_follow_the_protocol_page():
     """prompt = [c, h+1), context = [c, h+n), body = [h, h+n)."""
-    task = Task(
-        task_id="r/0",
-        repo="r",
-        path="p.py",
-        prompt="",
-        ground_truth="a\nb\n",
-        body=LineSpan(10, 12),
-        context_start=3,
-        level="function",
-    )
-    assert task.prompt_span == LineSpan(3, 11)
-    assert task.context_span == LineSpan(3, 12)
-    assert task.body == LineSpan(10, 12)
+    gold = task(body=LineSpan(10, 12), context_start=3)
+    assert (gold.prompt_span, gold.context_span, gold.body) == (LineSpan(3, 11), LineSpan(3, 12), LineSpan(10, 12))
 
 
 def test_no_module_hides_a_public_name():

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.documented import documented
+from support import written
 from support.codebase import CODE
 
 PYTHON = '''class A:
@@ -49,11 +48,7 @@ def second(x):
 
 
 def benchmark(files, limit=None):
-    held = {"r": tuple(SourceFile("r", path, text) for path, text in files.items())}
-    return Benchmark(
-        name="b", fingerprint="0" * 12, level="function", tasks=(), files=held, source="s", whole_tasks=0, whole_repos=1,
-        limit=limit,
-    )  # fmt: skip
+    return written.benchmark({"r": written.sources(files)}, limit=limit)
 
 
 def test_the_first_paragraph_asks_and_the_function_without_it_answers():

@@ -2,10 +2,9 @@
 
 import pytest
 
-from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.facts import FACTS, task_facts
+from support.written import benchmark, sources, task
 
 SOURCE = '''class A:
     def method(self):
@@ -25,29 +24,8 @@ def free(a,
 
 
 def facts_at(line, text=SOURCE, path="p.py"):
-    task = Task(
-        task_id="t",
-        repo="r",
-        path=path,
-        prompt="",
-        ground_truth="",
-        body=LineSpan(line, line + 1),
-        context_start=0,
-        level="function",
-    )
-    files = {"r": (SourceFile("r", path, text),)}
-    return task_facts(
-        Benchmark(
-            name="b",
-            fingerprint="0",
-            level="function",
-            tasks=(task,),
-            files=files,
-            source="s",
-            whole_tasks=1,
-            whole_repos=1,
-        )
-    )["t"]
+    asked = task(path=path, body=LineSpan(line, line + 1))
+    return task_facts(benchmark({"r": sources({path: text})}, [asked]))["r/0"]
 
 
 @pytest.mark.parametrize("deep", ["x = a" + ".b()" * 30_000, "x = a" + " + a" * 100_000])

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -17,6 +16,7 @@ from repoeval_bench.dataset.install import installed_sets
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, Combination, combinations
 from support import minirepo
+from support.written import task
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def test_a_limit_is_of_the_repositories_that_are_scored(mini):
 def test_every_ground_truth_stands_at_its_lines(mini):
     benchmark = mini()
     files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
-    for task in benchmark.tasks:
-        assert files[task.repo, task.path].line_text(task.body) == task.ground_truth
+    for each in benchmark.tasks:
+        assert files[each.repo, each.path].line_text(each.body) == each.ground_truth
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_line_and_api_levels_load_through_the_same_code(tmp_path, level, context
     assert {task.level for task in benchmark.tasks} == {level}
     assert len(benchmark.tasks) >= 6
     files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
-    for task in benchmark.tasks:
-        assert files[task.repo, task.path].line_text(task.body) == task.ground_truth + "\n"
+    for each in benchmark.tasks:
+        assert files[each.repo, each.path].line_text(each.body) == each.ground_truth + "\n"
 
 
 @pytest.mark.parametrize(
@@ -180,21 +180,12 @@ def test_sets_of_two_sources_never_share_a_folder(tmp_path):
     assert len({found.root for found in installed_sets(tmp_path, DEFAULT)}) == 2
 
 
-TASK = Task(
-    task_id="r/0",
-    repo="r",
-    path="a.py",
-    prompt="p",
-    ground_truth="x = 1\n",
-    body=LineSpan(0, 1),
-    context_start=0,
-    level="function",
-)
+TASK = task(path="a.py", prompt="p", ground_truth="x = 1\n")
 FILE = SourceFile("r", "a.py", "x = 1\n")
 
 
 @pytest.mark.parametrize(
-    ("task", "file"),
+    ("changed", "file"),
     [
         (replace(TASK, task_id="r/1"), FILE),
         (replace(TASK, path="b.py"), FILE),
@@ -206,8 +197,8 @@ FILE = SourceFile("r", "a.py", "x = 1\n")
         (TASK, SourceFile("r", "a.py", "x = 1")),
     ],
 )
-def test_whatever_changes_changes_the_fingerprint(task, file):
-    assert fingerprint([task], {"r": (file,)}) != fingerprint([TASK], {"r": (FILE,)})
+def test_whatever_changes_changes_the_fingerprint(changed, file):
+    assert fingerprint([changed], {"r": (file,)}) != fingerprint([TASK], {"r": (FILE,)})
 
 
 def test_a_lone_surrogate_in_a_prompt_has_a_fingerprint():

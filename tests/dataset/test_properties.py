@@ -6,13 +6,13 @@ import contextlib
 import json
 import tempfile
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -20,7 +20,7 @@ from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.repoeval import dump_tasks, parse_tasks
 from repoeval_bench.dataset.trees import decode
-from support import minirepo
+from support import minirepo, written
 
 names = st.text("abyzABYZ019", min_size=1, max_size=8)
 texts = st.text(max_size=60)
@@ -30,35 +30,19 @@ texts = st.text(max_size=60)
 def tasks(draw):
     truth = draw(st.text(min_size=1, max_size=60))
     start = draw(st.integers(0, 50))
-    return Task(
-        task_id=f"{draw(names)}_{draw(names)}/0",
-        repo="",
+    return written.task(
         path="/".join(draw(st.lists(names, min_size=1, max_size=3))),
         prompt=draw(texts),
         ground_truth=truth,
         body=LineSpan(start, start + len(truth.splitlines())),
         context_start=draw(st.integers(0, start)),
-        level="function",
         function_name=draw(st.none() | names),
     )
 
 
 def firm(found):
     """The tasks with their repositories set and their ids unique, in the order given."""
-    return [
-        Task(
-            task_id=f"owner_repo/{number}",
-            repo="owner_repo",
-            path=task.path,
-            prompt=task.prompt,
-            ground_truth=task.ground_truth,
-            body=task.body,
-            context_start=task.context_start,
-            level=task.level,
-            function_name=task.function_name,
-        )
-        for number, task in enumerate(found)
-    ]
+    return [replace(task, task_id=f"owner_repo/{number}", repo="owner_repo") for number, task in enumerate(found)]
 
 
 @given(st.lists(tasks(), min_size=1, max_size=4).map(firm), st.booleans())

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import DatasetError, UsageError
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import asking
 from repoeval_bench.dataset.build import code
 from repoeval_bench.dataset.build.code import MAX_LINE
@@ -21,6 +19,7 @@ from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.planning import select
+from support import written
 from support.command import bench
 from support.ledger import LEDGER
 
@@ -72,15 +71,8 @@ DOCUMENTS = {
 }
 
 
-def sources(texts):
-    return {"r": tuple(SourceFile("r", path, text) for path, text in texts.items())}
-
-
 def benchmark(documents=DOCUMENTS, files=FILES):
-    return Benchmark(
-        name="b", fingerprint="0" * 12, level="function", tasks=(), files=sources(files), documents=sources(documents),
-        source="s", whole_tasks=0, whole_repos=1,
-    )  # fmt: skip
+    return written.benchmark({"r": written.sources(files)}, documents={"r": written.sources(documents)})
 
 
 def gold_text(asked, task):

@@ -2,13 +2,12 @@
 
 import pytest
 
-from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import DatasetError, UsageError
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import asking as rules
 from repoeval_bench.dataset.tested import questions_of_tests
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
+from support import written
 from support.command import bench
 from support.ledger import LEDGER
 
@@ -53,11 +52,7 @@ FILES = {"shop/ledger.py": CODE, "shop/other.py": "def unused():\n    return 1\n
 
 
 def benchmark(files=FILES, limit=None):
-    sources = {"r": tuple(SourceFile("r", path, text) for path, text in files.items())}
-    return Benchmark(
-        name="b", fingerprint="0" * 12, level="function", tasks=(), files=sources, source="s", whole_tasks=0,
-        whole_repos=1, limit=limit,
-    )  # fmt: skip
+    return written.benchmark({"r": written.sources(files)}, limit=limit)
 
 
 def gold_text(asked, task):

@@ -8,28 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import TIERS, Definition, UsedDefinition
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.dataset.uses_table import HEADER, dump_uses, read_uses
+from support.written import task
 
 SHIPPED = Path(__file__).resolve().parents[2] / "data" / "index" / "uses-function.tsv"
-TASKS = [
-    Task(
-        task_id=f"r/{n}",
-        repo="r",
-        path="a.py",
-        prompt="",
-        ground_truth="x\n",
-        body=LineSpan(1, 2),
-        context_start=0,
-        level="function",
-    )
-    for n in range(3)
-]
+TASKS = [task(task_id=f"r/{n}", path="a.py", body=LineSpan(1, 2)) for n in range(3)]
 
 used = st.builds(
     UsedDefinition,
@@ -47,7 +35,7 @@ used = st.builds(
 @given(st.dictionaries(st.sampled_from(["r/0", "r/2"]), st.lists(used, max_size=4).map(tuple)))
 def test_a_table_is_read_as_it_was_written(uses):
     read = read_uses(dump_uses(TASKS, uses), TASKS, "uses.tsv")
-    assert read == {task.task_id: uses.get(task.task_id, ()) for task in TASKS}
+    assert read == {each.task_id: uses.get(each.task_id, ()) for each in TASKS}
 
 
 @pytest.mark.parametrize(
@@ -68,12 +56,12 @@ class TestShipped:
     def test_every_definition_is_where_the_table_says(self, real_source):
         benchmark = load_benchmark(real_source)
         files = benchmark.by_name
-        assert sum(bool(task.uses) for task in benchmark.tasks) == 370
-        for task in benchmark.tasks:
-            for each in task.uses:
+        assert sum(bool(each.uses) for each in benchmark.tasks) == 370
+        for asked in benchmark.tasks:
+            for each in asked.uses:
                 text = files[each.definition.file].line_text(each.definition.lines)
                 assert each.definition.name.rpartition(".")[2] in text
-                inside = each.definition.file == task.file and task.body.contains(each.definition.lines)
+                inside = each.definition.file == asked.file and asked.body.contains(each.definition.lines)
                 assert not inside
 
     @pytest.mark.slow

@@ -6,11 +6,8 @@ from math import log2
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.run import Run
-from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
 from repoeval_bench.metrics import score_ceilings, score_run
 from repoeval_bench.protocols.protocol import Protocol
@@ -18,30 +15,9 @@ from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.runner import plan_run
 from repoeval_bench.runs.stages import map_lines
+from support.written import HAND_FILE, HAND_LINES, HAND_TASK, benchmark
 
-# 100 lines of 3 nws each but for line 90, which is blank; the prompt is at [4, 34), the body at [34, 36).
-LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]
-FILE = SourceFile("r", "p.py", "\n".join(LINES) + "\n")
-TASK = Task(
-    task_id="r/0",
-    repo="r",
-    path="p.py",
-    prompt="\n".join(LINES[4:34]) + "\n",
-    ground_truth="\n".join(LINES[34:36]) + "\n",
-    body=LineSpan(34, 36),
-    context_start=4,
-    level="function",
-)
-BENCHMARK = Benchmark(
-    name="hand",
-    fingerprint="0" * 12,
-    level="function",
-    tasks=(TASK,),
-    files={"r": (FILE,)},
-    source="hand",
-    whole_tasks=1,
-    whole_repos=1,
-)
+BENCHMARK = benchmark({"r": (HAND_FILE,)}, [HAND_TASK], name="hand")
 TENS = make_chunker("window:lines=10,step=10")
 ORDER = (1, 5, 3, 0, 2, 4, 6, 7, 8, 9)
 """The ten chunks [0, 10), [10, 20), … as the retriever of this page ranks them."""
@@ -70,7 +46,7 @@ def dcg(*ranks):
 def test_the_whole_prompt_asks_for_its_own_lines(name):
     """The gold is [4, 36) or [4, 35): the first four chunks, at ranks 1, 3, 4 and 5."""
     planned, relevant, scores, ceilings = score(Protocol.parse(name), ORDER)
-    assert planned.queries[0].text == TASK.prompt
+    assert planned.queries[0].text == HAND_TASK.prompt
     assert relevant == {0, 10, 20, 30}
     # As many lines as the gold has: ten of chunk 1, ten of chunk 5, ten of chunk 3 (up to the gold's end), then 0, 1.
     gold, of_chunk_3 = (32, 6) if name == "context" else (31, 5)
@@ -100,7 +76,7 @@ def test_the_whole_prompt_asks_for_its_own_lines(name):
 def test_body_asks_for_the_lines_to_be_written():
     """The last 20 lines of the prompt ask; chunk [30, 40) alone is relevant, at rank 3."""
     planned, relevant, scores, ceilings = score(Protocol.parse("body"), ORDER)
-    assert planned.queries[0].text == "\n".join(LINES[14:34]) + "\n"
+    assert planned.queries[0].text == "\n".join(HAND_LINES[14:34]) + "\n"
     assert relevant == {30}
     # Two lines are read: of chunk 1, and at best of chunk 3, whose first two are not the gold's.
     assert scores == pytest.approx(
@@ -162,7 +138,7 @@ def test_linemap_ranks_the_baselines_chunks(monkeypatch):
 def test_a_protocol_whose_repositories_are_not_there_is_refused():
     """Without any of the six repositories, `six` scores nothing; the message names the available ones and the way out."""
     (name, *_) = sorted(OUTSIDE_THE_SIX)
-    outside = replace(BENCHMARK, files={name: (FILE,)}, tasks=(replace(TASK, repo=name),))
+    outside = replace(BENCHMARK, files={name: (HAND_FILE,)}, tasks=(replace(HAND_TASK, repo=name),))
     with pytest.raises(DatasetError, match=f"scores none of {name}; choose other repositories or repositories=all"):
         select(outside, Protocol.parse("code-chunk"))
     assert select(outside, Protocol.parse("context")) is outside
@@ -176,8 +152,8 @@ def test_six_repositories_of_which_some_are_missing_say_so_on_the_label():
         label
         == f"repoeval-function-2k-codex · 1 of 455 tasks, 1 of 8 repositories (1 of the protocol's 6) · {'0' * 12}"
     )
-    files = {f"r{i}": (FILE,) for i in range(6)}
-    six = replace(part, files=files, tasks=tuple(replace(TASK, task_id=f"{repo}/0", repo=repo) for repo in files))
+    files = {f"r{i}": (HAND_FILE,) for i in range(6)}
+    six = replace(part, files=files, tasks=tuple(replace(HAND_TASK, task_id=f"{repo}/0", repo=repo) for repo in files))
     assert "6 of 8 repositories · " in select(six, Protocol.parse("code-chunk")).label
     assert "1 of 8 repositories · " in select(part, Protocol.parse("context")).label
     assert select(BENCHMARK, Protocol.parse("code-chunk")).label == BENCHMARK.label

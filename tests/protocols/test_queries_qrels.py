@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
@@ -25,18 +24,10 @@ from repoeval_bench.protocols.qrels import (
 from repoeval_bench.protocols.queries import make_queries
 from support import brute_metrics as brute
 from support.random_runs import plain
+from support.written import task
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(20)))
-TASK = Task(
-    task_id="r/0",
-    repo="r",
-    path="p.py",
-    prompt="a\nb\nc",
-    ground_truth="x\ny\n",
-    body=LineSpan(10, 12),
-    context_start=4,
-    level="function",
-)
+TASK = task(prompt="a\nb\nc", body=LineSpan(10, 12), context_start=4)
 
 
 def chunks(*bounds):

@@ -6,7 +6,6 @@ from math import log2
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile
@@ -19,10 +18,8 @@ from repoeval_bench.protocols.uses import distance, uses_facts
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.runner import plan_run
+from support.written import HAND_FILE, HAND_LINES, HAND_TASK, benchmark
 
-# 100 lines of 3 nws each but for line 90, which is blank; the prompt is at [4, 34), the body at [34, 36).
-LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]
-FILE = SourceFile("r", "p.py", "\n".join(LINES) + "\n")
 OTHER = SourceFile("r", "d/q.py", "".join(f"w{i:02}\n" for i in range(20)))
 
 
@@ -37,21 +34,9 @@ USES = (
     used("p.py", 89, 92, "distinctive"),  # line 90 is blank
     used("d/q.py", 8, 12, "imported"),
 )
-TASK = Task(
-    task_id="r/0", repo="r", path="p.py", prompt="\n".join(LINES[4:34]) + "\n", ground_truth="\n".join(LINES[34:36]) + "\n", body=LineSpan(34, 36), context_start=4, level="function",
-    uses=USES,
-)  # fmt: skip
+TASK = replace(HAND_TASK, uses=USES)
 NEEDS_NONE = replace(TASK, task_id="r/1", uses=(used("p.py", 10, 12),))
-BENCHMARK = Benchmark(
-    name="hand",
-    fingerprint="0" * 12,
-    level="function",
-    tasks=(TASK, NEEDS_NONE),
-    files={"r": (FILE, OTHER)},
-    source="hand",
-    whole_tasks=2,
-    whole_repos=1,
-)
+BENCHMARK = benchmark({"r": (HAND_FILE, OTHER)}, [TASK, NEEDS_NONE])
 TENS = make_chunker("window:lines=10,step=10")
 
 
@@ -62,7 +47,7 @@ def chunk_id(name):
         return f"r/d/q.py@{start * 4}-{(start + 10) * 4}"
     # The line ends alone are left of lines 34 and 35, which are blanked, and of line 90.
     ends = [0]
-    for i, line in enumerate(LINES):
+    for i, line in enumerate(HAND_LINES):
         ends.append(ends[-1] + 1 + (0 if i in (34, 35) else len(line)))
     return f"r/p.py@{ends[start]}-{ends[start + 10]}#r/0"
 
@@ -88,7 +73,7 @@ def test_gold_is_what_the_prompt_does_not_show():
     planned, found = judged("uses")
     (task,) = planned.benchmark.tasks
     assert planned.benchmark.unscored == 1
-    assert planned.queries[0].text == "\n".join(LINES[14:34]) + "\n"
+    assert planned.queries[0].text == "\n".join(HAND_LINES[14:34]) + "\n"
     assert gold_of(task, Protocol.parse("uses")) == (
         Place("r/d/q.py", LineSpan(8, 12)),
         Place("r/p.py", LineSpan(0, 4)),

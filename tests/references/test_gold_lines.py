@@ -3,10 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import LIMIT
-from repoeval_bench.references.resolver import Resolver
+from support.written import uses
 
 # The first column is a mark: the lines with a digit are repeated, > has the name, < is the last of the header.
 CASES = {
@@ -96,8 +94,7 @@ def test_the_line_of_the_name_is_gold(case, times):
     marked = lines_of(case, times)
     code = "".join(f"{line[1:]}\n" for line in marked) + TASKS[case.rpartition(".")[2]]
     target_span = next(at for at, line in enumerate(code.splitlines()) if "HOLE" in line)
-    with Resolver([SourceFile("r", case, code)]) as resolver:
-        found = resolver.uses(case, LineSpan(target_span, target_span + 1))
+    found = uses({case: code}, case, target_span, target_span + 1)
     gold = next(each.definition.lines for each in found.used if each.definition.name.endswith("far"))
     name = next(at for at, line in enumerate(marked) if line[0] == ">")
     last = next((at for at, line in enumerate(marked) if line[0] == "<"), name)

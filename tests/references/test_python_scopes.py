@@ -13,7 +13,7 @@ import pytest
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.python_bindings import read_module
-from repoeval_bench.references.resolver import Resolver
+from support.written import names, uses
 
 CARS = """\
 class Way:
@@ -75,9 +75,7 @@ def test_the_names_of_a_class_are_not_seen_from_a_comprehension_in_it():
 def test_of_what_is_tried_and_done_instead_the_first_in_the_file_is_meant(first):
     module = f"try:\n    import nothing\n    {first}\nexcept ImportError:\n    def fast(): return 2\n"
     module += "else:\n    def fast(): return 3\n"
-    files = [SourceFile("r", "a.py", module), SourceFile("r", "task.py", "from a import fast\nfast\n")]
-    with Resolver(files) as resolver:
-        (found,) = resolver.uses("task.py", LineSpan(1, 2)).used
+    (found,) = uses({"a.py": module, "task.py": "from a import fast\nfast\n"}, "task.py", 1, 2).used
     assert found.definition.lines == LineSpan(2, 3)
 
 
@@ -108,10 +106,9 @@ def test_a_name_that_a_star_import_does_not_give_is_that_of_the_next():
         "pkg/__init__.py": "from .m import *\nfrom .n import *\n",
         "pkg/m.py": "__all__ = ['a']\nfrom .n import helper as a\ndef helper(): return 1\n",
         "pkg/n.py": "def helper(): return 2\n",
+        "task.py": "from pkg import helper\nhelper\n",
     }
-    sources = {**files, "task.py": "from pkg import helper\nhelper\n"}
-    with Resolver([SourceFile("r", *each) for each in sources.items()]) as resolver:
-        (found,) = resolver.uses("task.py", LineSpan(1, 2)).used
+    (found,) = uses(files, "task.py", 1, 2).used
     assert found.definition.file == "r/pkg/n.py"
 
 
@@ -155,8 +152,4 @@ def unmangled(name):
 
 def used(files, text, first):
     """The definitions that the lines of a task from `first` on use, told by name with certainty."""
-    sources = [SourceFile("r", *each) for each in {**files, "task.py": text}.items()]
-    with Resolver(sources) as resolver:
-        found = resolver.uses("task.py", LineSpan(first, text.count("\n")))
-    assert found is not None
-    return {each.definition.name for each in found.used if each.tier == "imported"}
+    return names(uses({**files, "task.py": text}, "task.py", first, text.count("\n")), certain=True)

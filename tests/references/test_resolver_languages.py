@@ -2,9 +2,9 @@
 
 import pytest
 
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.resolver import Resolver
+from support.written import sources, uses
 
 MARK = "HOLE"
 """Ends the lines that are asked for, in a comment."""
@@ -247,9 +247,7 @@ DECLARED = {
 def resolve(files):
     path, text = next((path, text) for path, text in files.items() if MARK in text)
     marked = [at for at, line in enumerate(text.splitlines()) if MARK in line]
-    sources = [SourceFile("r", name, content) for name, content in files.items()]
-    with Resolver(sources) as resolver:
-        return resolver.uses(path, LineSpan(marked[0], marked[-1] + 1))
+    return uses(files, path, marked[0], marked[-1] + 1)
 
 
 @pytest.mark.parametrize(
@@ -516,7 +514,7 @@ MIXED = {
 def test_files_of_other_languages_beside_a_file_are_not_its_own(paths):
     """Nor does what was asked before change an answer."""
     found = {}
-    with Resolver([SourceFile("r", path, MIXED[path]) for path in paths]) as resolver:
+    with Resolver(sources({path: MIXED[path] for path in paths})) as resolver:
         for path in paths:
             marked = [number for number, line in enumerate(MIXED[path].split("\n")) if "HOLE" in line]
             used = resolver.uses(path, LineSpan(marked[0], marked[-1] + 1)).used if marked else ()

@@ -9,6 +9,8 @@ from repoeval_bench.references.python_bindings import read_module
 from repoeval_bench.references.python_names import PythonNames
 from repoeval_bench.references.resolver import Resolver
 from repoeval_bench.references.steps import Steps
+from support import written
+from support.written import names
 
 FILES = {
     "shop/__init__.py": "from .core import *\nfrom .core import Basket as Cart\nfrom shop.prices import rate\n",
@@ -108,9 +110,7 @@ def uses(body, head="", *, before="def written(a, item: Item, basket: Basket):\n
     text = head + before + "".join(f"    {line}\n" for line in body.split("\n"))
     start = len((head + before).splitlines())
     files = {**FILES, **more, "shop/task.py": text}
-    sources = [SourceFile("repo", path, content) for path, content in files.items()]
-    with Resolver(sources) as resolver:
-        found = resolver.uses("shop/task.py", LineSpan(start, len(text.splitlines())))
+    found = written.uses(files, "shop/task.py", start, len(text.splitlines()))
     assert found is not None
     return found
 
@@ -163,11 +163,11 @@ CASES = {
 def test_what_lines_use(case):
     body, head, expected = CASES[case]
     found = uses(body, head)
-    names = {
-        each.definition.file.removeprefix("repo/shop/").removesuffix(".py") + "." + each.definition.name
+    result = {
+        each.definition.file.removeprefix("r/shop/").removesuffix(".py") + "." + each.definition.name
         for each in found.used
     }
-    assert names == expected
+    assert result == expected
 
 
 def lines_of(found):
@@ -200,7 +200,7 @@ def test_what_is_written_and_what_it_defines_are_left_out():
     # A site in the hole is none; the other site of the attribute is.
     before = "class Own(Item):\n  def other(self):\n    self.depth = 1\n  def written(self):\n"
     found = uses("self.depth = 2\nself.height = 3\nself.colour = 'x'\nself.written()", before=before)
-    assert {each.definition.name for each in found.used} == {"Own.depth", "Item.colour"}
+    assert names(found) == {"Own.depth", "Item.colour"}
 
 
 OWN = """\
@@ -256,7 +256,7 @@ def test_what_the_classes_around_a_hole_have(case):
     body, expected = OWN_CASES[case]
     body = "".join(f"    {line}\n" for line in body.splitlines())
     found = uses(body, before=OWN)
-    assert {each.definition.name for each in found.used if each.tier == "imported"} == expected
+    assert names(found, certain=True) == expected
 
 
 HELD = {
@@ -317,7 +317,7 @@ HELD_CASES = {
 def test_what_is_held_by_a_value(case):
     body, expected = HELD_CASES[case]
     found = uses(body, "from shop.held import *\n", **HELD)
-    assert {each.definition.name for each in found.used if each.tier == "imported"} == expected
+    assert names(found, certain=True) == expected
 
 
 @pytest.mark.parametrize("end", ["\f", "\x1c", "\u2028", "\x85"])
@@ -335,9 +335,7 @@ def test_line_ends_that_python_does_not_count_move_nothing(end):
 
 @pytest.mark.parametrize("text", ["\f", "x = 1\f", "\fx = 1\r\ry = x\r\n", '"""\u2028"""\rx = (1,\f\n2)', "x\x85"])
 def test_any_file_with_such_line_ends_is_read(text):
-    file = SourceFile("repo", "a.py", text)
-    with Resolver([file]) as resolver:
-        found = resolver.uses("a.py", LineSpan(0, file.n_lines))
+    found = written.uses({"a.py": text}, "a.py", 0, SourceFile("r", "a.py", text).n_lines)
     assert found is None or found.names == text.count("x") + text.count("y")
 
 
@@ -352,10 +350,8 @@ DEEP = {
 @pytest.mark.parametrize("case", DEEP)
 def test_deep_code_is_read_or_counted_as_unread(case):
     text = f"from shop.core import Item\nfrom shop import core\n{DEEP[case]}\n"
-    sources = [SourceFile("repo", path, content) for path, content in {**FILES, "shop/task.py": text}.items()]
-    with Resolver(sources) as resolver:
-        found = resolver.uses("shop/task.py", LineSpan(2, text.count("\n")))
-    assert found is None or "Item" in {each.definition.name for each in found.used}
+    found = written.uses({**FILES, "shop/task.py": text}, "shop/task.py", 2, text.count("\n"))
+    assert found is None or "Item" in names(found)
     assert found or case == "annotation"
 
 
@@ -363,7 +359,7 @@ def test_a_hierarchy_of_diamonds_is_looked_through_once():
     classes = "class L0: deep = 1\nclass R0: pass\n"
     classes += "".join(f"class L{n}(L{n - 1}, R{n - 1}): pass\nclass R{n}(L{n - 1}): pass\n" for n in range(1, 60))
     found = uses("L59().deep", "from shop.diamonds import L59\n", **{"shop/diamonds.py": classes})
-    assert {each.definition.name for each in found.used} == {"L59", "L0.deep"}
+    assert names(found) == {"L59", "L0.deep"}
 
 
 def test_names_without_a_definition_are_counted_by_reason():
@@ -382,10 +378,9 @@ def test_a_tier_says_how_a_name_was_resolved():
 
 
 def test_files_that_are_no_python_3_are_not_read():
-    sources = [SourceFile("repo", "a.py", "print 'x'\n"), SourceFile("repo", "b.py", "from a import x\nx\n")]
-    with Resolver(sources) as resolver:
-        assert resolver.uses("a.py", LineSpan(0, 1)) is None
-        assert not resolver.uses("b.py", LineSpan(1, 2)).used
+    files = {"a.py": "print 'x'\n", "b.py": "from a import x\nx\n"}
+    assert written.uses(files, "a.py", 0, 1) is None
+    assert not written.uses(files, "b.py", 1, 2).used
 
 
 TANGLED = {
@@ -412,10 +407,9 @@ SHADOWS = {
 def test_names_that_are_bound_again_lead_nowhere_and_those_given_on_to_the_end(code):
     head = "from pkg import shown, build\nfrom pkg.a import hidden\nfrom pkg.b import Box, Alias\n"
     files = TANGLED | {"task.py": f"{head}def written(x, of: Alias):\n    {code}\n"}
-    with Resolver([SourceFile("r", *each) for each in files.items()]) as resolver:
-        found = resolver.uses("task.py", LineSpan(4, 5)).used
-    assert {each.definition.name for each in found} == set(SHADOWS[code].split())
-    assert "r/other/a.py" not in {each.definition.file for each in found}
+    found = written.uses(files, "task.py", 4, 5)
+    assert names(found) == set(SHADOWS[code].split())
+    assert "r/other/a.py" not in {each.definition.file for each in found.used}
 
 
 def test_only_modules_that_may_bind_a_name_are_read_for_it(monkeypatch):
@@ -436,14 +430,12 @@ def test_only_modules_that_may_bind_a_name_are_read_for_it(monkeypatch):
         "behind_a_comment.py": "# this is a class\ndef find_owner(x):\n    pass\n",
         "other_letters.py": "# é\nclass \ufb01nd: pass\n",
     }
-    texts = {**callers, **binders}
-    with Resolver([SourceFile("r", path, text) for path, text in texts.items()]) as resolver:
+    files = written.sources({**callers, **binders})
+    with Resolver(files) as resolver:
         for n in range(3):
             resolver.uses(f"caller_{n}.py", LineSpan(1, 2))
         assert sorted(read) == sorted(["caller_0.py", "caller_1.py", "caller_2.py", *binders])
-        named = PythonNames([SourceFile("r", path, text) for path, text in texts.items()], Steps()).named(
-            "", "find_owner"
-        )
+        named = PythonNames([*files], Steps()).named("", "find_owner")
         assert [definition.file for definition in named] == [
             *("r/function.py", "r/method.py", "r/assigned.py", "r/listed.py", "r/behind_a_comment.py"),
         ]

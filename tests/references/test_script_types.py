@@ -2,9 +2,7 @@
 
 import pytest
 
-from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.references.resolver import Resolver
+from support.written import names, uses
 
 SHOP = """\
 export interface Named { label: string; }
@@ -107,15 +105,13 @@ CASES = {
 def used(code, name="task.ts"):
     text = f"{HEAD}function written(): void {{\n  const f: any = {code}; // HOLE\n}}\n"
     files = {"shop.ts": SHOP, "index.ts": 'export * from "./shop";\nexport { default } from "./shop";\n', name: text}
-    with Resolver([SourceFile("r", path, held) for path, held in files.items()]) as resolver:
-        found = resolver.uses(name, LineSpan(4, 5)).used
-    return {each.definition.name for each in found if each.tier == "imported"}
+    return names(uses(files, name, 4, 5), certain=True)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_name_means(case):
-    code, names = CASES[case]
-    expected = {"sharpen" if name == "tools.sharpen" else name for name in names.split()}
+    code, expected = CASES[case]
+    expected = {"sharpen" if name == "tools.sharpen" else name for name in expected.split()}
     assert used(code) == expected
 
 
@@ -123,8 +119,7 @@ def test_types_that_lead_in_circles_end():
     """Nothing is known of them, and asking takes no time."""
     loop = "type A = B['x']; type B = A['x'] | { x: A }; interface C extends D {} interface D extends C {}\n"
     text = f"{loop}function f(a: A, c: C) {{\n  a.x.x.x.y; c.z.z; const g = () => g().h; // HOLE\n}}\n"
-    with Resolver([SourceFile("r", "a.ts", text)]) as resolver:
-        assert resolver.uses("a.ts", LineSpan(2, 3)) is not None
+    assert uses({"a.ts": text}, "a.ts", 2, 3) is not None
 
 
 def test_javascript_has_classes_and_literals():
@@ -132,14 +127,11 @@ def test_javascript_has_classes_and_literals():
         "lib.js": "class Car { constructor() { } drive() { return 1; } }\nmodule.exports = { Car };\n",
         "task.js": 'const { Car } = require("./lib");\nfunction written() {\n  const c = new Car(); c.drive(); // HOLE\n}\n',
     }
-    with Resolver([SourceFile("r", path, text) for path, text in files.items()]) as resolver:
-        found = resolver.uses("task.js", LineSpan(2, 3)).used
-    assert {each.definition.name for each in found} == {"Car", "Car.drive"}
+    assert names(uses(files, "task.js", 2, 3)) == {"Car", "Car.drive"}
 
 
 def test_a_line_that_is_nested_as_deeply_as_it_is_long_is_read_by_name():
     files = {"a.ts": "export const far = 1\n", "b.ts": 'import {far} from "./a"\nx = far' + ".y()" * 600 + "\n"}
-    with Resolver([SourceFile("repo", *each) for each in files.items()]) as resolver:
-        found = resolver.uses("b.ts", LineSpan(1, 2))
+    found = uses(files, "b.ts", 1, 2)
     assert found.names == 602
-    assert [each.definition.name for each in found.used] == ["far"]
+    assert names(found) == {"far"}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.resolver import Resolver
+from support.written import names, sources, uses
 
 GO_SHOP = """\
 package shop
@@ -90,18 +90,13 @@ GO = {
 }
 
 
-def used(files, path, first, last):
-    sources = [SourceFile("r", name, content) for name, content in files.items()]
-    with Resolver(sources) as resolver:
-        found = resolver.uses(path, LineSpan(first, last))
-    return {each.definition.name for each in found.used}
-
-
 @pytest.mark.parametrize("case", GO)
 def test_go(case):
     body, expected = GO[case]
     head = "package shop\n\nfunc written(item *Item, b *Basket, looks Looks, any interface{}, name string) {\n"
-    assert used({"shop.go": GO_SHOP, "task.go": f"{head}\t{body}\n}}\n"}, "task.go", 3, 4) == set(expected.split())
+    assert names(uses({"shop.go": GO_SHOP, "task.go": f"{head}\t{body}\n}}\n"}, "task.go", 3, 4)) == set(
+        expected.split()
+    )
 
 
 CPP_SHOP = """\
@@ -294,13 +289,6 @@ OTHERS = [
 ]
 
 
-def lines_of(files, path, first, last):
-    sources = [SourceFile("r", name, content) for name, content in files.items()]
-    with Resolver(sources) as resolver:
-        found = resolver.uses(path, LineSpan(first, last)).used
-    return {(each.definition.name, each.definition.lines.start) for each in found}
-
-
 def test_java_tells_fields_methods_and_their_overloads_apart():
     """By what is called, and with how many arguments, on `this` or on another."""
     text = (
@@ -309,9 +297,8 @@ def test_java_tells_fields_methods_and_their_overloads_apart():
     )
     for code, line in (("size", 1), ("size()", 2), ("size(1)", 3)):
         for at in ("", "own.", "this."):
-            assert lines_of({"Task.java": text.replace("{}", f"f({at}{code});")}, "Task.java", 5, 6) == {
-                ("Task.size", line)
-            }
+            (found,) = uses({"Task.java": text.replace("{}", f"f({at}{code});")}, "Task.java", 5, 6).used
+            assert (found.definition.name, found.definition.lines.start) == ("Task.size", line)
 
 
 def test_java_imports_members_by_the_class_that_has_them():
@@ -325,7 +312,7 @@ def test_java_imports_members_by_the_class_that_has_them():
         "import static a.Tool.Way.LEFT;\nimport a.Tool.Way;\nclass Task {\n  void written() {\n"
         "    int sum = sum(most()); Way w = LEFT;\n  }\n}\n",
     }
-    assert used(files, "b/Task.java", 7, 8) == {"Tool.sum", "Base.most", "Tool.Way", "Tool.Way.LEFT"}
+    assert names(uses(files, "b/Task.java", 7, 8)) == {"Tool.sum", "Base.most", "Tool.Way", "Tool.Way.LEFT"}
 
 
 @pytest.mark.parametrize(
@@ -335,7 +322,7 @@ def test_others(case, shop, path, head, of):
     body, expected = of
     line = head.count("\n")
     end = "}" * (head.count("{") - head.count("}")) + "\n"
-    assert used({**shop, path: f"{head}    {body}\n{end}"}, path, line, line + 1) == set(expected.split())
+    assert names(uses({**shop, path: f"{head}    {body}\n{end}"}, path, line, line + 1)) == set(expected.split())
 
 
 def test_a_local_is_looked_for_so_far_above_and_no_farther():
@@ -344,7 +331,7 @@ def test_a_local_is_looked_for_so_far_above_and_no_farther():
     for deep, found in ((10, {"Item.Price"}), (200, set())):
         text = head + "{\n" * deep + "\tx.Price\n" + "}\n" * deep + "}\n"
         line = text.split("\n").index("\tx.Price")
-        assert used({"shop.go": GO_SHOP, "task.go": text}, "task.go", line, line + 1) == found
+        assert names(uses({"shop.go": GO_SHOP, "task.go": text}, "task.go", line, line + 1)) == found
 
 
 ELSEWHERE = {
@@ -387,21 +374,18 @@ def test_a_type_of_elsewhere_is_not_the_one_of_its_name_here(case):
     """What it is looked up in is none of these files; the type here is found by its own name."""
     path, text, foreign, own, wanted = ELSEWHERE[case]
     at = text[: text.index("{}")].count("\n")
-    for line, names in ((foreign, set()), (own, {wanted})):
-        assert used({path: text.replace("{}", line)}, path, at, at + 1) == names
+    for line, expected in ((foreign, set()), (own, {wanted})):
+        assert names(uses({path: text.replace("{}", line)}, path, at, at + 1)) == expected
 
 
 def test_what_was_asked_before_changes_nothing():
     """A task's gold is the same alone and after another one in its function."""
     steps = "".join(f"\tx{n + 1} := x{n}.Grow(1)\n" for n in range(12))
     text = f"package shop\n\nfunc written(x0 *Item) {{\n{steps}\tx12.depth\n}}\n"
-    sources = [SourceFile("r", name, content) for name, content in {"shop.go": GO_SHOP, "task.go": text}.items()]
-    alone, before = LineSpan(15, 16), LineSpan(3, 15)
-    with Resolver(sources) as resolver:
-        first = resolver.uses("task.go", alone)
-    with Resolver(sources) as resolver:
-        assert resolver.uses("task.go", before).used
-        assert resolver.uses("task.go", alone) == first
+    files = {"shop.go": GO_SHOP, "task.go": text}
+    with Resolver(sources(files)) as resolver:
+        assert resolver.uses("task.go", LineSpan(3, 15)).used
+        assert resolver.uses("task.go", LineSpan(15, 16)) == uses(files, "task.go", 15, 16)
 
 
 def test_a_type_of_a_module_of_rust_is_found_there():
@@ -411,4 +395,4 @@ def test_a_type_of_a_module_of_rust_is_found_there():
     text = "mod shapes;\nstruct Round { own: i32 }\nfn f(a: shapes::Round, b: crate::shapes::Round) {\n{}\n}\n"
     for line, wanted in (("a.turn();", "turn"), ("b.turn();", "turn"), ("let c = shapes::Round::make();", "make")):
         files = {"src/lib.rs": text.replace("{}", line), "src/shapes.rs": shapes}
-        assert used(files, "src/lib.rs", 3, 4) == {f"Round.{wanted}"}
+        assert names(uses(files, "src/lib.rs", 3, 4)) == {f"Round.{wanted}"}

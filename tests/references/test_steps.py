@@ -4,12 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.resolver import Resolver
 from repoeval_bench.references.steps import DEEPEST, MOST
-
-pytest.importorskip("tree_sitter")
+from support.written import sources, uses
 
 
 def edges(shape, depth):
@@ -200,15 +198,14 @@ CODE = [
 def steps(code, shape, depth):
     """All steps that the names of the last file take, what is remembered for other tasks too."""
     others, path, text = code(edges(shape, depth))
-    files = [SourceFile("r", *each) for each in {**others, path: text}.items()]
-    with Resolver(files) as resolver:
+    with Resolver(sources({**others, path: text})) as resolver:
         assert resolver.uses(path, LineSpan(0, text.count("\n"))) is not None
         return resolver.steps.total
 
 
 @pytest.mark.parametrize("code", CODE, ids=lambda code: code.__name__)
-@settings(max_examples=settings.default.max_examples // 2)
-@given(shape=st.sampled_from(["chain", "cycle", "diamonds", "both ways"]), depth=st.integers(8, 20))
+@settings(max_examples=settings.default.max_examples // 4)
+@given(shape=st.sampled_from(["chain", "cycle", "diamonds", "both ways"]), depth=st.integers(8, 14))
 def test_twice_the_depth_takes_about_twice_the_steps(code, shape, depth):
     """So of aliases, inheritance, re-exports and imports, in each language; a few steps do not grow."""
     assert steps(code, shape, 2 * depth) <= 2.5 * steps(code, shape, depth) + 20
@@ -216,14 +213,14 @@ def test_twice_the_depth_takes_about_twice_the_steps(code, shape, depth):
 
 def test_of_common_c_a_missing_member_is_asked_of_each_type_once():
     text = "typedef struct X { int v; } X;\nvoid f(X *x) {\n  x->missing;\n}\n"
-    with Resolver([SourceFile("r", "a.c", text)]) as resolver:
+    with Resolver(sources({"a.c": text})) as resolver:
         assert resolver.uses("a.c", LineSpan(2, 3)).used == ()
         assert resolver.steps.total < 50
 
 
 def test_a_task_of_too_many_steps_is_unread_and_the_next_is_not():
     text = "class A:\n    def far(self): pass\n\n\ndef f(a: A):\n" + "    a.far()\n" * 20
-    with Resolver([SourceFile("r", "a.py", text)]) as resolver:
+    with Resolver(sources({"a.py": text})) as resolver:
         resolver.steps.most = 30
         assert resolver.uses("a.py", LineSpan(5, 25)) is None
         assert {each.definition.name for each in resolver.uses("a.py", LineSpan(5, 6)).used} == {"A.far"}
@@ -234,9 +231,8 @@ def test_a_task_of_too_many_steps_is_unread_and_the_next_is_not():
 def test_what_was_asked_before_changes_no_count():
     """A task is unread or not by itself: what is remembered for all tasks is counted apart."""
     others, path, text = java_inherits(edges("diamonds", 8))
-    files = [SourceFile("r", *each) for each in {**others, path: text}.items()]
-    with Resolver(files) as resolver:
-        counts = []
+    counts = []
+    with Resolver(sources({**others, path: text})) as resolver:
         for _ in range(2):
             resolver.uses(path, LineSpan(1, 2))
             counts.append(resolver.steps.taken)
@@ -259,6 +255,4 @@ def test_what_is_nested_too_deeply_is_unread(path):
     for depth, read in ((20, True), (DEEPEST + 10, False)):
         text = before + opens * depth + inside + closes * depth + after
         line = (before + opens * depth).count("\n")
-        with Resolver([SourceFile("r", path, text)]) as resolver:
-            found = resolver.uses(path, LineSpan(line, line + 1))
-        assert (found is not None) == read
+        assert (uses({path: text}, path, line, line + 1) is not None) == read

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repoeval_bench.core.benchmark import Query, Task
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
@@ -10,18 +10,10 @@ from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
 from repoeval_bench.protocols.leak import gold_in_query, top_over_prompt
 from repoeval_bench.protocols.windows import CoderagWindows
 from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical, summarize
+from support.written import task
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(60)))
-TASK = Task(
-    task_id="r/0",
-    repo="r",
-    path="p.py",
-    prompt="line5 = 5\nline6 = 6",
-    ground_truth="x\n",
-    body=LineSpan(40, 44),
-    context_start=5,
-    level="function",
-)
+TASK = task(prompt="line5 = 5\nline6 = 6", body=LineSpan(40, 44), context_start=5)
 
 
 class Tens:

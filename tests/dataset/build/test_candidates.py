@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -14,6 +13,7 @@ from repoeval_bench.dataset.build import prompts, sampling
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, examine
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, prompt_lines, tokens_of
 from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, part_of, take_turns
+from support.written import benchmark, sources, task
 
 
 def functions(path, text):
@@ -154,31 +154,12 @@ def test_repositories_take_turns():
 def asked(repos):
     """A benchmark of these files, repository -> path -> number of tasks."""
     tasks = [
-        Task(
-            task_id=f"{repo}/{path}{i}",
-            repo=repo,
-            path=path,
-            prompt="p",
-            ground_truth="t",
-            body=LineSpan(i, i + 1),
-            context_start=0,
-            level="function",
-        )
+        task(task_id=f"{repo}/{path}{i}", repo=repo, path=path, body=LineSpan(i, i + 1))
         for repo, files in repos.items()
         for path, n in files.items()
         for i in range(n)
     ]
-    files = {repo: tuple(SourceFile(repo, path, "x\n" * 60) for path in paths) for repo, paths in repos.items()}
-    return Benchmark(
-        name="b",
-        fingerprint="0" * 12,
-        level="function",
-        tasks=tuple(tasks),
-        files=files,
-        source="here",
-        whole_tasks=len(tasks),
-        whole_repos=len(repos),
-    )
+    return benchmark({repo: sources(dict.fromkeys(paths, "x\n" * 60), repo) for repo, paths in repos.items()}, tasks)
 
 
 def test_a_part_is_spread_over_repositories_and_files():
@@ -186,8 +167,8 @@ def test_a_part_is_spread_over_repositories_and_files():
     whole = asked({"big": {f"{n}.py": 50 for n in range(9)}, "small": {"one.py": 1}, "none": {"empty.py": 0}})
     part = part_of(whole, 19)
     assert len(part.tasks) == 19
-    assert [task for task in whole.tasks if task in part.tasks] == list(part.tasks)
-    per_file = [sum(task.path == f"{n}.py" for task in part.tasks) for n in range(9)]
+    assert [each for each in whole.tasks if each in part.tasks] == list(part.tasks)
+    per_file = [sum(each.path == f"{n}.py" for each in part.tasks) for n in range(9)]
     assert per_file == [2] * 9
     assert sorted(part.files) == ["big", "small"]
     assert len(part.files["big"]) == 9

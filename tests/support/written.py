@@ -1,0 +1,58 @@
+"""Tasks, benchmarks and repositories that a test writes down: what it does not care about has a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.references.resolver import Resolver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from repoeval_bench.references.resolver import Resolution
+
+
+def task(**fields: Any) -> Task:
+    """Return a task on the first line of `r/p.py`, or as the fields say."""
+    plain = {"task_id": "r/0", "repo": "r", "path": "p.py", "prompt": "", "ground_truth": "x\n", "level": "function"}
+    return Task(**{**plain, "body": LineSpan(0, 1), "context_start": 0, **fields})
+
+
+def sources(texts: Mapping[str, str], repo: str = "r") -> tuple[SourceFile, ...]:
+    """Return the files of a repository, whose texts are given by path."""
+    return tuple(SourceFile(repo, path, text) for path, text in texts.items())
+
+
+def benchmark(files: Mapping[str, tuple[SourceFile, ...]], tasks: Iterable[Task] = (), **fields: Any) -> Benchmark:
+    """Return the benchmark of all these tasks and repositories."""
+    tasks = tuple(tasks)
+    plain = {"name": "b", "fingerprint": "0" * 12, "level": "function", "source": "s"}
+    counts = {"whole_tasks": len(tasks), "whole_repos": len(files)}
+    return Benchmark(**{**plain, **counts, "tasks": tasks, "files": files, **fields})
+
+
+HAND_LINES = ["" if i == 90 else f"v{i:02}" for i in range(100)]
+"""100 lines of 3 nws each but for line 90, which is blank."""
+HAND_FILE = SourceFile("r", "p.py", "\n".join(HAND_LINES) + "\n")
+HAND_TASK = task(
+    prompt="\n".join(HAND_LINES[4:34]) + "\n",
+    ground_truth="\n".join(HAND_LINES[34:36]) + "\n",
+    body=LineSpan(34, 36),
+    context_start=4,
+)
+"""The prompt is at [4, 34) of that file, the body at [34, 36)."""
+
+
+def uses(texts: Mapping[str, str], path: str, first: int, last: int) -> Resolution | None:
+    """Return what lines [first, last) of a file use of this repository; None where it cannot be read."""
+    with Resolver(sources(texts)) as resolver:
+        return resolver.uses(path, LineSpan(first, last))
+
+
+def names(found: Resolution | None, *, certain: bool = False) -> set[str]:
+    """Return the names of the definitions that are used; `certain` leaves out those that a name alone tells."""
+    assert found is not None
+    return {each.definition.name for each in found.used if not certain or each.tier == "imported"}
