@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 from repoeval_bench.chunkers._adapters import Peer, spans_of
+from repoeval_bench.chunkers._alone import alone
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
 from repoeval_bench.chunkers._tokens import LARGEST, check_size, max_tokens_option, tokenizer_named, tokenizer_option
 from repoeval_bench.core.errors import ChunkError, SpecError
@@ -113,12 +114,11 @@ class ChonkieChunker(Peer):
 
 @cache
 def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
-    import chonkie
-
     arguments = _arguments(kind, chunk_size, language)
     if tokenizer:
         arguments["tokenizer"] = tokenizer_named(tokenizer)
-    chunker = getattr(chonkie, _KINDS[kind])(**arguments)
+    with alone(f"chonkie.chunker.{kind}") as module:
+        chunker = getattr(module, _KINDS[kind])(**arguments)
     if kind == "code":
         chunker.parser = library_parser(language)
     return chunker

@@ -8,13 +8,14 @@ Python; the realised size is printed beside every score. It refuses a file that 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
+from repoeval_bench.chunkers._alone import alone
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
 from repoeval_bench.core.options import Text, Whole, option
 from repoeval_bench.core.parts import Snippet
@@ -56,6 +57,17 @@ class LlamaIndexChunker(Peer):
 
 @cache
 def _library(max_chars: int, language: str) -> Any:
-    # Sizes are counted in characters; a tokenizer of our own keeps the library from fetching one.
-    splitter = import_module("llama_index.core.node_parser").CodeSplitter
-    return splitter(language=language, max_chars=max_chars, tokenizer=str.split, parser=library_parser(language))
+    with alone("llama_index.core.node_parser.text.code") as code:
+        # A manager of events asks the rest of the package who listens: the first of these two, and without a handler
+        # the second. Nobody does.
+        vars(sys.modules["llama_index.core"]).setdefault("global_handler", None)
+        events = code.CallbackManager([object()])
+        events.set_handlers([])
+        # Sizes are counted in characters; a tokenizer of our own keeps the library from fetching one.
+        return code.CodeSplitter(
+            language=language,
+            max_chars=max_chars,
+            tokenizer=str.split,
+            parser=library_parser(language),
+            callback_manager=events,
+        )

@@ -72,7 +72,7 @@ _PEERS = (
         "chonkie",
         series=2,
         parallel=True,
-        libraries=("repoeval_bench.chunkers._chonkie_alone", "tree_sitter_language_pack"),
+        libraries=("repoeval_bench.chunkers._chonkie_code", "tree_sitter_language_pack"),
         pasted=True,
     ),
     _row(
@@ -90,7 +90,7 @@ _PEERS = (
         "LlamaIndex's CodeSplitter (extra `llama-index`).",
         "llama_index",
         parallel=True,
-        libraries=("llama_index.core.node_parser", "tree_sitter_language_pack"),
+        libraries=("repoeval_bench.chunkers._llama_index_code", "tree_sitter_language_pack"),
         pasted=True,
     ),
 )
