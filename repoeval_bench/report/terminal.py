@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -32,20 +33,22 @@ _STYLES = {"": "", "strong": "bold", "faint": "dim", "better": "green", "worse":
 def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     """The title and the rows, without the notes; `width` is the terminal's, None for a file or a pipe.
 
-    Without a width every row is one line, except for prose in columns that have a width, and the title is folded where
-    it is wider than the rows and than a page. Where a terminal is too narrow, specs are folded between their options,
-    columns of figures that have no room are printed below in further tables with the same rows, and prose becomes a
-    list of each row's cells.
+    Without a width every row is one line, except for prose in columns that have a width. The title is folded where it
+    is wider than the rows and than a page.
+
+    Where a terminal is too narrow, headings are folded between words, a label that all rows share is said once above
+    them, and specs are folded between their options. Figures that still have no room are printed below in further
+    tables with the same rows. Prose becomes a list of each row's cells.
     """
     from rich.text import Text
 
     table = _visible(table)
-    drawings = [*_drawings(table, console, width)] if table.columns else []
+    title, drawings = _drawings(table, console, width) if table.columns else (table.title, [])
     with console.capture() as captured:
-        if table.title:
+        if title:
             # A title within the table would be folded at the table's width.
             widest = width or max([PAGE, *(_width(drawing, console) for drawing in drawings)])
-            console.print(Text("\n".join(_wrapped(table.title, widest)), style="bold"), soft_wrap=True)
+            console.print(Text("\n".join(_wrapped(title, widest)), style="bold"), soft_wrap=True)
         for drawing in drawings:
             console.width = width if width and _is_prose(table) else _width(drawing, console)
             console.print(drawing)
@@ -74,22 +77,23 @@ def _visible_cell(cell: Cell) -> Cell:
     return one_line(cell) if isinstance(cell, str) else cell
 
 
-def _drawings(table: Table, console: Console, width: int | None) -> Iterator[Drawing]:
+def _drawings(table: Table, console: Console, width: int | None) -> tuple[tuple[str, ...], list[Drawing]]:
+    """The lines above the table, and what is drawn below each other."""
     if width is None:
-        yield _drawn(table)
-    elif _is_prose(table):
+        return table.title, [_drawn(table)]
+    if _is_prose(table):
         fits = _width(_drawn(_narrowed(table)), console) <= width
-        yield _drawn(_folded(table)) if fits else _records(table)
-    else:
-        for most in (None, NARROW):
-            folded = _folded(table, most)
-            if _width(_drawn(folded), console) <= width:
-                yield _drawn(folded)
-                return
-        parts = _split(folded, console, width)
-        if any(_width(_drawn(part), console) > width for part in parts):
-            parts = _split(_folded(table, NARROWEST), console, width)
-        yield from map(_drawn, parts)
+        return table.title, [_drawn(_folded(table)) if fits else _records(table)]
+    narrower = [_folded(table)]
+    for step in (_with_short_heads, _without_shared_labels, lambda shown: _folded(shown, NARROW)):
+        if _width(_drawn(narrower[-1]), console) <= width:
+            break
+        narrower.append(step(narrower[-1]))
+    drawings = []
+    for part in _split(narrower[-1], console, width):
+        drawing = _drawn(part)
+        drawings.append(drawing if _width(drawing, console) <= width else _drawn(_folded(part, NARROWEST)))
+    return narrower[-1].title, drawings
 
 
 def _is_prose(table: Table) -> bool:
@@ -108,7 +112,7 @@ def _drawn(table: Table) -> Drawing:
     from rich.table import Table as Drawing
     from rich.text import Text
 
-    texts = table.texts()
+    texts = _flowed(table.texts())
     # Rows of several lines run into each other without a blank line between them.
     apart = _is_prose(table) and any("\n" in text for row in texts for text in row)
     drawing = Drawing(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True, leading=int(apart))
@@ -121,6 +125,39 @@ def _drawn(table: Table) -> Drawing:
         # A cell may hold what rich takes for markup.
         drawing.add_row(*map(Text, shown), style=_STYLES[row.emphasis])
     return drawing
+
+
+def _flowed(texts: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The rows with a first cell of several lines continued in the empty first cells below it."""
+    rows = [list(row) for row in texts]
+    for row, below in pairwise(rows):
+        first, *rest = row[0].split("\n", 1)
+        if rest and not below[0]:
+            row[0], below[0] = first, rest[0]
+    return rows
+
+
+def _with_short_heads(table: Table) -> Table:
+    """The table with headings folded between words where they are wider than the cells below them."""
+    columns = []
+    for column, cells in zip(table.columns, zip(*table.texts(), strict=True), strict=True):
+        widest = max(len(line) for cell in cells for line in (cell.split("\n") or [""]))
+        # "95 % CI" stays together: a line of its own that begins with a sign says nothing.
+        words = column.name.replace("95 % CI", "95\xa0%\xa0CI")
+        lines = wrap(words, max(widest, *map(len, words.split(" "))), break_long_words=False, break_on_hyphens=False)
+        columns.append(replace(column, name="\n".join(lines).replace("\xa0", " ")))
+    return replace(table, columns=tuple(columns))
+
+
+def _without_shared_labels(table: Table) -> Table:
+    """The table with the labels that are the same in all of several rows above it instead, such as the embedder."""
+    cells = list(zip(*table.texts(), strict=True))
+    shared = [i for i in _labels(table) if len(table.rows) > 1 and cells[i][0] and len(set(cells[i])) == 1]
+    if not shared:
+        return table
+    said = " · ".join(f"{table.columns[i].name} {cells[i][0]}".replace("\n", "") for i in shared)
+    others = [i for i in range(len(table.columns)) if i not in shared]
+    return replace(_only(table, others), title=(*table.title, said))
 
 
 def _narrowed(table: Table) -> Table:
@@ -160,10 +197,9 @@ def _folded(table: Table, most: int | None = None) -> Table:
 
 def _split(table: Table, console: Console, width: int) -> list[Table]:
     """The columns of figures in as many tables as are needed, each behind the columns that name the rows."""
-    columns = range(len(table.columns))
-    labels = list(columns[: next((i for i in columns if i and table.columns[i].align != "left"), 2)])
+    labels = _labels(table)
     parts, shown = [], labels
-    for column in columns[len(labels) :]:
+    for column in range(len(labels), len(table.columns)):
         if shown != labels and _width(_drawn(_only(table, [*shown, column])), console) > width:
             parts.append(shown)
             shown = labels
@@ -171,7 +207,14 @@ def _split(table: Table, console: Console, width: int) -> list[Table]:
     return [_only(table, part) for part in (*parts, shown)]
 
 
+def _labels(table: Table) -> list[int]:
+    """The columns that name the rows: those before the first figure, a rank included."""
+    columns = range(len(table.columns))
+    return list(columns[: next((i for i in columns if i and table.columns[i].align != "left"), 2)])
+
+
 def _only(table: Table, columns: Sequence[int]) -> Table:
+    """The table with these columns, under the same title."""
     rows = (Row(tuple(row.cells[i] for i in columns), row.emphasis, row.number) for row in table.rows)
     return replace(table, columns=tuple(table.columns[i] for i in columns), rows=tuple(rows))
 
@@ -183,8 +226,8 @@ def folded(text: str, width: int) -> str:
     'ast:max_nws=1500,\nmin_nws=50,overlap=0'
     """
     lines = [""]
-    for piece in re.findall(r"[^ ,/\n]*[ ,/\n]?", text):
-        if lines[-1].endswith("\n") or (lines[-1] and len((lines[-1] + piece).rstrip()) > width):
+    for piece in re.findall(r"[^ ,/\n]*[ ,/\n]|[^ ,/\n]+", text):
+        if lines[-1].endswith("\n") or (lines[-1] and piece.strip() and len((lines[-1] + piece).rstrip()) > width):
             lines.append("")
         lines[-1] += piece
     return "\n".join(line.rstrip() for line in lines)

@@ -89,12 +89,60 @@ def test_a_narrow_terminal_gets_the_columns_below_each_other(printed, columns):
     """Every figure is there once, under its heading, in a table that repeats what its row is; no line is too long."""
     lines = printed(scores(), columns)
     assert max(map(len, lines)) <= columns
-    for i, measure in enumerate(MEASURES):
-        (heading,) = [n for n, line in enumerate(lines) if measure in line]
-        end = lines[heading].index(measure) + len(measure)
-        assert [line[end - 6 : end] for line in lines if f"0.1{i}23" in line] == [f"0.1{i}23"]
-        assert lines[heading + 2].split()[:2] == ["ast:max_nws=1500,", "micro,"]
+    for i in range(len(MEASURES)):
+        (row,) = [n for n, line in enumerate(lines) if f"0.1{i}23" in line]
+        end = lines[row].index(f"0.1{i}23") + 6
+        # The heading is folded: its last word stands right above the rule.
+        assert lines[row - 2][:end].split()[-1] == str(i)
+        assert lines[row].split()[:2] == ["ast:max_nws=1500,", "micro,"]
     assert "…" not in "".join(lines)
+
+
+def test_a_heading_breaks_between_words_alone(printed):
+    """Wide headings over narrow cells are folded where the table has no room; an interval's `95 % CI` stays together."""
+    names = ["definitions@12000 of all", "mean characters", "lines found, 95 % CI"] * 2
+    lines = printed(make_table(["run", *figures(*names)], [("ast", *range(6))]), 60)
+    assert max(map(len, lines)) <= 60
+    pieces = [piece for line in lines for piece in re.split(r"\s{2,}", line.strip()) if piece]
+    assert pieces.count("definitions@12000") == pieces.count("characters") == pieces.count("95 % CI") == 2
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_a_label_of_several_lines_goes_on_beside_its_other_rows(printed, columns):
+    """No line of the table holds a part of a label alone."""
+    table = make_table(
+        [spec_column("chunker"), "mean over", *figures("score")],
+        [
+            *[(AST if not i else "", f"mean {i}", 0.5) for i in range(6)],
+            *[("fixed:max_nws=200,offset=0" if not i else "", f"mean {i}", 0.25) for i in range(3)],
+        ],
+    )
+    lines = printed(table, columns)
+    rule = next(n for n, line in enumerate(lines) if "──" in line)
+    lines = [line for line in lines[rule + 1 :] if line]
+    assert len(lines) == len(table.rows)
+    labels = "".join(line.split("mean")[0].strip() for line in lines)
+    assert labels == AST + "fixed:max_nws=200,offset=0"
+
+
+def test_a_label_that_all_rows_share_is_said_once_where_there_is_no_room(printed):
+    """Above the rows, and figures have its columns; a wide terminal and a pipe have it in every row."""
+    names = map(spec_column, ("chunker", "embedder", "retriever"))
+    bm25 = "bm25:k1=1.2,b=0.75,tokenizer=code"
+    rows = [(f"window:lines={i},step=10", "none", bm25, 0.25, 0.5) for i in (10, 20)]
+    table = make_table([*names, *figures("lines found", "definitions found")], rows)
+    assert "".join(printed(table)).count(bm25) == 2
+    lines = printed(table, 70)
+    assert lines[0] == f"embedder none · retriever {bm25}"
+    assert [line.split()[1:] for line in lines if line.startswith(" window")] == [["0.2500", "0.5000"]] * 2
+
+
+def test_a_text_that_cannot_be_broken_has_no_line_below_it(printed):
+    rows = [(f"2026-11-26T18:09:2{i}+00:00", f"results-of-a-run-{i}", 0.5) for i in range(3)]
+    lines = printed(
+        make_table([*map(spec_column, ("made", "id")), *figures("score", "other")], [(*r, 1) for r in rows]), 60
+    )
+    assert all(line for line in lines[3:6])
 
 
 def test_rows_that_three_specs_name_fit_beside_a_figure(printed):
