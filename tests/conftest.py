@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.core.benchmark import Benchmark
     from support.embedding_server import Server
+    from support.runs import TwoRuns
 
 # What the user's shell says of colours, widths, languages and bytecode moves what is printed. Tests begin without it,
 # and so do the processes that they start.
@@ -76,6 +77,19 @@ def benchmark(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Benchma
     return load_benchmark(mirror, home=tmp_path_factory.mktemp("home"))
 
 
+@pytest.fixture(scope="session")
+def two_runs(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> TwoRuns:
+    """Two stored runs that need no model. No test changes them."""
+    from support.command import succeed
+    from support.runs import TwoRuns
+
+    here = tmp_path_factory.mktemp("two-runs")
+    words = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror)
+    succeed("eval", *words, "--out", here / "out", home=here / "home")
+    ast, fixed = sorted((here / "out").iterdir())
+    return TwoRuns(ast, fixed, here / "out", here / "home")
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """A server of embeddings; modules that need another kind have their own."""
@@ -125,9 +139,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 MODEL_MODULES = frozenset(
     {
         *("test_embed_once", "test_encoder", "test_faults_texts", "test_model_folders"),
-        *("test_precision", "test_server_texts", "test_rerank", "test_compare_cli", "test_embedders_cli"),
+        *("test_precision", "test_server_texts", "test_rerank", "test_embedders_cli"),
         *("test_evaluate", "test_faults_cache", "test_faults_run", "test_protocols", "test_python"),
-        *("test_retrieval_cli", "test_scripts", "test_segments_cli", "test_side_by_side", "test_verify_cli"),
+        *("test_retrieval_cli", "test_scripts", "test_side_by_side", "test_verify_cli"),
         *("test_grid_work", "test_import_run", "test_pipeline_cli", "test_score"),
     }
 )

@@ -15,7 +15,7 @@ from repoeval_bench.cli.console import print_json, print_table, print_tables
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.core.visible import visible
 from repoeval_bench.report.table import Column, make_table
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 
 NASTY = "a\x1b]0;title\x07b\x9b31mc\u202egnp.exe\u2066\x00\x08\x7f\x85\rend"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -52,8 +52,7 @@ def test_every_way_to_print_is_harmless(capsys):
 def test_source_code_and_names_of_files_are_shown(tmp_path):
     """`chunk` prints what it cut, and an error the path it is about."""
     (tmp_path / "a\x1b]0;x\x07.py").write_text(f"x = {NASTY!r}\n# {NASTY}\n")
-    shown = bench("chunker", "show", tmp_path, "--chunker", "file")
-    assert shown.code == 0
+    shown = succeed("chunker", "show", tmp_path, "--chunker", "file")
     assert not OBEYED.search(shown.out)
     assert "\\u202egnp.exe" in shown.out
     sentence = one_sentence(bench("chunker", "show", tmp_path / "no\x1b[2Jne"), 2)
@@ -84,10 +83,9 @@ def test_names_in_a_log_are_shown(tmp_path, form):
     }
     (tmp_path / "log.jsonl").write_text(json.dumps(row) + "\n")
     (tmp_path / "gold.jsonl").write_text(json.dumps({"query_id": NASTY, "chunk_id": NASTY}) + "\n")
-    built = bench(
+    built = succeed(
         "logs", "import", tmp_path / "log.jsonl", "--gold", tmp_path / "gold.jsonl", "--out", tmp_path / "out"
     )
-    assert built.code == 0, built.err
     (run,) = (path for path in (tmp_path / "out").iterdir() if path.is_dir())
     for shown in (built, bench("logs", "pipeline", run, *form), bench("logs", "diagnose", run, *form)):
         assert shown.code == 0, shown.err

@@ -10,9 +10,8 @@ import pytest
 
 from repoeval_bench.cli import app
 from repoeval_bench.cli.group import CommandGroup
-from support.command import bench, one_sentence
-from support.minirepo import build_mirror
-from support.runs import read_text
+from support.command import bench, json_of, one_sentence, succeed
+from support.runs import read_rows, write_rows
 
 
 @dataclass(frozen=True)
@@ -75,26 +74,17 @@ OF_RUNS = [(name, read) for name, call in CALLS.items() for read in call.reads]
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory):
-    """Two runs that need no model, and the files that commands ask for."""
+def stored(two_runs, mirror, tmp_path_factory):
+    """Two runs, and the files that commands ask for."""
     here = tmp_path_factory.mktemp("every")
-    mirror = build_mirror(here / "mirror")
-    specs = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400")
-    done = bench("eval", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "runs", home=here / "home")
-    assert done.code == 0, done.err
-    first, second = sorted(folder for folder in (here / "runs").iterdir() if folder.is_dir())
-    rows = [json.loads(line) for line in read_text(first / "retrieved.jsonl.gz").splitlines()]
     (here / "gates.yaml").write_text("gates: [{measure: ndcg@10, at_least: 0.01}]\n")
     (here / "bench.yaml").write_text("chunkers: [fixed:max_nws=400]\nretrievers: bm25\n")
     (here / "source.py").write_text("def one():\n    return 1\n")
-    graded = {"query_id": rows[0]["query_id"], "chunk_id": rows[0]["topk"][0]["chunk_id"], "grade": 1}
-    (here / "judged.jsonl").write_text(json.dumps(graded) + "\n")
-    (here / "gold.jsonl").write_text(
-        "".join(
-            json.dumps({"query_id": row["query_id"], "chunk_id": row["topk"][0]["chunk_id"]}) + "\n" for row in rows
-        )
-    )
-    return {"here": here, "mirror": mirror, "run": first, "other": second, "runs": here / "runs", "home": here / "home"}
+    first = [(row["query_id"], row["topk"][0]["chunk_id"]) for row in read_rows(two_runs.ast / "retrieved.jsonl.gz")]
+    gold = write_rows(here / "gold.jsonl", ({"query_id": query, "chunk_id": chunk} for query, chunk in first))
+    write_rows(here / "judged.jsonl", [read_rows(gold)[0] | {"grade": 1}])
+    runs = {"run": two_runs.ast, "other": two_runs.fixed, "runs": two_runs.out, "home": two_runs.home}
+    return {"here": here, "mirror": mirror, **runs}
 
 
 def words(call: str, places: dict[str, Path], out: Path) -> list[str]:
@@ -123,8 +113,7 @@ def test_every_command_is_called():
 def test_the_json_of_every_command_is_json(stored, tmp_path, name):
     """Standard output is one JSON document, or one a line; commands that write a file exit with 0."""
     call = CALLS[name]
-    done = bench(*words(call.words, stored, tmp_path), *call.json.split(), home=stored["home"])
-    assert done.code == 0, done.err
+    done = succeed(*words(call.words, stored, tmp_path), *call.json.split(), home=stored["home"])
     if call.json:
         documents = done.out.splitlines() if name in {"chunker show", "chunker stats"} else [done.out]
         assert all(json.loads(document) for document in documents)
@@ -271,8 +260,7 @@ def test_a_number_out_of_bounds_is_told_with_the_option_as_typed(stored, tmp_pat
 
 def test_options_that_a_variable_of_the_environment_gives_are_not_refused(stored, tmp_path):
     """REPOEVAL_SOURCE is set for every command of a day, whether it reads data or not."""
-    done = bench("compare", stored["run"], stored["other"], home=stored["home"], REPOEVAL_SOURCE="nowhere")
-    assert done.code == 0, done.err
+    succeed("compare", stored["run"], stored["other"], home=stored["home"], REPOEVAL_SOURCE="nowhere")
 
 
 def test_a_folder_that_is_not_a_finished_run_is_named_with_what_it_lacks(stored, tmp_path):
@@ -283,12 +271,11 @@ def test_a_folder_that_is_not_a_finished_run_is_named_with_what_it_lacks(stored,
     sentence = one_sentence(bench("verify", first, home=stored["home"]), 2)
     assert f"{first} has no manifest.json, so it is not a finished run" in sentence
     (second / "metrics.json").unlink()
-    done = bench("runs", "--out", tmp_path / "runs", home=stored["home"])
-    assert done.code == 0
+    done = succeed("runs", "--out", tmp_path / "runs", home=stored["home"])
     assert "2 runs not finished, or broken:" in done.out
     assert f"{first.name}: no manifest.json" in done.out
     assert f"{second}/metrics.json cannot be read (No such file or directory)" in done.out
-    listed = json.loads(bench("runs", "--out", tmp_path / "runs", "--json", home=stored["home"]).out)
+    listed = json_of("runs", "--out", tmp_path / "runs", home=stored["home"])
     assert [row["measure"] for row in listed] == ["unfinished"] * 2
 
 

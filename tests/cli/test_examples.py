@@ -8,9 +8,23 @@ import click
 import pytest
 
 from repoeval_bench.cli import COMMANDS, app, examples
+from repoeval_bench.cli.group import CommandGroup
 from support.command import bench
 
-LINES = [(line.partition(" ")[0], line) for line in examples.LINES.splitlines()]
+CONTEXT = click.Context(app)
+GROUPS = {
+    name: group
+    for name in app.list_commands(CONTEXT)
+    if isinstance(group := app.get_command(CONTEXT, name), CommandGroup)
+}
+OF_THE_LIST = examples.LINES.splitlines()
+OF_GROUPS = [f"{name} {line}" for name, group in GROUPS.items() for line in group.examples.splitlines()]
+LINES = [*OF_THE_LIST, *OF_GROUPS]
+FILES = (
+    "src/main.py facts.csv gates.yaml grid.json log.jsonl run.json gold.jsonl chunks.jsonl pool.jsonl calibration.jsonl "
+    "negatives.jsonl run.trec qrels.trec bench.jsonl results.jsonl"
+)
+"""The files that the lines name."""
 
 
 def test_the_list_of_commands_imports_none():
@@ -25,38 +39,31 @@ assert not {"numpy", "pydantic"} & set(sys.modules)
     assert done.returncode == 0, done.stderr
     listed = done.stdout.partition("Commands:\n")[2].splitlines()
     names = [line.split()[0] for line in listed if line[2:3].strip() and line.startswith("  ")]
-    assert names == app.list_commands(click.Context(app))
-    assert all(purpose.endswith((".", "…")) for _, purpose in COMMANDS.values())
+    assert names == app.list_commands(CONTEXT)
 
 
-def test_every_command_has_an_example():
-    """A new command is shown too."""
-    assert {name for name, _ in LINES} == COMMANDS.keys() - {"chunker", "export"}  # groups that bring their own
-    assert len(LINES) >= 30
+def test_every_command_has_an_example_and_a_purpose():
+    """A new command is shown too, one of a leaf among them."""
+    assert {line.split()[0] for line in OF_THE_LIST} == COMMANDS.keys() - {"chunker", "export"}  # these bring their own
+    assert len(OF_THE_LIST) >= 30
+    for name, group in GROUPS.items():
+        assert {line.split()[1] for line in OF_GROUPS if line.split()[0] == name} == set(group.table)
+    tables = [COMMANDS, *(group.table for group in GROUPS.values())]
+    assert all(purpose.endswith((".", "…")) for table in tables for _, purpose in table.values())
 
 
-@pytest.mark.parametrize(("name", "line"), LINES, ids=[line for _, line in LINES])
-def test_the_command_takes_the_line(name, line, tmp_path, monkeypatch):
-    """Every option exists and every value is of its type; nothing is run."""
-    (tmp_path / "src").mkdir()
-    logged = (
-        *("log.jsonl", "gold.jsonl", "chunks.jsonl", "pool.jsonl", "calibration.jsonl"),
-        *("negatives.jsonl", "run.trec", "qrels.trec"),
-    )
-    for file in ("src/main.py", "facts.csv", "gates.yaml", "grid.json", *logged):
+@pytest.mark.parametrize("line", LINES)
+def test_the_command_takes_the_line_and_its_help_shows_it(line, tmp_path, monkeypatch):
+    """Every option exists and every value is of its type, nothing is run; one line, not folded, so that it can be copied."""
+    for folder in ("src", "annotations"):
+        (tmp_path / folder).mkdir()
+    for file in FILES.split():
         (tmp_path / file).touch()
     monkeypatch.chdir(tmp_path)
-    words = shlex.split(line)
-    command = app.get_command(click.Context(app), words[0])
-    assert words[0] == name
-    if isinstance(command, click.Group):
-        words = words[1:]
-        command = command.commands[words[0]]
-    command.make_context(name, words[1:])
-
-
-@pytest.mark.parametrize("name", sorted({name for name, _ in LINES}))
-def test_the_help_shows_them(name):
-    """One line each, not folded, so that they can be copied."""
-    printed = [line.strip() for line in bench(name, "--help").out.splitlines()]
-    assert all(f"repoeval-bench {line}" in printed for of, line in LINES if of == name)
+    first, *words = shlex.split(line)
+    command, called = app.get_command(CONTEXT, first), [first]
+    while isinstance(command, click.Group) and words and (inner := command.get_command(CONTEXT, words[0])):
+        command, called, words = inner, [*called, words[0]], words[1:]
+    command.make_context(called[-1], words)
+    shown = called[:1] if line in OF_THE_LIST else called[:2]
+    assert f"repoeval-bench {line}" in [each.strip() for each in bench(*shown, "--help").out.splitlines()]

@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench.cli import app
 from repoeval_bench.runs.request import RunRequest
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 
 MOST_OPTIONS = 22
 
@@ -29,7 +29,7 @@ def arguments(mirror, tmp_path):
 
 
 def test_a_field_is_set(arguments):
-    assert bench(*arguments, "--set", "exclusion=body", "--set", "few_gold").code == 0
+    succeed(*arguments, "--set", "exclusion=body", "--set", "few_gold")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench.cli import COMMANDS, app
 from repoeval_bench.cli.options import option_variables, refuse_repeated
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 from support.minirepo import build_mirror
 
 
@@ -58,7 +58,7 @@ def test_it_is_refused_before_anything_is_done(words, command):
 
 
 def test_a_flag_may_be_set_twice():
-    assert bench("list", "chunkers", "--json", "--json").code == 0
+    succeed("list", "chunkers", "--json", "--json")
 
 
 def test_words_of_several_options_are_those_of_one(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.command import bench
+from support.command import bench, succeed
 from support.once import made_once
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600", "fixed", "ast", "chonkie")
@@ -20,8 +20,7 @@ def warm_home(tmp_path_factory, mirror):
     def embed(home):
         specs = [part for spec in CHUNKERS for part in ("--chunker", spec)]
         for protocol in ("context", "body"):
-            done = bench("eval", *specs, "--source", mirror, "--protocol", protocol, "--out", home / "first", home=home)
-            assert done.code == 0, done.err
+            succeed("eval", *specs, "--source", mirror, "--protocol", protocol, "--out", home / "first", home=home)
 
     made = made_once(tmp_path_factory, "warm-home", embed)
     # Tests add vectors of their own, so each process has a copy.
@@ -44,6 +43,18 @@ def site(tmp_path_factory):
     folder = made_once(tmp_path_factory, "wheel", build)
     (wheel,) = folder.glob("*.whl")
     return wheel, folder / "site"
+
+
+@pytest.fixture
+def claimed(two_runs, tmp_path):
+    """A copy of a run by BM25, to be changed."""
+    return shutil.copytree(two_runs.fixed, tmp_path / two_runs.fixed.name)
+
+
+@pytest.fixture
+def verify(two_runs, mirror):
+    """Call `verify` on the mini benchmark."""
+    return lambda run, *more: bench("verify", run, "--source", mirror, *more, home=two_runs.home)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from repoeval_bench import compare
 from repoeval_bench.report.verdict import verdict
-from support.command import at_terminal, bench
+from support.command import at_terminal, bench, succeed
 from support.runs import write_run
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
@@ -34,8 +34,7 @@ def table_of(out):
 
 def test_the_verdict_is_the_first_line(stored, tmp_path):
     """At most four lines on who wins, by how much and how sure that is; one table within 80 columns; notes; the folders."""
-    done = bench("compare", "plain", "better", "--out", tmp_path)
-    assert done.code == 0, done.err
+    done = succeed("compare", "plain", "better", "--out", tmp_path)
     paragraph, *rest = done.out.split("\n\n")
     assert paragraph.replace("\n", " ") == verdict(stored).text
     assert len(paragraph.splitlines()) <= 4

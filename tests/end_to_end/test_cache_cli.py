@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.embedding.storage import VectorCache
-from support.command import bench
+from support.command import bench, json_of, succeed
 
 
 @pytest.fixture
@@ -25,11 +25,10 @@ def home(tmp_path):
 
 def test_info(home):
     """The model, its precision, how much it reads, and what it has in the cache; the same in JSON."""
-    done = bench("cache", "info", home=home)
-    assert done.code == 0, done.err
+    done = succeed("cache", "info", home=home)
     assert f"{home / 'vectors'}: 1,001 entries" in done.out
     assert "somebody/model fp32" in done.out
-    result = json.loads(bench("cache", "info", "--json", home=home).out)
+    result = json_of("cache", "info", home=home)
     assert result["entries"] == 1001
     assert result["bytes_on_disk"] == (home / "vectors" / "cache.db").stat().st_size
     (model,) = result["models"]
@@ -46,9 +45,7 @@ def test_verify_and_delete(home):
     assert done.code == 1
     assert "1 x an entry without its seal, or changed since it was written" in done.out
     assert "cache verify --delete" in done.out
-    done = bench("cache", "verify", "--delete", "--json", home=home)
-    assert done.code == 0
-    result = json.loads(done.out)
+    result = json_of("cache", "verify", "--delete", home=home)
     assert (result["entries"], result["removed"], result["passed"]) == (1001, 1, True)
     assert "1,000 entries read, 0 broken" in bench("cache", "verify", home=home).out
 

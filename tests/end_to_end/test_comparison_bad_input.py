@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
 from support.runs import write_run
 
 OTHER = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1", "tasks": 2}
@@ -75,13 +75,12 @@ def test_one_query_only(tmp_path, gates):
         write_run(tmp_path / name, {"mrr": [value]}, files=["f.py"], imported=True).folder
         for name, value in (("a", 0.2), ("b", 1.0))
     )
-    (row,) = json.loads(bench("compare", a, b, "--json").out)["comparisons"]
+    (row,) = json_of("compare", a, b)["comparisons"]
     assert (row["ci"], row["p_adjusted"], row["verdict"]["outcome"]) == (None, 1.0, "not_significant")
     assert "not significant" in bench("compare", a, b).out
     assert "changed in 1 of 1 query" in bench("diff", a, b, "-m", "mrr").out
     assert "[too few files]" in bench("segments", a, b, "-m", "mrr", "--by", "repo").out
     refused = one_sentence(bench("gate", b, "--config", gates, "--baseline", a), 2)
     assert "gates[1]: its 1 query is in 1 file, and an interval takes at least 6" in refused
-    done = bench("logs", "diagnose", a)
-    assert done.code == 0, done.err
+    done = succeed("logs", "diagnose", a)
     assert "The worst 1 of 1 query by MRR" in done.out

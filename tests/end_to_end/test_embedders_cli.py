@@ -5,7 +5,7 @@ import json
 import pytest
 
 from repoeval_bench.runs.view import RunView
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 from support.embedding_server import KEY, MINILM
 
 AST = "ast:max_nws=400"
@@ -72,13 +72,11 @@ def test_one_command_takes_a_server_through_a_file_and_its_rows_are_verified(ser
     file.write_text("chunkers: [fixed, ast]\nprotocol: body\nembedder: minilm\ncompare: false\n")
     spec = f"openai:drawn,base_url={server.base_url}"
     where = ("--source", mirror, "--out", tmp_path / "theirs")
-    done = bench("run", file, "--embedder", spec, *where, home=tmp_path / "home", OPENAI_API_KEY=KEY)
-    assert done.code == 0, done.err
+    succeed("run", file, "--embedder", spec, *where, home=tmp_path / "home", OPENAI_API_KEY=KEY)
     runs = sorted(path.parent for path in (tmp_path / "theirs").glob("*/manifest.json"))
     assert {RunView(run).metrics.embedder for run in runs} == {spec}
     board = ("--source", mirror, "--out", tmp_path / "board")
-    added = bench("lab", "add", *runs, *board, "--allow", spec, home=tmp_path / "home", OPENAI_API_KEY=KEY)
-    assert added.code == 0, added.err
+    succeed("lab", "add", *runs, *board, "--allow", spec, home=tmp_path / "home", OPENAI_API_KEY=KEY)
     records = [json.loads(path.read_text()) for path in (tmp_path / "board" / "verified").glob("*.json")]
     assert len(records) == len(runs) == 2
     assert [(record["status"], record["ranking"]) for record in records] == [("verified", "recomputed")] * 2

@@ -12,8 +12,8 @@ import pytest
 from ir_measures import RR, P, R, Success, nDCG
 from jsonschema import Draft202012Validator
 
-from support.command import bench, one_sentence
-from support.runs import read_text
+from support.command import bench, json_of, one_sentence, succeed
+from support.runs import read_rows
 
 AST = "ast:max_nws=400"
 MUST_EXIST = {
@@ -31,10 +31,9 @@ def only_run(results):
 def folder(mirror, warm_home, tmp_path_factory):
     """A run of the model; no test changes it. --json printed its metrics."""
     out = tmp_path_factory.mktemp("run")
-    done = bench("eval", "-c", AST, "--source", mirror, "--out", out, "--json", home=warm_home)
-    assert done.code == 0, done.err
+    printed = json_of("eval", "-c", AST, "--source", mirror, "--out", out, home=warm_home)
     folder = only_run(out)
-    assert json.loads(done.out) == json.loads((folder / "metrics.json").read_text())
+    assert printed == json.loads((folder / "metrics.json").read_text())
     return folder
 
 
@@ -55,7 +54,7 @@ def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(fold
 def test_means_are_those_of_the_queries(folder):
     """micro is the mean over queries, macro the mean over repositories' means, from per_query.jsonl."""
     metrics = json.loads((folder / "metrics.json").read_text())
-    rows = [json.loads(line) for line in (folder / "per_query.jsonl").read_text().splitlines()]
+    rows = read_rows(folder / "per_query.jsonl")
     assert len(rows) == metrics["counts"]["queries"]
     for name, value in metrics["micro"].items():
         assert value == pytest.approx(sum(row["measures"][name] for row in rows) / len(rows), abs=1e-12)
@@ -70,7 +69,7 @@ def test_means_are_those_of_the_queries(folder):
 def test_ir_measures_agrees_on_the_trec_files(folder, tmp_path):
     """Another implementation, reading the exported TREC files, gets the same means."""
     ours = json.loads((folder / "metrics.json").read_text())["micro"]
-    assert bench("export", "runs", folder, "-o", tmp_path / "run.trec").code == 0
+    succeed("export", "runs", folder, "-o", tmp_path / "run.trec")
     theirs = ir_measures.calc_aggregate(
         [nDCG @ 5, nDCG @ 10, R @ 5, R @ 10, P @ 5, P @ 10, Success @ 5, Success @ 10, RR],
         ir_measures.read_trec_qrels(str(tmp_path / "run.trec.qrels")),
@@ -86,7 +85,7 @@ def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):
     """retrieved.jsonl.gz has a row per query with ranks from 1, files, lines and falling scores; the schema holds."""
     evaluate("--chunker", AST, "--k", "3", "-m", "ndcg@3")
     folder = only_run(tmp_path / "results")
-    rows = [json.loads(line) for line in read_text(folder / "retrieved.jsonl.gz").splitlines()]
+    rows = read_rows(folder / "retrieved.jsonl.gz")
     validator = Draft202012Validator(json.loads(bench("logs", "import", "--schema").out))
     manifest = json.loads((folder / "manifest.json").read_text())
     assert {"dataset", "as_of", "code"} <= set(manifest)
@@ -111,8 +110,8 @@ def test_a_second_run_writes_the_same_bytes_whatever_was_cached(folder, mirror, 
     home = tmp_path / "other-home"
     # Another chunker's run and a part of the tasks leave some of the texts cached, in batches of other company.
     part = ("--source", mirror, "--out", tmp_path / "part")
-    assert bench("eval", "-c", "fixed:max_nws=400", "--limit", "3", *part, home=home).code == 0
-    assert bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "again", home=home).code == 0
+    succeed("eval", "-c", "fixed:max_nws=400", "--limit", "3", *part, home=home)
+    succeed("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "again", home=home)
     second = only_run(tmp_path / "again")
     assert second.name == first.name
     for name in MUST_EXIST - {"timings.jsonl", "manifest.json"}:
@@ -156,8 +155,7 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     """compare evaluates the chunkers named, prints differences with intervals, and words for no difference."""
     arguments = ("--source", mirror, "--out", tmp_path / "results")
     chunkers = ("-c", "fixed:max_nws=400", "-c", AST, "-c", "chonkie:chunk_size=600")
-    done = bench("compare", *chunkers, *arguments, "--details", home=warm_home)
-    assert done.code == 0, done.err
+    done = succeed("compare", *chunkers, *arguments, "--details", home=warm_home)
     assert "95 % CI" in done.out
     assert "win/tie/loss" in done.out
     runs = sorted(path.name for path in (tmp_path / "results").iterdir() if path.is_dir())
@@ -225,8 +223,7 @@ def test_the_baseline_is_named_as_its_chunker_was(mirror, tmp_path):
     """--baseline takes the spec as typed, options left out too; one that fits two chunkers is refused."""
     options = ("--source", mirror, "--retriever", "bm25", "-m", "ndcg@10", "--out", tmp_path / "results")
     chunkers = ("-c", AST, "-c", "fixed:max_nws=400", "-c", "fixed:max_nws=300")
-    done = bench("compare", *chunkers, *options, "--baseline", "fixed:max_nws=400", "--json", home=tmp_path / "home")
-    assert done.code == 0, done.err
-    assert {row["baseline"] for row in json.loads(done.out)["comparisons"]} == {"fixed:max_nws=400,offset=0"}
+    compared = json_of("compare", *chunkers, *options, "--baseline", "fixed:max_nws=400", home=tmp_path / "home")
+    assert {row["baseline"] for row in compared["comparisons"]} == {"fixed:max_nws=400,offset=0"}
     done = bench("compare", *chunkers, *options, "--baseline", "fixed", home=tmp_path / "home")
     assert "name one" in one_sentence(done, 2)

@@ -1,7 +1,6 @@
 """`export beir`: what is written is the runs' own question, readable line by line."""
 
 import csv
-import json
 
 import pytest
 import yaml
@@ -10,8 +9,8 @@ from repoeval_bench import load_benchmark
 from repoeval_bench.core.source import encode_id
 from repoeval_bench.runs.beir import export_beir
 from repoeval_bench.runs.runner import evaluate
-from support.command import bench, one_sentence
-from support.runs import read_text
+from support.command import bench, one_sentence, succeed
+from support.runs import read_rows
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -24,15 +23,11 @@ def run(benchmark, tmp_path):
     )
 
 
-def rows(path):
-    return [json.loads(line) for line in read_text(path).splitlines()]
-
-
 def read(folder):
     """(documents by id, queries by id, query -> document -> score) of a data set; both files of judgements agree."""
-    corpus = {row["_id"]: row for row in rows(folder / "corpus.jsonl")}
-    queries = {row["_id"]: row["text"] for row in rows(folder / "queries.jsonl")}
-    judged = [(row["query-id"], row["corpus-id"], row["score"]) for row in rows(folder / "qrels" / "test.jsonl")]
+    corpus = {row["_id"]: row for row in read_rows(folder / "corpus.jsonl")}
+    queries = {row["_id"]: row["text"] for row in read_rows(folder / "queries.jsonl")}
+    judged = [(row["query-id"], row["corpus-id"], row["score"]) for row in read_rows(folder / "qrels" / "test.jsonl")]
     with (folder / "qrels" / "test.tsv").open() as lines:
         table = list(csv.DictReader(lines, delimiter="\t"))
     assert judged == [(row["query-id"], row["corpus-id"], int(row["score"])) for row in table]
@@ -57,9 +52,8 @@ def test_the_layout_holds_the_runs_documents_and_judgements(mirror, tmp_path):
     """recall@5 recomputed from the exported qrels and the run's ranking is what was stored, in every repository."""
     home = tmp_path / "home"
     made = evaluate(load_benchmark(mirror, home=home), AST, retriever="bm25", out=tmp_path / "results")
-    done = bench("export", "beir", made.folder, "-o", tmp_path / "beir", "--source", mirror, home=home)
-    assert done.code == 0, done.err
-    rankings = {row["query_id"]: row["topk"] for row in rows(made.folder / "retrieved.jsonl.gz")}
+    succeed("export", "beir", made.folder, "-o", tmp_path / "beir", "--source", mirror, home=home)
+    rankings = {row["query_id"]: row["topk"] for row in read_rows(made.folder / "retrieved.jsonl.gz")}
     for repo, means in made.metrics.per_repo.items():
         corpus, queries, gold = read(tmp_path / "beir" / repo)
         recalls = [
@@ -81,12 +75,11 @@ def test_a_run_over_a_part_of_the_tasks_needs_no_more_words(mirror, tmp_path):
     """A run's manifest says which tasks it is about; two runs over different tasks are refused."""
     home = tmp_path / "home"
     words = ("--retriever", "bm25", "--source", mirror, "--out", tmp_path / "results")
-    assert bench("eval", "-c", AST, *words, "--limit", "3", home=home).code == 0
-    assert bench("eval", "-c", AST, *words, home=home).code == 0
+    succeed("eval", "-c", AST, *words, "--limit", "3", home=home)
+    succeed("eval", "-c", AST, *words, home=home)
     part, whole = sorted((tmp_path / "results").glob("*/metrics.json"), key=lambda path: path.stat().st_mtime_ns)
-    done = bench("export", "beir", part.parent, "-o", tmp_path / "beir", "--source", mirror, home=home)
-    assert done.code == 0, done.err
-    assert sum(len(rows(path)) for path in (tmp_path / "beir").rglob("queries.jsonl")) == 3
+    succeed("export", "beir", part.parent, "-o", tmp_path / "beir", "--source", mirror, home=home)
+    assert sum(len(read_rows(path)) for path in (tmp_path / "beir").rglob("queries.jsonl")) == 3
     wrong = bench("export", "beir", whole.parent, part.parent, "-o", tmp_path / "b", "--source", mirror, home=home)
     assert "export runs of other tasks one by one" in one_sentence(wrong, 2)
 
@@ -97,7 +90,7 @@ def test_one_pooled_set_holds_every_repository_and_says_what_a_query_may_see(ben
     corpus, queries, qrels = read(tmp_path / "pool")
     assert (done.documents, done.queries, done.scored) == (len(corpus), len(queries), len(qrels))
     assert configs(tmp_path / "pool")["top_ranked"] == "top_ranked.jsonl"
-    seen = {row["query-id"]: set(row["corpus-ids"]) for row in rows(tmp_path / "pool" / "top_ranked.jsonl")}
+    seen = {row["query-id"]: set(row["corpus-ids"]) for row in read_rows(tmp_path / "pool" / "top_ranked.jsonl")}
     assert seen.keys() == queries.keys()
     assert done.restricted == len(seen)
     for task in benchmark.tasks:
@@ -127,7 +120,9 @@ def test_what_a_query_may_not_see_is_left_out_of_its_candidates(benchmark, run, 
         corpus, queries, qrels = read(tmp_path / "set" / name)
         if not (tmp_path / "set" / name / "top_ranked.jsonl").exists():
             continue
-        seen = {row["query-id"]: set(row["corpus-ids"]) for row in rows(tmp_path / "set" / name / "top_ranked.jsonl")}
+        seen = {
+            row["query-id"]: set(row["corpus-ids"]) for row in read_rows(tmp_path / "set" / name / "top_ranked.jsonl")
+        }
         assert seen.keys() == queries.keys()
         assert any(len(ids) < len(corpus) for ids in seen.values())
         assert all(ids >= qrels.get(query_id, {}).keys() for query_id, ids in seen.items())

@@ -11,26 +11,20 @@ import subprocess
 import pytest
 
 from repoeval_bench.report.text import heading
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
 
-@pytest.fixture(scope="module")
-def results(mirror, tmp_path_factory):
-    """Two stored runs of the mini benchmark, ranked without a model; no test changes them."""
-    out = tmp_path_factory.mktemp("exported") / "results"
-    done = bench(
-        "eval", "-c", FIXED, "-c", AST, "--retriever", "bm25", "--source", mirror, "--out", out, home=out.parent
-    )
-    assert done.code == 0, done.err
-    return out
+@pytest.fixture
+def results(two_runs):
+    return two_runs.out
 
 
-@pytest.fixture(scope="module")
-def runs(results):
+@pytest.fixture
+def runs(two_runs):
     """Folder names: fixed, ast."""
-    return sorted((path.name for path in results.iterdir()), key=lambda name: "fixed" not in name)
+    return [two_runs.fixed.name, two_runs.ast.name]
 
 
 def metrics(results, run):
@@ -42,8 +36,7 @@ def test_one_run_in_every_format(results, runs, tmp_path):
     stored = metrics(results, runs[1])
     export = ("export", "runs", runs[1][-8:], "--out", results)
     for form in ("json", "csv", "trec"):
-        done = bench(*export, "--format", form, "-o", tmp_path / f"a.{form}")
-        assert done.code == 0, done.err
+        succeed(*export, "--format", form, "-o", tmp_path / f"a.{form}")
     assert json.loads((tmp_path / "a.json").read_text()) == stored
     assert (tmp_path / "a.trec").read_bytes() == gzip.decompress((results / runs[1] / "run.trec.gz").read_bytes())
     assert (tmp_path / "a.trec.qrels").read_bytes() == (results / runs[1] / "qrels.trec").read_bytes()
@@ -72,8 +65,7 @@ def cells_of(form, text):
 def test_the_tables_are_those_of_compare(results, runs, form):
     """Every number that compare prints is in the export, and every headline mean is metrics.json's."""
     printed = bench("compare", *runs, "--details", "--out", results).out
-    done = bench("export", "runs", *runs, "--format", form, "--out", results)
-    assert done.code == 0, done.err
+    done = succeed("export", "runs", *runs, "--format", form, "--out", results)
     numbers = re.compile(r"[-+]?\d+\.\d{4}")
     plain = re.sub(r"\$-\$", "-", done.out)
     assert sorted(numbers.findall(plain)) == sorted(numbers.findall(printed))
@@ -119,9 +111,8 @@ def test_latex_is_well_formed(results, runs, tmp_path):
 
 def test_several_runs_as_csv_and_json(results, runs, tmp_path):
     """The differences go beside the scores, and to standard output only where the format has room for both."""
-    done = bench("export", "runs", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
-    assert done.code == 0, done.err
-    compared = json.loads(bench("compare", *runs, "--json", "--out", results).out)["comparisons"]
+    succeed("export", "runs", *runs, "--format", "csv", "-o", tmp_path / "scores.csv", "--out", results)
+    compared = json_of("compare", *runs, "--out", results)["comparisons"]
     rows = list(csv.DictReader(io.StringIO((tmp_path / "scores.differences.csv").read_text())))
     assert [float(row["difference"]) for row in rows] == [each["difference"] for each in compared]
     assert [[float(row["ci.low"]), float(row["ci.high"])] for row in rows] == [each["ci"] for each in compared]
@@ -167,9 +158,9 @@ def test_a_baseline_that_nothing_reads_is_refused(results, runs, tmp_path):
 def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):
     """As for the leaderboard; --format goes before it, and a file without an ending is Markdown."""
     for name, form in (("a.md", "markdown"), ("a.tex", "latex"), ("a.json", "json"), ("a", "markdown")):
-        assert bench("export", "runs", *runs, "--out", results, "-o", tmp_path / name).code == 0
+        succeed("export", "runs", *runs, "--out", results, "-o", tmp_path / name)
         assert (tmp_path / name).read_text() == bench("export", "runs", *runs, "--out", results, "--format", form).out
-    assert bench("export", "runs", *runs, "--out", results, "--format", "latex", "-o", tmp_path / "a.txt").code == 0
+    succeed("export", "runs", *runs, "--out", results, "--format", "latex", "-o", tmp_path / "a.txt")
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "a.tex").read_text()
 
 

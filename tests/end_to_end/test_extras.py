@@ -12,7 +12,7 @@ from repoeval_bench.core.extras import EXTRAS, install_command, require
 from repoeval_bench.core.registry import KINDS, rows
 from repoeval_bench.embedding.device import find_device
 from support.codebase import LEDGER_PY
-from support.command import bench
+from support.command import bench, succeed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -89,8 +89,7 @@ def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "ledger.py").write_text(LEDGER_PY)
     asked = ("recommend", tmp_path / "code", "--out", tmp_path / "runs", "--sizes", "200")
-    done = bench(*asked, home=tmp_path / "home")
-    assert done.code == 0, done.err
+    done = succeed(*asked, home=tmp_path / "home")
     for missing, extra in (("chunker chonkie needs chonkie", "chonkie"), ("retriever dense needs faiss", "dense")):
         assert f"left out: {missing}; run {install_command(extra)}\n" in done.err
     typed = bench(*asked, "-c", "fixed", "-c", "chonkie", "--retriever", "dense", home=tmp_path / "home")
@@ -105,8 +104,7 @@ def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, tm
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "ledger.py").write_text(LEDGER_PY)
     asked = ("recommend", tmp_path / "code", "--out", tmp_path / "runs", "--sizes", "200", "-c", "fixed", "-c", "ast")
-    done = bench(*asked, home=tmp_path / "home")
-    assert done.code == 0, done.err
+    done = succeed(*asked, home=tmp_path / "home")
     missing = f"embedder minilm needs sentence_transformers; run {install_command('dense')}"
     assert f"left out: {missing}\n" in done.err
     runs = (tmp_path / "runs").glob("*/manifest.json")
@@ -117,8 +115,7 @@ def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, tm
 
 def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
     """The default embedder is not there, and nothing asks for it."""
-    done = bench("eval", "-c", "ast", "--retriever", "bm25", "--source", mirror, "--out", tmp_path, home=tmp_path / "h")
-    assert done.code == 0, done.err
+    succeed("eval", "-c", "ast", "--retriever", "bm25", "--source", mirror, "--out", tmp_path, home=tmp_path / "h")
     done = bench("report", "latest", "--out", tmp_path, "-o", tmp_path / "r.html")
     assert done.err == (f"error: the page needs jinja2 and matplotlib and pygments; run {install_command('report')}\n")
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from support.codebase import write_code
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 
 CODE = '''"""Chunkers that fail."""
 
@@ -124,8 +124,7 @@ def places(tmp_path_factory):
     module = "failing_chunkers"
     (folder / f"{module}.py").write_text(CODE)
     (folder / "twice.py").write_text(TWICE)
-    done = bench("data", "build", write_code(folder / "code", aside=False), "-o", folder / "pack", home=folder / "home")
-    assert done.code == 0, done.err
+    succeed("data", "build", write_code(folder / "code", aside=False), "-o", folder / "pack", home=folder / "home")
     sys.path.insert(0, str(folder))
     yield {"pack": folder / "pack", "home": folder / "home", "out": folder / "results", "module": module}
     sys.path.remove(str(folder))

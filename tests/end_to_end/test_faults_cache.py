@@ -1,6 +1,5 @@
 """A cache that is damaged, read-only or full, met by a whole run: one line with the way out, and no run is stored."""
 
-import json
 import os
 import shutil
 import sqlite3
@@ -9,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
 
 AST = "ast:max_nws=400"
 
@@ -96,8 +95,7 @@ def read_only(home, mounted):
 def test_a_read_only_cache_is_read(mirror, home, read_only, warm_home, tmp_path):
     """A cache that holds everything needs no right to write: the same run, and one line that says so."""
     line = read_only()
-    done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", home=home)
-    assert done.code == 0, done.err
+    done = succeed("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", home=home)
     (said,) = [line for line in done.err.splitlines() if "read-only" in line]
     assert said.startswith(f"{line}no vectors of minilm")
     assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
@@ -115,11 +113,10 @@ def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_p
             database.executemany("DELETE FROM Cache WHERE rowid = ?", rows)
 
     run = ("eval", "-c", AST, "--source", mirror, "--embedder", "hash", "--out")
-    assert bench(*run, tmp_path / "before", home=home).code == 0
+    succeed(*run, tmp_path / "before", home=home)
     line = read_only(change=take_ten)
     content = (home / "vectors" / "cache.db").read_bytes()
-    done = bench(*run, tmp_path / "after", home=home)
-    assert done.code == 0, done.err
+    done = succeed(*run, tmp_path / "after", home=home)
     assert f"{line}10 vectors of hash" in done.err
     (before,), (after,) = ((tmp_path / name).glob("*/run.trec.gz") for name in ("before", "after"))
     assert after.read_bytes() == before.read_bytes()
@@ -160,15 +157,14 @@ def test_a_full_disk_under_the_cache(mirror, home, mounted, tmp_path, warm_home)
     assert "free some space there" in sentence
     assert not list((tmp_path / "results").glob("*/manifest.json"))
     subprocess.run(["mount", "-o", "remount,size=64m", vectors], check=True)
-    assert json.loads(bench("cache", "info", "--json", home=home).out)["entries"] > 0
-    assert bench(*run, home=home).code == 0
+    assert json_of("cache", "info", home=home)["entries"] > 0
+    succeed(*run, home=home)
     assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
 
 
 def same_runs(results, mirror, warm_home, tmp_path):
     """Whether the one run in `results` holds what the same run on the warm home holds."""
-    done = bench("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
-    assert done.code == 0, done.err
+    succeed("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
     (mine,), (other,) = results.glob("*/run.trec.gz"), (tmp_path / "expected").glob("*/run.trec.gz")
     return mine.read_bytes() == other.read_bytes()
 
@@ -179,4 +175,4 @@ def test_a_full_disk_under_the_results(mirror, home, mounted, tmp_path):
     run = ("eval", "-c", AST, "--source", mirror)
     assert "cannot be written" in one_sentence(bench(*run, "--out", results, home=home), 1)
     assert not list(results.glob("*/manifest.json"))
-    assert bench(*run, "--out", tmp_path / "results", home=home).code == 0
+    succeed(*run, "--out", tmp_path / "results", home=home)

@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from support.command import bench
+from support.command import succeed
 from support.minirepo import build_mirror, tree_files
 
 AST = ("-c", "ast:max_nws=400")
@@ -63,7 +63,7 @@ def contents(results):
 
 def expected(asked, mirror, warm_home, out):
     """The run's files as a warm cache gives them."""
-    assert bench("eval", *asked, "--source", mirror, "--out", out, home=warm_home).code == 0
+    succeed("eval", *asked, "--source", mirror, "--out", out, home=warm_home)
     result = contents(out)
     assert {"run.trec.gz", "metrics.json", "per_query.jsonl"} <= set(result)
     return result
@@ -93,8 +93,7 @@ def test_a_killed_run_goes_on_and_two_runs_share_a_cache(mirror, warm_home, tmp_
 
     other = start(mirror, home, tmp_path / "run1", script=SLOW, OMP_NUM_THREADS="1")
     assert other.stdout.readline().startswith("begin")
-    done = bench("eval", *ASKED, "--source", mirror, "--out", tmp_path / "run2", home=home)
-    assert done.code == 0, done.err
+    succeed("eval", *ASKED, "--source", mirror, "--out", tmp_path / "run2", home=home)
     _, err = other.communicate(timeout=300)
     assert other.returncode == 0, err
     warm = expected(ASKED, mirror, warm_home, tmp_path / "expected")
@@ -107,6 +106,5 @@ def test_the_order_of_the_files_does_not_matter(mirror, warm_home, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     shutil.copytree(warm_home / "vectors", home / "vectors")
-    done = bench("eval", *AST, "--source", other, "--out", tmp_path / "results", home=home)
-    assert done.code == 0, done.err
+    succeed("eval", *AST, "--source", other, "--out", tmp_path / "results", home=home)
     assert contents(tmp_path / "results") == expected(AST, mirror, warm_home, tmp_path / "expected")

@@ -1,6 +1,5 @@
 """Runs that are made to look like others: `verify` finds each of them, or says that it takes the value as stored."""
 
-import gzip
 import hashlib
 import json
 import math
@@ -11,56 +10,29 @@ import pytest
 from repoeval_bench.analysis.verification import ALWAYS_AS_STORED
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.records import RunConfig
-from support.command import bench, one_sentence
-from support.runs import read_text, write_text
-
-JSON_FILES = ("manifest.json", "metrics.json", "per_query.jsonl")
+from support.command import bench, json_of, one_sentence, succeed
+from support.runs import change, read_rows, read_text, write_rows, write_text
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    return tmp_path_factory.mktemp("forged-home")
-
-
-@pytest.fixture(scope="module")
-def honest(tmp_path_factory, mirror, home):
-    """Retriever -> a run by it of the mini benchmark that needs no model."""
-    out = tmp_path_factory.mktemp("honest")
-    results = {}
-    for retriever in ("bm25", "oracle"):
-        place = out / retriever
-        words = ("-c", "fixed:max_nws=400", "--retriever", retriever, "--source", mirror, "--out", place)
-        done = bench("eval", *words, home=home)
-        assert done.code == 0, done.err
-        (results[retriever],) = (path.parent for path in place.glob("*/manifest.json"))
-    return results
+def oracle(tmp_path_factory, mirror, two_runs):
+    """A run by who knows the answers."""
+    out = tmp_path_factory.mktemp("oracle")
+    words = ("-c", "fixed:max_nws=400", "--retriever", "oracle", "--source", mirror, "--out", out)
+    succeed("eval", *words, home=two_runs.home)
+    (folder,) = (path.parent for path in out.glob("*/manifest.json"))
+    return folder
 
 
 @pytest.fixture
-def run(honest, tmp_path):
-    """A copy of the run by BM25, to be changed."""
-    return shutil.copytree(honest["bm25"], tmp_path / honest["bm25"].name)
-
-
-@pytest.fixture
-def verified(mirror, home):
+def verified(verify):
     """`verify --json` of a folder: its code and what it printed, or the one sentence where nothing was compared."""
 
-    def verify(folder):
-        done = bench("verify", folder, "--source", mirror, "--json", home=home)
+    def call(folder):
+        done = verify(folder, "--json")
         return done.code, json.loads(done.out) if done.out else one_sentence(done, done.code)
 
-    return verify
-
-
-def change(path, edit):
-    """Change a JSON file, or every row of a file of rows; a row of which `edit` gives False is left out."""
-    packed = path.suffix == ".gz"
-    text = (gzip.decompress(path.read_bytes()) if packed else path.read_bytes()).decode()
-    rows = [json.loads(line) for line in (text.splitlines() if "jsonl" in path.name else [text])]
-    rows = [row for row in rows if edit(row) is not False]
-    written = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    path.write_bytes(gzip.compress(written) if packed else written)
+    return call
 
 
 def replace_text(path, before, after, count=-1):
@@ -82,13 +54,6 @@ def asked_otherwise(folder, **changed):
     return folder.rename(folder.parent / after)
 
 
-def test_honest_runs_hold(honest, verified):
-    """What the others are changed from."""
-    for folder in honest.values():
-        code, found = verified(folder)
-        assert (code, found["holds"], found["ranking"]) == (0, True, "recomputed")
-
-
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
@@ -108,9 +73,9 @@ def test_honest_runs_hold(honest, verified):
         ({"retriever": "dense", "embedder": "nonsense:foo=1"}, "unknown embedder 'nonsense'"),
     ],
 )
-def test_a_request_for_what_does_not_exist_is_refused(run, verified, asked, named):
+def test_a_request_for_what_does_not_exist_is_refused(claimed, verified, asked, named):
     """Under the id of that very request, in all files; letters that look alike are others."""
-    code, sentence = verified(asked_otherwise(run, **asked))
+    code, sentence = verified(asked_otherwise(claimed, **asked))
     assert code == 2
     assert named in sentence
 
@@ -119,10 +84,10 @@ def test_a_request_for_what_does_not_exist_is_refused(run, verified, asked, name
     ("asked", "code"),
     [({"retriever": "nonsense:foo=1", "pack": "pypi-40@2026-11"}, 2), ({"pack": "pypi-40@2026-11"}, 1)],
 )
-def test_no_forged_request_is_added_to_a_leaderboard(run, mirror, home, tmp_path, asked, code):
+def test_no_forged_request_is_added_to_a_leaderboard(claimed, mirror, two_runs, tmp_path, asked, code):
     """Nothing is copied, and nothing is recorded."""
-    folder, out = asked_otherwise(run, **asked), tmp_path / "ours"
-    one_sentence(bench("lab", "add", folder, "--source", mirror, "--out", out, home=home), code)
+    folder, out = asked_otherwise(claimed, **asked), tmp_path / "ours"
+    one_sentence(bench("lab", "add", folder, "--source", mirror, "--out", out, home=two_runs.home), code)
     assert not out.exists()
 
 
@@ -139,29 +104,106 @@ def test_no_forged_request_is_added_to_a_leaderboard(run, mirror, home, tmp_path
         ({"measures": ["ndcg@10"]}, "micro.recall@5"),
     ],
 )
-def test_a_request_that_contradicts_the_run_is_found(run, verified, asked, value):
+def test_a_request_that_contradicts_the_run_is_found(claimed, verified, asked, value):
     """A shipped pack over other data, options left out, a model where none takes part."""
-    code, found = verified(asked_otherwise(run, **asked))
+    code, found = verified(asked_otherwise(claimed, **asked))
     assert code == 1
     assert value in {each["value"] for each in found["differences"]}
 
 
-def test_a_better_ranking_that_is_honestly_scored_is_found(honest, tmp_path, verified):
+def test_a_better_ranking_that_is_honestly_scored_is_found(oracle, two_runs, tmp_path, verified):
     """Every file agrees with every other one; only the request does not give this ranking."""
-    folder = shutil.copytree(honest["oracle"], tmp_path / "theirs")
-    config = json.loads((honest["bm25"] / "manifest.json").read_text())["config"]
+    assert verified(oracle)[0] == 0
+    folder = shutil.copytree(oracle, tmp_path / "theirs")
+    config = json.loads((two_runs.fixed / "manifest.json").read_text())["config"]
     folder = asked_otherwise(folder, retriever=config["retriever"])
-    assert folder.name == honest["bm25"].name
+    assert folder.name == two_runs.fixed.name
     code, found = verified(folder)
     assert code == 1
     assert {each["file"] for each in found["differences"]} == {"run.trec.gz"}
     assert all(each["value"].endswith("by the request") for each in found["differences"])
 
 
-def test_two_chunks_of_equal_gain_that_change_places_are_found(run, verified):
+def _swap(text):
+    """The best chunk and the fifth of the first query exchanged."""
+    lines = text.splitlines()
+    first, fifth = lines[0].split(), lines[4].split()
+    first[2], fifth[2] = fifth[2], first[2]
+    lines[0], lines[4] = " ".join(first), " ".join(fifth)
+    return "\n".join(lines) + "\n"
+
+
+def _foreign(text):
+    """The first query retrieves a chunk that is nowhere."""
+    line, *rest = text.splitlines()
+    fields = line.split()
+    return "\n".join([" ".join([*fields[:2], "no/such/file.py@0-9", *fields[3:]]), *rest, ""])
+
+
+def _ranked_otherwise(text):
+    """The rank of the first line is 2, as that of the second; its place by score is the same."""
+    first, rest = text.split(" 1 ", 1)
+    return f"{first} 2 {rest}"
+
+
+def _tagged_otherwise(text):
+    """The first line has another tag."""
+    line, *rest = text.splitlines()
+    return "\n".join([f"{line.rpartition(' ')[0]} mine", *rest, ""])
+
+
+def _last_first(text):
+    """The last line comes first."""
+    *lines, last = text.splitlines()
+    return "\n".join([last, *lines, ""])
+
+
+TEXTS = {
+    "another rank": ("run.trec.gz", _ranked_otherwise, "run.trec.gz 2"),
+    "another tag": ("run.trec.gz", _tagged_otherwise, "run.trec.gz 2"),
+    "another ranking": ("run.trec.gz", _swap, "run.trec.gz"),
+    "another second field": ("run.trec.gz", lambda text: text.replace(" Q0 ", " Q1 ", 1), "run.trec.gz 2"),
+    "lines in another order": ("run.trec.gz", _last_first, "run.trec.gz 2"),
+    "a blank more": ("run.trec.gz", lambda text: text.replace(" ", "  ", 1), "run.trec.gz 2"),
+    "a chunk that is not there": ("run.trec.gz", _foreign, "no/such/file.py@0-9"),
+    "a judgement more": ("qrels.trec", lambda text: text + text.split()[0] + " 0 made/up.py@0-9 1\n", "made/up.py@0-9"),
+    "a field that no reader looks at": ("qrels.trec", lambda text: text.replace(" 0 ", " 7 ", 1), "qrels.trec 2"),
+    "a judgement less": ("qrels.trec", lambda text: text.partition("\n")[2], "qrels.trec"),
+    "a query less": ("per_query.jsonl", lambda text: text.partition("\n")[2], "per_query.jsonl"),
+    "rows in another order": ("per_query.jsonl", _last_first, "order of rows"),
+}
+
+
+@pytest.mark.parametrize(("name", "edit", "named"), TEXTS.values(), ids=TEXTS)
+def test_a_changed_ranking_or_judgement_is_found(claimed, verify, name, edit, named):
+    """Exit 1, and the differences name the file or the value."""
+    write_text(claimed / name, edit(read_text(claimed / name)))
+    done = verify(claimed)
+    assert done.code == 1, done.err
+    assert "is not what it claims" in done.out
+    assert named in done.out
+
+
+def test_means_that_fit_their_rows_are_not_a_proof(claimed, verify):
+    """Scores, means and intervals that agree with each other, and with no ranking, are found."""
+    change(claimed / "per_query.jsonl", lambda row: row["measures"].update({"ndcg@10": 0.123}))
+    change(claimed / "metrics.json", lambda metrics: set_means(metrics, "ndcg@10", 0.123))
+    done = verify(claimed, "--details")
+    assert done.code == 1
+    assert "micro.ndcg@10" in done.out
+    assert sum("measures.ndcg@10" in line for line in done.out.splitlines()) > 5
+    assert "intervals" in done.out
+
+
+def set_means(metrics, name, value):
+    for means in (metrics["micro"], metrics["macro"], *metrics["per_repo"].values()):
+        means[name] = value
+
+
+def test_two_chunks_of_equal_gain_that_change_places_are_found(claimed, verified):
     """In the log and in run.trec.gz alike; no measure moves."""
-    rows = [json.loads(line) for line in read_text(run / "retrieved.jsonl.gz").splitlines()]
-    judged = (run / "qrels.trec").read_text().split()
+    rows = read_rows(claimed / "retrieved.jsonl.gz")
+    judged = (claimed / "qrels.trec").read_text().split()
     row, (index, other) = next((row, pair) for row in rows if (pair := _unjudged(row["topk"], judged)) is not None)
     first, second = row["topk"][index]["chunk_id"], row["topk"][other]["chunk_id"]
     place = {
@@ -170,8 +212,8 @@ def test_two_chunks_of_equal_gain_that_change_places_are_found(run, verified):
     }
     row["topk"][index] |= place[second]
     row["topk"][other] |= place[first]
-    write_text(run / "retrieved.jsonl.gz", "".join(json.dumps(row) + "\n" for row in rows))
-    lines = read_text(run / "run.trec.gz").splitlines()
+    write_rows(claimed / "retrieved.jsonl.gz", rows)
+    lines = read_text(claimed / "run.trec.gz").splitlines()
     swap = {first: second, second: first}
     lines = [
         line.replace(f" {chunk} ", f" {swap[chunk]} ")
@@ -179,8 +221,8 @@ def test_two_chunks_of_equal_gain_that_change_places_are_found(run, verified):
         else line
         for line in lines
     ]
-    write_text(run / "run.trec.gz", "\n".join([*lines, ""]))
-    code, found = verified(run)
+    write_text(claimed / "run.trec.gz", "\n".join([*lines, ""]))
+    code, found = verified(claimed)
     assert code == 1
     assert {each["file"] for each in found["differences"]} == {"run.trec.gz"}
     assert len(found["differences"]) == 2
@@ -193,17 +235,17 @@ def _unjudged(topk, judged):
     return next(pairs, None)
 
 
-def test_a_query_that_is_left_out_of_every_file_is_found(run, verified):
-    query = json.loads((run / "per_query.jsonl").read_text().splitlines()[0])["query_id"]
+def test_a_query_that_is_left_out_of_every_file_is_found(claimed, verified):
+    query = json.loads((claimed / "per_query.jsonl").read_text().splitlines()[0])["query_id"]
     for name in ("per_query.jsonl", "retrieved.jsonl.gz", "queries.jsonl.gz"):
-        change(run / name, lambda row: row["query_id"] != query)
+        change(claimed / name, lambda row: row["query_id"] != query)
     for name in ("run.trec.gz", "qrels.trec"):
-        lines = read_text(run / name).splitlines(keepends=True)
-        write_text(run / name, "".join(line for line in lines if not line.startswith(f"{query} ")))
-    rows = [json.loads(line) for line in (run / "per_query.jsonl").read_text().splitlines()]
+        lines = read_text(claimed / name).splitlines(keepends=True)
+        write_text(claimed / name, "".join(line for line in lines if not line.startswith(f"{query} ")))
+    rows = read_rows(claimed / "per_query.jsonl")
     for name in ("manifest.json", "metrics.json"):
-        change(run / name, lambda content: content["counts"].update(queries=len(rows)))
-    code, found = verified(run)
+        change(claimed / name, lambda content: content["counts"].update(queries=len(rows)))
+    code, found = verified(claimed)
     assert code == 1
     assert {each["file"] for each in found["differences"]} >= {"manifest.json", "per_query.jsonl", "retrieved.jsonl.gz"}
 
@@ -229,6 +271,14 @@ STORED = {
     "no part of the data": ("manifest.json", lambda m: m["dataset"].update(whole_tasks=99), "whole_tasks"),
     "another label": ("metrics.json", lambda m: m["dataset"].update(label="all of RepoEval"), "dataset.label"),
     "a date": ("manifest.json", lambda m: m.update(as_of=["2020-01-01", "2020-01-02"]), "as_of"),
+    "a better score": ("per_query.jsonl", lambda row: row["measures"].update({"ndcg@10": 2.0}), "measures.ndcg@10"),
+    "another file": ("per_query.jsonl", lambda row: row.update(path="elsewhere.py"), "path"),
+    "a better mean": ("metrics.json", lambda m: m["micro"].update({"ndcg@10": 0.999}), "micro.ndcg@10"),
+    "a lower ceiling": ("metrics.json", lambda m: m["ceilings"]["micro"].update({"ndcg@10": 0.5}), "ceilings.micro"),
+    "fewer chunks": ("metrics.json", lambda m: m["counts"].update(chunks=1), "counts.chunks"),
+    "another place in the log": ("retrieved.jsonl.gz", lambda row: row["topk"][0].update(end_line=1), "end_line"),
+    "another chunk": ("chunks.jsonl.gz", lambda row: row["spans"].pop(), ""),
+    "another gold": ("queries.jsonl.gz", lambda row: row["gold"][0].__setitem__(2, 999), ""),
     "an absolute path": ("sources.jsonl.gz", lambda row: row.update(path="/etc/passwd"), "/etc/passwd"),
     "a text of a file": ("sources.jsonl.gz", lambda row: row.update(text=row["text"] + "\n"), "text"),
     "an answer in the log": ("retrieved.jsonl.gz", lambda row: row.update(no_answer=True), "no_answer"),
@@ -237,10 +287,11 @@ STORED = {
 """Name of a change -> its file, the change, and the value that is named."""
 
 
-def test_every_stored_value_that_follows_from_the_data_is_found(run, verified):
+def test_every_stored_value_that_follows_from_the_data_is_found(claimed, verified):
     for name, edit, _ in STORED.values():
-        change(run / name, edit)
-    code, found = verified(run)
+        change(claimed / name, edit)
+    change(claimed / "retrieved.jsonl.gz", lambda row: row["topk"][0].update(score=99.5))
+    code, found = verified(claimed)
     assert code == 1
     differences = [(each["file"], each["value"]) for each in found["differences"]]
     unseen = [
@@ -249,6 +300,7 @@ def test_every_stored_value_that_follows_from_the_data_is_found(run, verified):
         if not any(file == name and value in named for file, named in differences)
     ]
     assert unseen == []
+    assert any("rank 1 by the request" in named for _, named in differences)
 
 
 def _as_truth(facts):
@@ -256,36 +308,36 @@ def _as_truth(facts):
     return {name: bool(facts[name])}
 
 
-@pytest.mark.parametrize("written", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_numbers_that_are_none_are_refused(run, verified, written):
-    path = run / "per_query.jsonl"
+@pytest.mark.parametrize("written", ["NaN", "1e999"])
+def test_numbers_that_are_none_are_refused(claimed, verified, written):
+    path = claimed / "per_query.jsonl"
     row = json.loads(path.read_text().splitlines()[0])
     value = json.dumps(row["measures"]["ndcg@10"])
     replace_text(path, f'"ndcg@10": {value}', f'"ndcg@10": {written}', 1)
-    code, sentence = verified(run)
+    code, sentence = verified(claimed)
     assert code == 1
     assert "per_query.jsonl:1 is broken" in sentence
     assert not math.isnan(row["measures"]["ndcg@10"])
 
 
-@pytest.mark.parametrize(("name", "key"), [(name, None) for name in JSON_FILES] + [("metrics.json", "ndcg@10")])
-def test_a_key_that_says_two_things_is_refused(run, verified, name, key):
+@pytest.mark.parametrize(("name", "key"), [("per_query.jsonl", None), ("metrics.json", "ndcg@10")])
+def test_a_key_that_says_two_things_is_refused(claimed, verified, name, key):
     """A reader that takes the first would see the other number; the last one is the honest one."""
-    path = run / name
+    path = claimed / name
     if key is None:
-        replace_text(path, "{", '{"run_id": "other", ' if name != "per_query.jsonl" else '{"query_id": "other", ', 1)
+        replace_text(path, "{", '{"query_id": "other", ', 1)
     else:
         replace_text(path, f'"{key}":', f'"{key}": 0.99, "{key}":', 1)
-    code, sentence = verified(run)
+    code, sentence = verified(claimed)
     assert code == 1
     assert "appears twice" in sentence
 
 
-def test_a_folder_holds_one_run_under_its_id_and_nothing_else(run, verified, tmp_path):
+def test_a_folder_holds_one_run_under_its_id_and_nothing_else(claimed, verified, tmp_path):
     """Another name, another file, a folder, a link, a mark of one's own."""
-    renamed = shutil.copytree(run, tmp_path / "runs" / "ast-1500_context_bm25-00000000")
+    renamed = shutil.copytree(claimed, tmp_path / "runs" / "ast-1500_context_bm25-00000000")
     assert "give the folder that name" in verified(renamed)[1]
-    result = json.loads(bench("lab", "leaderboard", "--out", renamed.parent, "--json").out)
+    result = json_of("lab", "leaderboard", "--out", renamed.parent)
     assert "give the folder that name" in result["not_ranked"][renamed.name]
     for name, make in (
         ("notes.txt", lambda path: path.write_text("")),
@@ -293,32 +345,34 @@ def test_a_folder_holds_one_run_under_its_id_and_nothing_else(run, verified, tmp
         ("more", lambda path: path.mkdir()),
         (".hidden", lambda path: path.write_text("")),
     ):
-        folder = shutil.copytree(run, tmp_path / name.strip(".") / run.name)
+        folder = shutil.copytree(claimed, tmp_path / name.strip(".") / claimed.name)
         make(folder / name)
         code, sentence = verified(folder)
         assert (code, name in sentence) == (1, True)
-    (run / "timings.jsonl").rename(tmp_path / "timings.jsonl")
-    (run / "timings.jsonl").symlink_to(tmp_path / "timings.jsonl")
-    assert "timings.jsonl" in verified(run)[1]
+    (claimed / "timings.jsonl").rename(tmp_path / "timings.jsonl")
+    (claimed / "timings.jsonl").symlink_to(tmp_path / "timings.jsonl")
+    assert "timings.jsonl" in verified(claimed)[1]
 
 
-def test_a_part_is_not_the_whole(mirror, home, tmp_path, verified):
-    """A run of three tasks that leaves out what it was asked, or says that another number was."""
+def test_a_part_is_found_again_and_is_not_the_whole(mirror, two_runs, tmp_path, verify, verified):
+    """A run of three tasks; one that leaves out what it was asked, or says that another number was."""
     words = ("-c", "fixed:max_nws=400", "--retriever", "bm25", "--limit", "3", "--source", mirror, "--out", tmp_path)
-    assert bench("eval", *words, home=home).code == 0
+    succeed("eval", *words, home=two_runs.home)
     (path,) = tmp_path.glob("*/manifest.json")
-    before = path.parent / "metrics.json"
-    stored = path.read_bytes(), before.read_bytes()
+    said = verify(path.parent)
+    assert said.code == 0
+    assert "is what it claims" in said.out
+    assert " 3 of " in said.out
+    files = (path, path.parent / "metrics.json")
+    stored = [file.read_bytes() for file in files]
 
     def told(**changed):
-        path.write_bytes(stored[0])
-        before.write_bytes(stored[1])
-        for each in (path, before):
-            change(each, lambda content: content["dataset"].update(changed))
+        for file, content in zip(files, stored, strict=True):
+            file.write_bytes(content)
+            change(file, lambda content: content["dataset"].update(changed))
         return verified(path.parent)
 
     whole = json.loads(stored[0])["dataset"]["whole_tasks"]
-    assert told()[0] == 0
     code, found = told(part={"limit": 4})
     assert (code, found["differences"][0]["value"]) == (1, "dataset.fingerprint")
     for claim in (
@@ -332,14 +386,14 @@ def test_a_part_is_not_the_whole(mirror, home, tmp_path, verified):
         assert {each["value"].split(".")[1] for each in found["differences"]} == set(claim)
 
 
-def test_what_nobody_can_compute_is_taken_over_and_listed(run, verified):
+def test_what_nobody_can_compute_is_taken_over_and_listed(claimed, verified):
     """Times, versions and where data came from: changed, they pass, and the answer names each of them."""
-    change(run / "timings.jsonl", lambda row: row.get("step") != "retrieve" and (row.update(_faster(row)) or True))
-    change(run / "manifest.json", lambda m: m.update(created="1999-01-01T00:00:00+00:00", versions={"numpy": "0"}))
-    change(run / "manifest.json", lambda m: m["code"].update(commit="0" * 40))
+    change(claimed / "timings.jsonl", lambda row: row.get("step") != "retrieve" and (row.update(_faster(row)) or True))
+    change(claimed / "manifest.json", lambda m: m.update(created="1999-01-01T00:00:00+00:00", versions={"numpy": "0"}))
+    change(claimed / "manifest.json", lambda m: m["code"].update(commit="0" * 40))
     for name in ("manifest.json", "metrics.json"):
-        change(run / name, lambda content: content["dataset"].update(source="github"))
-    code, found = verified(run)
+        change(claimed / name, lambda content: content["dataset"].update(source="github"))
+    code, found = verified(claimed)
     assert (code, found["as_stored"]) == (0, list(ALWAYS_AS_STORED))
 
 
@@ -347,44 +401,37 @@ def _faster(row):
     return {"latency_ms": dict.fromkeys(row["latency_ms"], 0.001)} if "latency_ms" in row else {}
 
 
-def test_a_mark_in_a_run_folder_and_scores_of_ones_own_are_no_verification(honest, tmp_path, home):
+def test_a_mark_in_a_run_folder_and_scores_of_ones_own_are_no_verification(two_runs, oracle, tmp_path):
     """Fresh hashes of faked scores; a leaderboard of local runs says nothing of them, or that they are broken."""
-    folder = shutil.copytree(honest["bm25"], tmp_path / "runs" / honest["bm25"].name)
+    folder = shutil.copytree(two_runs.fixed, tmp_path / "runs" / two_runs.fixed.name)
     shown = _with_mark_of_its_own(folder)
     assert [entry["verification"] for entry in shown["boards"][0]["entries"]] == [None]
     change(folder / "per_query.jsonl", lambda row: row["measures"].update({"line_recall_auc": 0.99}))
-    change(
-        folder / "metrics.json",
-        lambda m: (
-            [each.update({"line_recall_auc": 0.99}) for each in (m["micro"], m["macro"], *m["per_repo"].values())]
-            and None
-        ),
-    )
+    change(folder / "metrics.json", lambda metrics: set_means(metrics, "line_recall_auc", 0.99))
     shown = _with_mark_of_its_own(folder)
     assert shown["boards"] == []
     assert "above its ceiling" in shown["not_ranked"][folder.name]
-    assert "error" in bench("compare", folder, honest["oracle"], home=home).err
+    assert "error" in bench("compare", folder, oracle, home=two_runs.home).err
 
 
-def test_a_record_of_another_run_or_of_other_files_is_none(honest, mirror, home, tmp_path):
+def test_a_record_of_another_run_or_of_other_files_is_none(two_runs, oracle, mirror, tmp_path):
     """A record is of one run, as it was when it was computed again: a file more or less is another folder."""
     out = tmp_path / "ours"
-    done = bench("lab", "add", *honest.values(), "--source", mirror, "--out", out, home=home)
-    assert done.code == 0, done.err
-    bm25, oracle = (honest[name].name for name in ("bm25", "oracle"))
+    succeed("lab", "add", two_runs.fixed, oracle, "--source", mirror, "--out", out, home=two_runs.home)
+    bm25 = two_runs.fixed.name
     (out / bm25 / "more.txt").write_text("")
     assert _state(out, bm25) == {"status": "changed", "ranking": None, "reason": "more.txt"}
     (out / bm25 / "more.txt").unlink()
     assert _state(out, bm25) == {"status": "verified", "ranking": "recomputed", "reason": ""}
     (out / bm25 / "timings.jsonl").unlink()
     assert _state(out, bm25)["status"] == "changed"
-    shutil.copyfile(out / "verified" / f"{oracle}.json", out / "verified" / f"{bm25}.json")
-    result = json.loads(bench("lab", "leaderboard", "--out", out, "--json").out)
-    assert f"is of the run {oracle}" in result["not_ranked"][bm25]
+    shutil.copyfile(out / "verified" / f"{oracle.name}.json", out / "verified" / f"{bm25}.json")
+    result = json_of("lab", "leaderboard", "--out", out)
+    assert f"is of the run {oracle.name}" in result["not_ranked"][bm25]
 
 
 def _state(out, run_id):
-    (board,) = json.loads(bench("lab", "leaderboard", "--out", out, "--json").out)["boards"]
+    (board,) = json_of("lab", "leaderboard", "--out", out)["boards"]
     (found,) = (entry for entry in board["entries"] if entry["run_id"] == run_id)
     return {"status": found["verification"], "ranking": found["ranking"], "reason": found["reason"]}
 
@@ -394,4 +441,4 @@ def _with_mark_of_its_own(folder):
     hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     mark = {"reason": "", "values": 9, "code": {"commit": None, "dirty": None}, "versions": {}, "sha256": hashes}
     (folder / "verified.json").write_text(json.dumps(mark))
-    return json.loads(bench("lab", "leaderboard", "--out", folder.parent, "--json").out)
+    return json_of("lab", "leaderboard", "--out", folder.parent)

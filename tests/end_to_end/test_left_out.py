@@ -5,7 +5,7 @@ import json
 import pytest
 
 from support.codebase import write_code
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 
 pytest.importorskip("astchunk")
 
@@ -17,8 +17,7 @@ NOTE = "left out, not knowing a language of the data: astchunk"
 def places(tmp_path_factory):
     folder = tmp_path_factory.mktemp("left-out")
     code = write_code(folder / "code", aside=False)
-    done = bench("data", "build", code, "-o", folder / "pack", home=folder / "home")
-    assert done.code == 0, done.err
+    succeed("data", "build", code, "-o", folder / "pack", home=folder / "home")
     return {"pack": folder / "pack", "home": folder / "home", "out": folder / "results"}
 
 
@@ -91,22 +90,20 @@ def test_a_file_of_runs_goes_on_without_it(places, tmp_path):
 def test_a_grid_and_a_recommendation_are_of_the_others(places):
     """`recommend` notes it with all else that it left out."""
     grid = ("--protocol", "body", "--query", "full", "--relevance", "overlap", "--no-match", "--json")
-    done = bench(
+    done = succeed(
         *("lab", "sensitivity", *chunkers("ast", "fixed", "astchunk"), *grid),
         *("--source", places["pack"], "--retriever", "bm25"),
         home=places["home"],
     )
-    assert done.code == 0, done.err
     assert done.err.count(REASON) == 1
     assert {(row["a"], row["b"].partition(":")[0]) for row in json.loads(done.out)} == {
         ("ast:max_nws=1500,min_nws=50,overlap=0,language=auto", "fixed")
     }
-    done = bench(
+    done = succeed(
         *("recommend", places["pack"], *chunkers("ast", "fixed", "astchunk"), "--retriever", "bm25", "--json"),
         *("--sizes", "200,400", "--protocol", "body", "--out", places["out"]),
         home=places["home"],
     )
-    assert done.code == 0, done.err
     (line,) = [line for line in json.loads(done.out)["skipped"] if REASON in line]
     assert line.endswith("; use another chunker")
 

@@ -6,25 +6,23 @@ import sys
 import pytest
 
 from support.codebase import write_code
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 
 
 @pytest.fixture(scope="module")
 def pack(tmp_path_factory):
     here = tmp_path_factory.mktemp("packs")
-    done = bench("data", "build", write_code(here / "mixed"), "-o", here / "pack", home=here / "home")
-    assert done.code == 0, done.err
+    done = succeed("data", "build", write_code(here / "mixed"), "-o", here / "pack", home=here / "home")
     assert "go, java, python, typescript" in done.out
     return here / "pack"
 
 
 def test_a_pack_is_evaluated_like_any_source(pack, tmp_path):
-    done = bench(
+    done = succeed(
         *("eval", "--source", pack, "--protocol", "body", "--retriever", "bm25"),
         *("-c", "ast:max_nws=300", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),
         home=tmp_path / "home",
     )
-    assert done.code == 0, done.err
     runs = json.loads(done.out)
     assert len(runs) == 2
     for run in runs:
@@ -39,12 +37,11 @@ def test_a_folder_of_code_is_pointed_to_data_build(tmp_path):
 
 
 def ask(source, tmp_path, *options):
-    done = bench(
+    done = succeed(
         *("eval", "--source", source, "--retriever", "bm25", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),
         *options,
         home=tmp_path / "home",
     )
-    assert done.code == 0, done.err
     return json.loads(done.out)
 
 
@@ -111,6 +108,5 @@ def test_everything_that_takes_a_source_takes_a_pack(pack, tmp_path, name):
         run.rename(tmp_path / "run")
     (tmp_path / "bench.yaml").write_text(f"chunkers: [fixed:max_nws=300]\nretrievers: bm25\nsource: {pack}\n")
     source = () if name == "run" else ("--source", pack)
-    done = bench(*words, *source, home=tmp_path / "home")
-    assert done.code == 0, done.err
+    done = succeed(*words, *source, home=tmp_path / "home")
     assert done.out or "wrote" in done.err

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from repoeval_bench.report.text import CHARACTERS_NOTE
-from support.command import bench
+from support.command import bench, succeed
 
 pytestmark = pytest.mark.slow  # twenty commands are run and searched
 
@@ -103,7 +103,7 @@ def page(stored, tmp_path_factory):
     """The report page of two runs."""
     path = tmp_path_factory.mktemp("page") / "page.html"
     _, runs, names = stored
-    assert bench("report", *names, "--out", runs, "-o", path).code == 0
+    succeed("report", *names, "--out", runs, "-o", path)
     return path.read_text(encoding="utf-8")
 
 
@@ -111,7 +111,7 @@ def page(stored, tmp_path_factory):
 def site(stored, tmp_path_factory):
     """The folder of the leaderboard's pages."""
     folder = tmp_path_factory.mktemp("site")
-    assert bench("lab", "leaderboard", "--out", stored[1], "--site", folder).code == 0
+    succeed("lab", "leaderboard", "--out", stored[1], "--site", folder)
     return folder
 
 

@@ -9,7 +9,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.precision import choose_precision
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
 from support.command import bench, one_sentence
-from support.runs import read_text
+from support.runs import read_rows
 
 AST = "ast:max_nws=400"
 BM25 = ("--retriever", "bm25")
@@ -29,8 +29,8 @@ def test_line_measures_equal_brute_force(evaluate, mirror, warm_home, tmp_path, 
     benchmark = load_benchmark(str(mirror), home=warm_home)
     nws = {f"{f.repo}/{f.path}": f.line_nws() for files in benchmark.files.values() for f in files}
     tasks = {task.task_id: task for task in benchmark.tasks}
-    rows = {row["query_id"]: row for row in map(json.loads, (folder / "per_query.jsonl").read_text().splitlines())}
-    for entry in map(json.loads, read_text(folder / "retrieved.jsonl.gz").splitlines()):
+    rows = {row["query_id"]: row for row in read_rows(folder / "per_query.jsonl")}
+    for entry in read_rows(folder / "retrieved.jsonl.gz"):
         task = tasks[entry["query_id"]]
         file = f"{task.repo}/{task.path}"
         gold = {"context": task.context_span, "body": task.body}[protocol.partition("+")[0]]
@@ -105,7 +105,7 @@ def test_what_is_excluded_is_not_retrieved(evaluate, mirror, warm_home, tmp_path
         metrics = metrics_of(evaluate("-c", "fixed:max_nws=60", *BM25, *asked, *out))
         assert metrics["protocol"] == f"context+exclusion={policy}"
         (folder,) = (tmp_path / policy).iterdir()
-        for entry in map(json.loads, read_text(folder / "retrieved.jsonl.gz").splitlines()):
+        for entry in read_rows(folder / "retrieved.jsonl.gz"):
             task = tasks[entry["query_id"]]
             for each in entry["topk"]:
                 if each["file"] != f"{task.repo}/{task.path}":

@@ -1,12 +1,11 @@
 """`runs --prune` removes runs and built packs, after a question, and nothing else."""
 
-import json
 import shutil
 
 import pytest
 
 from support.codebase import LEDGER_PY
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
 
 
 @pytest.fixture(scope="module")
@@ -16,8 +15,7 @@ def recommended(tmp_path_factory):
     (here / "code").mkdir()
     (here / "code" / "ledger.py").write_text(LEDGER_PY)
     words = ("-c", "fixed", "-c", "window", "--retriever", "bm25", "--sizes", "200")
-    done = bench("recommend", here / "code", *words, "--out", here / "results", home=here / "home")
-    assert done.code == 0, done.err
+    done = succeed("recommend", here / "code", *words, "--out", here / "results", home=here / "home")
     return here / "results", done.err
 
 
@@ -43,9 +41,9 @@ def test_a_recommendation_ends_with_its_folder_and_size(recommended):
 
 def test_all_runs_and_packs_go_and_what_is_the_users_stays(results):
     before = size(results)
-    tried = json.loads(bench("runs", "--prune", "all", "--dry-run", "--out", results, "--json").out)
+    tried = json_of("runs", "--prune", "all", "--dry-run", "--out", results)
     assert (tried["removed"], len(tried["folders"]), size(results)) == (False, 3, before)
-    done = json.loads(bench("runs", "--prune", "all", "--yes", "--out", results, "--json").out)
+    done = json_of("runs", "--prune", "all", "--yes", "--out", results)
     assert (done["removed"], done["folders"]) == (True, tried["folders"])
     assert sorted(path.name for path in results.iterdir()) == ["mine", "notes.txt", "packs"]
     assert not list((results / "packs").iterdir())
@@ -55,9 +53,9 @@ def test_all_runs_and_packs_go_and_what_is_the_users_stays(results):
 def test_unfinished_runs_and_one_by_name(results):
     first, second = sorted(path.parent for path in results.glob("*/manifest.json"))
     (first / "manifest.json").unlink()
-    assert bench("runs", "--prune", "unfinished", "--yes", "--out", results).code == 0
+    succeed("runs", "--prune", "unfinished", "--yes", "--out", results)
     assert (first.exists(), second.exists()) == (False, True)
-    assert bench("runs", "--prune", second.name, "--yes", "--out", results).code == 0
+    succeed("runs", "--prune", second.name, "--yes", "--out", results)
     assert not second.exists()
     assert len(list((results / "packs").iterdir())) == 1
 

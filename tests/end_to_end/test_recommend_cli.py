@@ -10,7 +10,8 @@ from repoeval_bench.api.recommendation import recommend
 from repoeval_bench.api.verification import verify
 from repoeval_bench.core.source import count_nws
 from repoeval_bench.dataset.loader import load_benchmark
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
+from support.runs import write_rows
 
 NARROW = ["--retriever", "bm25", "-c", "fixed", "-c", "ast", "--sizes", "200,400"]
 
@@ -56,9 +57,7 @@ def code(tmp_path_factory):
 @pytest.fixture(scope="module")
 def answered(code, tmp_path_factory):
     out = tmp_path_factory.mktemp("answer")
-    done = bench("recommend", code, *NARROW, "--out", out, "--json", "--report", out / "page.html", home=out / "home")
-    assert done.code == 0, done.err
-    return out, json.loads(done.out)
+    return out, json_of("recommend", code, *NARROW, "--out", out, "--report", out / "page.html", home=out / "home")
 
 
 def test_a_folder_becomes_a_pack_and_an_answer(answered):
@@ -97,8 +96,7 @@ def test_every_framework_has_a_line_to_paste(answered):
 def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_tasks(code, answered):
     """It finds the same pack and the same runs; the line names the pack, and makes the run of the choice."""
     out, found = answered
-    done = bench("recommend", code, *NARROW, "--out", out, home=out / "home")
-    assert done.code == 0, done.err
+    done = succeed("recommend", code, *NARROW, "--out", out, home=out / "home")
     words = " ".join(done.out.split())
     assert all(paragraph in words for paragraph in found["answer"])
     assert f"page: repoeval-bench report --out {out}" in done.out
@@ -106,9 +104,7 @@ def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_ta
     assert found["source"] == str(pack)
     program, *words = shlex.split(done.out.splitlines()[-1].partition(": ")[2])
     assert program == "repoeval-bench"
-    again = bench(*words, "--json", home=out / "home")
-    assert again.code == 0, again.err
-    assert json.loads(again.out)["run_id"] == found["evidence"][0]["runs"][found["choice"]["name"]]
+    assert json_of(*words, home=out / "home")["run_id"] == found["evidence"][0]["runs"][found["choice"]["name"]]
 
 
 def test_one_purpose_asks_one_question(code, answered):
@@ -125,8 +121,7 @@ def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered):
     (pack,) = (out / "packs").iterdir()
     told = one_sentence(bench("verify", "latest", "--out", out, home=out / "home"), 2)
     assert told.endswith(f"name its folder with --source, such as {pack}")
-    done = bench("verify", "latest", "--out", out, "--source", pack, home=out / "home")
-    assert done.code == 0, done.err
+    succeed("verify", "latest", "--out", out, "--source", pack, home=out / "home")
 
 
 def test_what_does_not_fit_into_the_time_is_named(answered, caplog):
@@ -188,8 +183,7 @@ def test_too_few_tasks_are_an_answer(tmp_path):
     """A handful of functions: the command runs to its end and says that nothing can be shown."""
     (tmp_path / "few").mkdir()
     (tmp_path / "few" / "a.py").write_text(module(1))
-    done = bench("recommend", tmp_path / "few", *NARROW, "--out", tmp_path / "out", home=tmp_path / "home")
-    assert done.code == 0, done.err
+    done = succeed("recommend", tmp_path / "few", *NARROW, "--out", tmp_path / "out", home=tmp_path / "home")
     assert done.out.startswith("Too little code to choose a chunker by: ")
     assert "5 queries of docstring" in done.out
     assert "Use " not in done.out
@@ -251,9 +245,8 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
     asked = tmp_path / "questions.jsonl"
     names = [line[4:].split("(")[0] for line in (code / "part_0.py").read_text().splitlines() if line[:4] == "def "]
     rows = [{"query": name, "file": "part_0.py", "start_line": 1, "end_line": 3} for name in names]
-    asked.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = bench("recommend", code, *NARROW, "--queries", asked, "--out", tmp_path / "out", home=tmp_path / "home")
-    assert done.code == 0, done.err
+    write_rows(asked, rows)
+    done = succeed("recommend", code, *NARROW, "--queries", asked, "--out", tmp_path / "out", home=tmp_path / "home")
     assert done.out.startswith("Too little code to choose a chunker by: 5 queries of questions.")
 
 

@@ -12,7 +12,7 @@ import pytest
 from repoeval_bench.report.html.artefacts import COUNTS
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.runner import evaluate
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 from support.runs import edit, write_run
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400")
@@ -33,8 +33,7 @@ def data_of(page):
 def test_the_page_is_one_file_that_asks_for_nothing(stored, tmp_path):
     """Two runs by folder; no address but those of name spaces, test_plots.py draws each figure twice."""
     page = tmp_path / "report.html"
-    done = bench("report", *(run.folder for run in stored), "-o", page)
-    assert done.code == 0, done.err
+    done = succeed("report", *(run.folder for run in stored), "-o", page)
     assert done.err == f"making a page about 2 runs\nwrote {page}\n"
     text = page.read_text(encoding="utf-8")
     assert re.findall(r'(?:src|href)="(?!#|data:,)[^"]*"', text) == []
@@ -55,10 +54,9 @@ def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp
     assert "name runs, or compare some first" in one_sentence(nothing, 2)
     for run in stored:
         shutil.copytree(run.folder, tmp_path / run.run_id)
-    assert bench("compare", *(run.run_id for run in stored), "--out", tmp_path, "-m", "ndcg@10").code == 0
+    succeed("compare", *(run.run_id for run in stored), "--out", tmp_path, "-m", "ndcg@10")
     page = tmp_path / "report.html"
-    done = bench("report", "--bm25", "--source", mirror, "--out", tmp_path, "-o", page, home=tmp_path / "home")
-    assert done.code == 0, done.err
+    succeed("report", "--bm25", "--source", mirror, "--out", tmp_path, "-o", page, home=tmp_path / "home")
     data = data_of(page)
     assert [run["name"] for run in data["runs"]] == [run.metrics.chunker for run in stored]
     assert all(beside is not None for beside in data["bm25"])
@@ -66,7 +64,7 @@ def test_without_runs_it_takes_those_that_were_compared_last(stored, mirror, tmp
     again = f"repoeval-bench report {' '.join(run.run_id for run in stored)} --bm25 -o report.html"
     assert again in html.unescape(page.read_text(encoding="utf-8"))
     monkeypatch.chdir(page.parent / "home")
-    assert bench("compare", *(run.folder for run in stored), "-m", "ndcg@10").code == 0
+    succeed("compare", *(run.folder for run in stored), "-m", "ndcg@10")
     assert not (page.parent / "home" / "results").exists()
 
 
@@ -96,7 +94,7 @@ def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):
     for name in (SOURCES, CHUNKS, QUERIES):
         (folder / name).unlink()
     page = tmp_path / "r.html"
-    assert bench("report", folder, "-o", page).code == 0
+    succeed("report", folder, "-o", page)
     assert "stored no sources and chunk boundaries" in page.read_text(encoding="utf-8")
     assert all("text" not in file for file in data_of(page)["files"])
 
@@ -106,6 +104,5 @@ def test_an_imported_run_has_a_page_too(tmp_path):
     run = write_run(tmp_path / "mine", {"ndcg@10": [0.1, 0.4, 1.0], "recall@10": [0.0, 0.5, 1.0]}, imported=True)
     edit(run, "manifest.json", imported={"log": "l", "gold": "g", "gold_kind": "chunks", "pooled": False})
     page = tmp_path / "r.html"
-    done = bench("report", run.folder, "-o", page)
-    assert done.code == 0, done.err
+    succeed("report", run.folder, "-o", page)
     assert "logs import l --gold g" in page.read_text(encoding="utf-8")

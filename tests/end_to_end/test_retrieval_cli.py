@@ -5,6 +5,7 @@ import json
 from repoeval_bench.runs.view import RunView
 from support.command import bench
 from support.models import tiny_cross_encoder
+from support.runs import read_rows
 
 AST = "ast:max_nws=400"
 
@@ -36,7 +37,7 @@ def test_a_reranked_run_names_its_first_stage(evaluate, tmp_path):
     for query_id, ids in before.items():
         assert set(after[query_id][:3]) == set(ids[:3])
         assert after[query_id][3:] == ids[3:]
-    times = [json.loads(line) for line in (folder / "timings.jsonl").read_text().splitlines()]
+    times = read_rows(folder / "timings.jsonl")
     assert all(set(row["latency_ms"]) == {"retrieve", "rerank"} for row in times if "query_id" in row)
     assert json.loads((results / first["run_id"] / "manifest.json").read_text())["first_stage"] is None
 

@@ -1,11 +1,13 @@
-"""`run`: a benchmark that a file describes, on the mini benchmark; nothing here embeds."""
+"""`run`: a benchmark that a file describes, in one process, as jobs, or line by line; nothing here embeds."""
 
 import json
+import shlex
 
 import pytest
 
 from repoeval_bench.runs.config import PACK
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
+from support.folders import content
 
 FILE = """\
 chunkers: [ast:max_nws=400, fixed:max_nws=400]
@@ -16,21 +18,18 @@ measures: [ndcg@10, line_rprec]
 
 
 @pytest.fixture
-def run(mirror, warm_home, tmp_path):
-    """Call `run` on a file with this text."""
+def run(mirror, tmp_path):
+    """Call `run` on a file with this text, into a folder."""
 
-    def call(text, *arguments):
+    def call(text, *arguments, out="results"):
         (tmp_path / "bench.yaml").write_text(text)
-        return bench(
-            *("run", tmp_path / "bench.yaml", "--source", mirror, "--out", tmp_path / "results"),
-            *arguments,
-            home=warm_home,
-        )
+        words = ("run", tmp_path / "bench.yaml", "--source", mirror, "--out", tmp_path / out)
+        return bench(*words, *arguments, home=tmp_path / "home")
 
     return call
 
 
-def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evaluate, mirror, warm_home, tmp_path):
+def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, mirror, tmp_path):
     """Every combination, compared within itself; the folders and the numbers are those of eval and compare."""
     done = run(FILE, "--json")
     assert done.code == 0, done.err
@@ -45,11 +44,11 @@ def test_a_file_gives_the_runs_and_differences_that_the_commands_give(run, evalu
     remembered = json.loads((tmp_path / "results" / "compared.json").read_text())["runs"]
     assert remembered == [run["run_id"] for run in result[0]["runs"]]
     arguments = ("-c", "ast:max_nws=400", "-c", "fixed:max_nws=400", "--protocol", "body", "--retriever", "bm25")
-    arguments += ("-m", "ndcg@10", "-m", "line_rprec", "--json")
-    again = bench("eval", *arguments, "--source", mirror, "--out", tmp_path / "again", home=warm_home)
-    assert json.loads(again.out) == result[2]["runs"]
-    compared = bench("compare", *arguments, "--source", mirror, "--out", tmp_path / "results", home=warm_home)
-    assert json.loads(compared.out) == {key: result[2][key] for key in ("comparisons", "choice", "left_out")}
+    arguments += ("-m", "ndcg@10", "-m", "line_rprec", "--source", mirror)
+    home = tmp_path / "home"
+    assert json_of("eval", *arguments, "--out", tmp_path / "again", home=home) == result[2]["runs"]
+    compared = json_of("compare", *arguments, "--out", tmp_path / "results", home=home)
+    assert compared == {key: result[2][key] for key in ("comparisons", "choice", "left_out")}
     assert len(list((tmp_path / "results").glob("*/manifest.json"))) == 8
     assert {each["embedder"] for each in result} == {"none"}
 
@@ -72,13 +71,93 @@ def test_a_single_run_prints_its_table_and_states_its_pack(run, tmp_path):
 
 
 def test_nothing_is_run_where_a_file_has_a_mistake(run, tmp_path):
-    """Exit 2 with the lines of all mistakes, before any folder is made; --dry-run lists a good file's runs."""
-    assert "bench.yaml:5: unknown key 'basline'; did you mean 'baseline'" in one_sentence(
-        run(FILE + "basline: ast\n"), 2
-    )
+    """Exit 2 with the lines of all mistakes, before any folder is made; a list that was not asked for is one too."""
+    sentence = one_sentence(run(FILE + "basline: ast\n"), 2)
+    assert "bench.yaml:5: unknown key 'basline'; did you mean 'baseline'" in sentence
     sentence = one_sentence(run(FILE + "long_text: middle\nexclusion: bdy\n"), 2)
     assert sentence.splitlines()[0].startswith("error: 2 mistakes in ")
     assert "bench.yaml:5: unknown policy for long texts 'middle'" in sentence
-    done = run(FILE, "--dry-run")
-    assert len(done.out.splitlines()) == 8
+    sentence = one_sentence(run(FILE + "baseline: fixed:max_nws=400\ncompare: false\n"), 2)
+    assert "bench.yaml:6: compare: false compares nothing; leave it out, or baseline and equivalence" in sentence
+    assert "add --dry-run" in one_sentence(run(FILE, "--commands"), 2)
     assert not (tmp_path / "results").exists()
+
+
+def test_a_file_may_ask_for_no_comparison(run, tmp_path):
+    """The runs are made and counted."""
+    done = run(FILE + "compare: false\n")
+    assert (done.code, done.out) == (0, f"8 runs, in {tmp_path / 'results'}\n"), done.err
+
+
+def test_line_by_line_and_as_jobs_a_file_has_the_runs_and_the_answer_of_one_process(run, tmp_path):
+    """The lines that --dry-run lists make its runs on machines that know nothing of each other."""
+    text = FILE + "baseline: fixed:max_nws=400\n"
+    assert len(run(text, "--dry-run", out="by-line").out.splitlines()) == 8
+    lines = run(text, "--dry-run", "--commands", out="by-line").out.splitlines()
+    assert len(lines) == 8
+    assert not (tmp_path / "by-line").exists()
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "repoeval-bench"
+        succeed(*words, home=tmp_path / "home")
+    alone, jobs = run(text, out="alone"), run(text, "--executor", "local:2", out="jobs")
+    assert jobs.code == 0, jobs.err
+    assert (
+        jobs.out.replace("/jobs", "/alone") == run(text, out="by-line").out.replace("/by-line", "/alone") == alone.out
+    )
+    assert content(tmp_path / "by-line") == content(tmp_path / "jobs") == content(tmp_path / "alone")
+    listed = json.loads(run(text, "--dry-run", "--commands", "--json", out="x").out)
+    assert listed == [line.replace("by-line", "x") for line in lines]
+
+
+JOBS = {
+    "compare": ("compare", "-c", "ast:max_nws=400", "-c", "fixed:max_nws=400"),
+    "sweep": ("sweep", "-c", "ast", "-c", "fixed", "--sizes", "300,500"),
+}
+
+
+@pytest.mark.parametrize("command", JOBS)
+def test_other_commands_take_an_executor(command, mirror, tmp_path):
+    words = (*JOBS[command], "--retriever", "bm25", "--source", mirror, "--json", "--out")
+    alone = succeed(*words, tmp_path / "alone", home=tmp_path / "home")
+    jobs = succeed(*words, tmp_path / "jobs", "--executor", "local:2", home=tmp_path / "home")
+    assert jobs.out == alone.out
+    assert content(tmp_path / "jobs") == content(tmp_path / "alone")
+
+
+def test_recommend_as_jobs_gives_the_same_answer_and_runs(mirror, tmp_path):
+    """A sample of the tasks is asked, each run is a job, and its folder has the bytes of one process."""
+    words = (
+        "recommend",
+        mirror,
+        "-c",
+        "fixed",
+        "-c",
+        "ast",
+        "--sizes",
+        "200,400",
+        "--embedder",
+        "hash",
+        "--tasks",
+        "4",
+    )
+    alone = succeed(*words, "--out", tmp_path / "out", home=tmp_path / "home")
+    (tmp_path / "out").rename(tmp_path / "alone")
+    as_jobs = succeed(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
+    assert as_jobs.out == alone.out
+    assert "that are asked are spread over the files" in as_jobs.out
+    assert content(tmp_path / "out") == content(tmp_path / "alone")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--out", "nope://x"), "nope://x is not the address of a store"),
+        (("--embedder", "openai:m,price=1,cost_limit=1"), "cost_limit is counted in one process"),
+    ],
+)
+def test_where_runs_are_made_is_checked_before_any(mirror, tmp_path, words, told):
+    """A store that is none, and a limit that each worker would count for itself."""
+    places = ("--source", mirror, *(() if "--out" in words else ("--out", tmp_path / "out")), *words)
+    done = bench("compare", "-c", "fixed", "-c", "ast", "--executor", "local:2", *places, home=tmp_path / "home")
+    assert told in one_sentence(done, 2)

@@ -2,33 +2,29 @@
 
 import json
 
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
 from support.minirepo import REPOSITORIES
 
-AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
-
-def test_segments_of_one_run_and_of_two(evaluate, tmp_path):
+def test_segments_of_one_run_and_of_two(two_runs, tmp_path):
     """Every fact the run stored is a segment; counts add up; a second run gives paired differences."""
-    assert evaluate("-c", FIXED, "-c", AST).code == 0
-    ast, fixed = sorted(path.name for path in (tmp_path / "results").iterdir())
-    options = ("--out", tmp_path / "results")
-    done = bench("segments", ast, *options)
-    assert done.code == 0, done.err
+    ast, fixed = two_runs.ast.name, two_runs.fixed.name
+    options = ("--out", two_runs.out)
+    done = succeed("segments", ast, *options)
     for piece in (
         *("is_method", "has_docstring", "function_lines", "nesting_depth", "relevant_chunks"),
         *("share of queries by lines found", "knee of recall"),
     ):
         assert piece in done.out
     for runs in ((ast,), (ast, fixed)):  # by the protocol's headline
-        assert json.loads(bench("segments", *runs, *options, "--json").out)["measure"] == "line_recall_auc"
-    content = json.loads(bench("segments", ast, *options, "--by", "repo", "-m", "recall@5", "--json").out)
+        assert json_of("segments", *runs, *options)["measure"] == "line_recall_auc"
+    content = json_of("segments", ast, *options, "--by", "repo", "-m", "recall@5")
     assert {part["name"] for part in content["segments"]} == set(REPOSITORIES)
-    per_repo = json.loads((tmp_path / "results" / ast / "metrics.json").read_text())["per_repo"]
+    per_repo = json.loads((two_runs.ast / "metrics.json").read_text())["per_repo"]
     for part in content["segments"]:
         assert abs(part["mean"] - per_repo[part["name"]]["recall@5"]) < 1e-12
         assert abs(part["recall_curve"][4] - part["mean"]) < 1e-12
-    differences = json.loads(bench("segments", fixed, ast, *options, "--json").out)
+    differences = json_of("segments", fixed, ast, *options)
     for by in {part["by"] for part in differences["segments"]}:
         parts = [part for part in differences["segments"] if part["by"] == by]
         assert sum(part["n_queries"] for part in parts) == 18

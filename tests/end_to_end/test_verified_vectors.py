@@ -8,22 +8,22 @@ import pytest
 from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.replay import FUSED, HALF, ROUNDED, tolerance_of
-from support.command import bench
+from support.command import bench, json_of, succeed
 from support.embedding_server import KEY
-from support.runs import config, read_text, write_text
+from support.runs import config, read_rows, read_text, write_rows, write_text
 
 CHUNKER = ("-c", "fixed:max_nws=400")
 
 
 def rewritten(folder, query, scores):
     """Give the first `len(scores)` chunks of a query these scores, in the log and in run.trec alike."""
-    rows = [json.loads(line) for line in read_text(folder / "retrieved.jsonl.gz").splitlines()]
+    rows = read_rows(folder / "retrieved.jsonl.gz")
     topk = next(row["topk"] for row in rows if row["query_id"] == query)
     given = [(score, each) for score, each in zip(scores, topk, strict=False)]
     given += [(each["score"], each) for each in topk[len(scores) :]]
     given.sort(key=lambda each: (each[0], each[1]["chunk_id"]), reverse=True)
     topk[:] = [each | {"rank": rank, "score": score} for rank, (score, each) in enumerate(given, start=1)]
-    write_text(folder / "retrieved.jsonl.gz", "".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(folder / "retrieved.jsonl.gz", rows)
     lines = read_text(folder / "run.trec.gz").splitlines()
     tag = lines[0].split()[-1]
     ours = [f"{query} Q0 {each['chunk_id']} {each['rank']} {each['score']:.9g} {tag}" for each in topk]
@@ -41,8 +41,7 @@ def home(tmp_path_factory):
 def hashed(tmp_path_factory, mirror, home):
     """A run by vectors that need no model."""
     out = tmp_path_factory.mktemp("hashed")
-    done = bench("eval", *CHUNKER, "--embedder", "hash", "--source", mirror, "--out", out, home=home)
-    assert done.code == 0, done.err
+    succeed("eval", *CHUNKER, "--embedder", "hash", "--source", mirror, "--out", out, home=home)
     (folder,) = (path.parent for path in out.glob("*/manifest.json"))
     return folder
 
@@ -66,8 +65,8 @@ def test_scores_may_differ_by_one_step_of_rounding(hashed, mirror, home, tmp_pat
 @pytest.mark.parametrize("retriever", ["hybrid", "rerank:overlap,first=dense"])
 def test_ranks_that_follow_from_vectors_have_a_wider_tolerance(mirror, home, tmp_path, retriever):
     words = (*CHUNKER, "--embedder", "hash", "--retriever", retriever, "--source", mirror, "--out", tmp_path)
-    assert bench("eval", *words, home=home).code == 0
-    found = json.loads(bench("verify", "latest", "--out", tmp_path, "--source", mirror, "--json", home=home).out)
+    succeed("eval", *words, home=home)
+    found = json_of("verify", "latest", "--out", tmp_path, "--source", mirror, home=home)
     assert (found["holds"], found["ranking"], found["tolerance"]) == (True, "recomputed", FUSED)
 
 
@@ -92,8 +91,7 @@ def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
     """Its ranking is taken over, which answer and leaderboard say; with --allow it is asked and the ranking compared."""
     home, spec = tmp_path / "home", f"openai:drawn,base_url={server.base_url}"
     out = ("--source", mirror, "--out", tmp_path / "theirs")
-    done = bench("eval", *CHUNKER, "--embedder", spec, *out, home=home, OPENAI_API_KEY=KEY)
-    assert done.code == 0, done.err
+    succeed("eval", *CHUNKER, "--embedder", spec, *out, home=home, OPENAI_API_KEY=KEY)
     (folder,) = (path.parent for path in (tmp_path / "theirs").glob("*/manifest.json"))
     named = json.loads((folder / "manifest.json").read_text())["config"]["embedder"]
     server.seen()
@@ -104,7 +102,7 @@ def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
     assert server.seen() == []
     add = ("lab", "add", folder, "--source", mirror, "--out", tmp_path / "board")
     assert bench(*add, home=tmp_path / "ours").out.endswith(": verified, ranking as stored\n")
-    shown = json.loads(bench("lab", "leaderboard", "--out", tmp_path / "board", "--json").out)
+    shown = json_of("lab", "leaderboard", "--out", tmp_path / "board")
     assert shown["boards"][0]["entries"][0]["ranking"] == "as stored"
     done = bench("verify", folder, *out, "--allow", named, "--json", home=tmp_path / "ours", OPENAI_API_KEY=KEY)
     found = json.loads(done.out)
@@ -117,7 +115,7 @@ def test_a_model_that_is_not_here_leaves_the_ranking_as_stored(hashed, mirror, h
     from repoeval_bench.runs import replay
 
     monkeypatch.setattr(replay, "make_embedder", _missing)
-    found = json.loads(bench("verify", hashed, "--source", mirror, "--json", home=home).out)
+    found = json_of("verify", hashed, "--source", mirror, home=home)
     assert (found["holds"], found["ranking"], found["reason"]) == (True, "as stored", "faiss is not installed")
     assert any("tokens" in each for each in found["as_stored"])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 from support.plug_ins import install
 
 MODULE = """
@@ -64,8 +64,7 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_a_command_of_another_package_is_listed_and_called():
-    listed = bench("--help")
-    assert listed.code == 0
+    listed = succeed("--help")
     further = listed.out.partition("More:\n")[2]
     assert "wave" in further
     assert "Wave to the reader." in further
@@ -81,7 +80,7 @@ def test_a_built_in_command_is_not_replaced():
 def test_a_broken_plug_in_breaks_no_other_command():
     listed = bench("--help")
     assert "cannot be imported" in " ".join(listed.out.split())
-    assert bench("list", "chunkers").code == 0
+    succeed("list", "chunkers")
     assert "plug-in 'lost' of greetings 1.0" in one_sentence(bench("lost"), 2)
     assert "three" in one_sentence(bench("three"), 2)
 
@@ -89,8 +88,7 @@ def test_a_broken_plug_in_breaks_no_other_command():
 def test_an_executor_of_another_package_does_the_jobs(mirror, tmp_path):
     asked = ("sweep", "-c", "fixed", "--sizes", "300,500", "--retriever", "bm25", "--source", mirror)
     asked += ("--set", "few_gold", "--out", tmp_path / "runs")
-    done = bench(*asked, "--executor", "here:moon", home=tmp_path)
-    assert done.code == 0, done.err
+    done = succeed(*asked, "--executor", "here:moon", home=tmp_path)
     assert done.out.count("job of moon") == 2
     wrong = bench(*asked, "--executor", "hear", home=tmp_path)
     assert "'here'" in one_sentence(wrong, 2)

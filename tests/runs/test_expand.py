@@ -13,7 +13,7 @@ from repoeval_bench.metrics.context import as_read
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.runner import evaluate, plan_run
-from support.command import bench
+from support.command import bench, succeed
 
 MEASURES = ("ndcg@10", "line_recall@500", "line_recall@12000", "line_rprec")
 
@@ -104,8 +104,7 @@ def test_the_rule_is_in_the_name_of_the_run(benchmark, tmp_path):
 
 def test_a_file_takes_several_rules_and_its_dry_run_shows_them(tmp_path):
     (tmp_path / "bench.yaml").write_text("chunkers: fixed\nretrievers: bm25\nexpand: [none, lines:5, parent]\n")
-    done = bench("run", tmp_path / "bench.yaml", "--dry-run")
-    assert done.code == 0, done.err
+    done = succeed("run", tmp_path / "bench.yaml", "--dry-run")
     plain, *wide = done.out.splitlines()
     assert "lines:5" not in plain
     assert ["lines:5" in wide[0], "parent" in wide[1], len(wide)] == [True, True, 2]

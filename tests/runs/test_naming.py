@@ -1,13 +1,11 @@
 """A run is found by every name that the documentation promises, and an ambiguous one lists what it could be."""
 
-import json
-
 import pytest
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.naming import find_run, is_chunker, stored_runs
 from repoeval_bench.runs.view import RunView
-from support.command import bench
+from support.command import bench, json_of, succeed
 from support.minirepo import build_mirror
 from support.runs import edit, write_run
 
@@ -28,8 +26,7 @@ def evaluated(tmp_path_factory):
     here = tmp_path_factory.mktemp("named")
     specs = ["ast:max_nws=400", "fixed:max_nws=400", "fixed:max_nws=800"]
     words = [word for spec in specs for word in ("-c", spec)]
-    done = bench("eval", *words, "--retriever", "bm25", "--source", build_mirror(here / "m"), "--out", here / "r")
-    assert done.code == 0, done.err
+    succeed("eval", *words, "--retriever", "bm25", "--source", build_mirror(here / "m"), "--out", here / "r")
     return here / "r"
 
 
@@ -97,7 +94,7 @@ def test_a_spec_fits_the_full_one():
 
 def test_runs_are_listed_newest_first(evaluated):
     """Each with the names by which it is found, and its score."""
-    rows = json.loads(bench("runs", "--out", evaluated, "--json").out)
+    rows = json_of("runs", "--out", evaluated)
     assert [row["run"] for row in rows] == ["@1", "@2", "@3"]
     assert all(find_run(row["run"], evaluated).run_id == row["run_id"] for row in rows)
     assert {row["chunker"].partition(":")[0] for row in rows} == {"ast", "fixed"}

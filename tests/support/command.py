@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,18 @@ def bench(*arguments: object, home: Path | None = None, cwd: Path | None = None,
         os.environ.update(before[0])
         sys.argv = before[2]
     return Result(code, out.text, err.text)
+
+
+def succeed(*arguments: object, **options: Any) -> Result:
+    """`bench` of a command that ends with 0."""
+    done = bench(*arguments, **options)
+    assert done.code == 0, done.err
+    return done
+
+
+def json_of(*arguments: object, **options: Any) -> Any:
+    """Return what a command that ends with 0 prints with --json."""
+    return json.loads(succeed(*arguments, "--json", **options).out)
 
 
 def bench_process(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import opened
@@ -20,8 +21,17 @@ from repoeval_bench.runs.trec import as_field, run_lines
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+
+class TwoRuns(NamedTuple):
+    """Two runs of the mirror by BM25, `ast` and `fixed` at 400; the folder they are in, and a home that has the data."""
+
+    ast: Path
+    fixed: Path
+    out: Path
+    home: Path
+
 
 CODE = {"commit": None, "dirty": None}
 
@@ -47,6 +57,25 @@ def read_text(path: Path) -> str:
 def write_text(path: Path, text: str) -> None:
     """Write a file of a run, packed where its name says so."""
     path.write_bytes(b"".join(packed(text)) if path.suffix == ".gz" else text.encode())
+
+
+def read_rows(path: Path) -> list[Any]:
+    """The rows of a file of JSON Lines, unpacked."""
+    return [json.loads(line) for line in read_text(path).splitlines()]
+
+
+def write_rows(path: Path, rows: Iterable[Any]) -> Path:
+    """Write rows as JSON Lines, packed where the name says so; the path."""
+    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def change(path: Path, edit: Callable[[Any], object]) -> list[Any]:
+    """Change a JSON file, or every row of JSON Lines, of which those go that `edit` gives False for; what is left."""
+    rows = read_rows(path) if "jsonl" in path.name else [json.loads(path.read_text())]
+    left = [row for row in rows if edit(row) is not False]
+    write_rows(path, left)
+    return left
 
 
 def metrics(values: Mapping[str, Sequence[float]], repos: Sequence[str], **changed: Any) -> Metrics:

@@ -14,7 +14,7 @@ import pytest
 from repoeval_bench.dataset.build.code import Gathered, gather
 from repoeval_bench.dataset.build.folders import open_folder
 from support.codebase import commit, git, write_code
-from support.command import bench
+from support.command import succeed
 
 
 @pytest.fixture
@@ -329,7 +329,6 @@ def test_recommend_and_data_build_run_nothing_and_say_so(folder, planted, tmp_pa
     build = ("data", "build", folder, "-o", tmp_path / "pack", "--resolve", "no")
     recommend = ("recommend", folder, "--out", tmp_path / "results", "-c", "fixed", "--retriever", "bm25")
     for arguments in (build, (*recommend, "--sizes", "500,1000", "--home", tmp_path / "home")):
-        done = bench(*arguments)
-        assert done.code == 0, done.err
+        done = succeed(*arguments)
         assert "is not read" in " ".join(done.err.split())
         assert not ran()

@@ -31,7 +31,7 @@ from repoeval_bench.dataset.trees import DOCUMENTS
 from repoeval_bench.dataset.verification import verify
 from repoeval_bench.runs.request import RunRequest
 from support import minirepo
-from support.command import bench
+from support.command import bench, succeed
 from support.indexes import needs_npm
 from support.server import Site, serve
 
@@ -339,8 +339,7 @@ def test_eval_asks_by_every_protocol_that_suits(built, tmp_path):
         *("eval", "--source", "small-2", "--retriever", "bm25", "-c", "fixed", "--set", "few_gold", "--out"),
         tmp_path / "runs",
     )
-    done = bench(*asked, "--json", home=tmp_path / "home")
-    assert done.code == 0, done.err
+    done = succeed(*asked, "--json", home=tmp_path / "home")
     assert [each["protocol"] for each in json.loads(done.out)] == list(shipped.PROTOCOLS)
     assert {each["dataset"]["name"] for each in json.loads(done.out)} == {f"pack-{NAME}-function-2k-code"}
     one = bench(*asked, "--json", "--protocol", "body", home=tmp_path / "home")

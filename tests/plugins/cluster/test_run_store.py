@@ -25,7 +25,7 @@ from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.view import RunView
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
 from support.folders import content
 from support.runs import write_run
 from support.stores import WEATHER
@@ -228,8 +228,7 @@ def shared(places, tmp_path_factory):
     """(the URL of a store in which two chunkers' runs are, the options that name them)."""
     words = ["-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--source", places["source"], "--retriever", "bm25"]
     url = f"file://{tmp_path_factory.mktemp('shared')}/store"
-    done = bench("compare", *words, "--executor", "local:2", "--out", url, home=places["home"])
-    assert done.code == 0, done.err
+    succeed("compare", *words, "--executor", "local:2", "--out", url, home=places["home"])
     return url, words
 
 
@@ -244,8 +243,7 @@ def test_a_store_is_where_runs_are(places, shared, tmp_path):
         assert done.code == 0, (command, done.err)
     several = one_sentence(bench("export", "runs", "400", "--out", url, home=tmp_path / "home"), 2)
     assert several.startswith("error: '400' fits 2 runs in file://"), several
-    done = bench("verify", "ast", "--source", places["source"], "--out", url, home=tmp_path / "home")
-    assert done.code == 0, done.err
+    succeed("verify", "ast", "--source", places["source"], "--out", url, home=tmp_path / "home")
 
 
 @pytest.mark.parametrize("command", ["eval", "recommend", "logs import"])
@@ -260,8 +258,7 @@ def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
         run.write_text("q1 Q0 d1 1 0.5 x\n")
         (tmp_path / "qrels.trec").write_text("q1 0 d1 1\n")
         words = [run, "--gold", tmp_path / "qrels.trec"]
-    done = bench(*command.split(), *words, "--out", url, home=tmp_path / "home")
-    assert done.code == 0, done.err
+    done = succeed(*command.split(), *words, "--out", url, home=tmp_path / "home")
     store = ObjectStore(url)
     assert len(run_states(store)) == {"recommend": 8, "logs import": 1}.get(command, 2)
     assert (block_names(store) != []) is (command != "logs import")
@@ -330,6 +327,5 @@ def test_a_url_is_not_a_file_or_folder_of_this_machine(tmp_path, monkeypatch):
 
 def test_a_store_is_ranked(shared, tmp_path):
     """`leaderboard` takes its URL where it takes a folder."""
-    done = bench("lab", "leaderboard", "--out", shared[0], "--json")
-    assert done.code == 0, done.err
+    done = succeed("lab", "leaderboard", "--out", shared[0], "--json")
     assert "fixed:max_nws=400" in done.out

@@ -13,7 +13,7 @@ from repoeval_bench import benchmark_of, evaluate, find_run
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.completion.layout import fragments_of
 from repoeval_bench.runs.records import COMPLETIONS, CompletionRow
-from support.command import bench, heed_interrupts, interrupt_when, one_sentence
+from support.command import bench, heed_interrupts, interrupt_when, json_of, one_sentence, succeed
 from support.completion_server import KEY, serving_completions
 from support.minirepo import build_mirror
 
@@ -30,8 +30,7 @@ def stored(tmp_path_factory):
     here = tmp_path_factory.mktemp("complete")
     mirror = build_mirror(here / "mirror")
     specs = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400")
-    done = bench("eval", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "runs", home=here / "home")
-    assert done.code == 0, done.err
+    succeed("eval", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "runs", home=here / "home")
     return here
 
 
@@ -118,24 +117,19 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
     pytest.importorskip("rapidfuzz")
     ids = [row["run_id"] for row in json.loads(complete("ast", "fixed", "--json").out)]
     out = ("--out", stored / "runs")
-    compared = bench("compare", *ids, "-m", "edit_similarity", *out, "--json")
-    assert compared.code == 0, compared.err
-    (comparison,) = json.loads(compared.out)["comparisons"]
+    (comparison,) = json_of("compare", *ids, "-m", "edit_similarity", *out)["comparisons"]
     assert comparison["measure"] == "edit_similarity"
-    segments = bench("segments", ids[0], "-m", "es", "--by", "fragments", *out, "--json")
-    assert segments.code == 0, segments.err
-    assert json.loads(segments.out)["measure"] == "edit_similarity"
+    assert json_of("segments", ids[0], "-m", "es", "--by", "fragments", *out)["measure"] == "edit_similarity"
     gates = stored / "gates.yaml"
     gates.write_text("gates: [{measure: edit_similarity, at_least: 0.01}, {measure: exact_match, at_least: 1.0}]\n")
     assert "exact match" in bench("gate", ids[0], "--config", gates, *out).out
-    held = json.loads(bench("cache", "info", "--json", home=stored / "home").out)["models"]
+    held = json_of("cache", "info", home=stored / "home")["models"]
     assert [model["others"] > 0 for model in held if model["identity"]["model"] == "ngram"] == [True]
     for kind in ("compare", "segments", "report"):
         words = {"compare": [kind, *ids, "--details"], "segments": [kind, ids[0]]}.get(
             kind, [kind, ids[0], "-o", stored / "r.html"]
         )
-        done = bench(*words, *out, home=stored / "home")
-        assert done.code == 0, done.err
+        succeed(*words, *out, home=stored / "home")
     assert "edit similarity" in (stored / "r.html").read_text()
 
 
@@ -235,8 +229,7 @@ def test_what_is_not_possible_is_refused_before_anything_is_sent(server, complet
 def test_questions_cannot_be_completed(stored, complete):
     """A protocol that asks for documented functions has nothing to write."""
     asked = ("--protocol", "docstring", "--retriever", "bm25", "--set", "few_gold=true", "--source", stored / "mirror")
-    done = bench("eval", "-c", "fixed:max_nws=300", *asked, "--out", stored / "asked", home=stored / "home")
-    assert done.code == 0, done.err
+    succeed("eval", "-c", "fixed:max_nws=300", *asked, "--out", stored / "asked", home=stored / "home")
     assert "has questions" in one_sentence(complete("latest", out="asked"), 2)
 
 

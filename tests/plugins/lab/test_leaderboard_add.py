@@ -9,7 +9,7 @@ from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.plugins.cluster.run_store import put_run
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.records import RunConfig
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
 from support.runs import config, edit, read_text, write_run, write_text
 
 VERIFIED = ("verified", "recomputed", "")
@@ -20,19 +20,15 @@ def state(entry):
     return entry["verification"], entry["ranking"], entry["reason"]
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    return tmp_path_factory.mktemp("add-home")
+@pytest.fixture
+def home(two_runs):
+    return two_runs.home
 
 
-@pytest.fixture(scope="module")
-def theirs(tmp_path_factory, mirror, home):
+@pytest.fixture
+def theirs(two_runs):
     """Two runs of the mini benchmark that somebody else made."""
-    out = tmp_path_factory.mktemp("theirs")
-    words = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400", "--retriever", "bm25", "--source", mirror)
-    done = bench("eval", *words, "--out", out, home=home)
-    assert done.code == 0, done.err
-    return sorted(path.parent for path in out.glob("*/manifest.json"))
+    return [two_runs.ast, two_runs.fixed]
 
 
 def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, tmp_path):
@@ -41,7 +37,7 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     for _ in range(2):
         done = bench("lab", "add", *theirs, "--source", mirror, "--out", out, home=home)
         assert (done.code, done.out.count(": verified, ranking recomputed")) == (0, 2), done.err
-    (leaderboard,) = json.loads(bench("lab", "leaderboard", "--out", out, "--json").out)["boards"]
+    (leaderboard,) = json_of("lab", "leaderboard", "--out", out)["boards"]
     assert [state(entry) for entry in leaderboard["entries"]] == [VERIFIED, VERIFIED]
     assert all(entry["command"].startswith("repoeval-bench eval -c ") for entry in leaderboard["entries"])
     assert all(
@@ -49,13 +45,10 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     )
     trec = out / theirs[0].name / "run.trec.gz"
     write_text(trec, read_text(trec).replace("\n", " \n", 1))
-    states = {
-        e["run_id"]: state(e)
-        for e in json.loads(bench("lab", "leaderboard", "--out", out, "--json").out)["boards"][0]["entries"]
-    }
+    states = {e["run_id"]: state(e) for e in json_of("lab", "leaderboard", "--out", out)["boards"][0]["entries"]}
     assert states[theirs[0].name] == ("changed", None, "run.trec.gz")
     assert f"{theirs[0].name}: not verified" in bench("lab", "leaderboard", "--out", out).out
-    assert bench("lab", "leaderboard", "--out", out, "--site", tmp_path / "site").code == 0
+    succeed("lab", "leaderboard", "--out", out, "--site", tmp_path / "site")
     page = next((tmp_path / "site").glob("*bm25-*.html")).read_text()
     assert "run.trec.gz changed since" in page
     assert "verified, ranking recomputed<" in page
@@ -104,8 +97,7 @@ def test_what_cannot_be_computed_again_is_added_and_marked(tmp_path, home):
     """An imported run, and one that names code from outside; nothing of it is run."""
     imported = write_run(tmp_path / "imported", {"ndcg@10": [0.5] * 8}, imported=True)
     outside = _names_code(tmp_path, {"ndcg@10": [0.4] * 8})
-    done = bench("lab", "add", imported.folder, outside.folder, "--out", tmp_path / "ours", home=home)
-    assert done.code == 0, done.err
+    done = succeed("lab", "add", imported.folder, outside.folder, "--out", tmp_path / "ours", home=home)
     first, second = done.out.splitlines()
     assert first.endswith("not verified: it was imported, so no request and no data are known")
     assert second.endswith("not verified: it names code or a server from outside (py:nowhere:Cutter)")
@@ -186,7 +178,7 @@ def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path)
         done = bench(*words, home=home)
         assert done.out.endswith(": verified, ranking recomputed\n"), done.err
     for other in (home, tmp_path / "other"):
-        (leaderboard,) = json.loads(bench("lab", "leaderboard", "--out", url, "--json", home=other).out)["boards"]
+        (leaderboard,) = json_of("lab", "leaderboard", "--out", url, home=other)["boards"]
         assert [state(entry) for entry in leaderboard["entries"]] == [VERIFIED]
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     (run / "timings.jsonl").unlink()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from support.browser import OVERFLOWING, axe, chromium, console, requested, visit
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
 from support.runs import write_run
 
 HOSTILE = "</script><img src=x onerror=\"window.ran='image'\"><script>window.ran='script'</script>"
@@ -51,9 +51,7 @@ def results(tmp_path_factory):
 
 def test_json_has_the_ranks_of_the_table(results):
     """In the order of each leaderboard, with the scores as they are stored."""
-    done = bench("lab", "leaderboard", "--out", results, "--json")
-    assert done.code == 0, done.err
-    leaderboards = json.loads(done.out)["boards"]
+    leaderboards = json_of("lab", "leaderboard", "--out", results)["boards"]
     assert [leaderboard["protocol"] for leaderboard in leaderboards] == ["body", "context"]
     assert [[entry["run_id"] for entry in leaderboard["entries"]] for leaderboard in leaderboards] == [
         ["run4", "run3"],
@@ -66,8 +64,7 @@ def test_json_has_the_ranks_of_the_table(results):
 
 def test_a_table_where_nothing_is_asked_for(results):
     """One table a protocol, and the counts in the last line."""
-    done = bench("lab", "leaderboard", "--out", results)
-    assert done.code == 0, done.err
+    done = succeed("lab", "leaderboard", "--out", results)
     assert done.out.count("95 % CI") >= 4
     assert done.out.splitlines()[-1] == "5 runs on 2 leaderboards; 1 folder not ranked"
 
@@ -83,8 +80,7 @@ def test_mistakes_end_in_one_sentence(results, tmp_path):
 @pytest.mark.slow
 def test_the_pages_in_a_browser(results, tmp_path):
     """No error, no request, no foreign script, no text cut off on a phone, no accessibility fault; columns sort."""
-    done = bench("lab", "leaderboard", "--out", results, "--site", tmp_path / "site")
-    assert done.code == 0, done.err
+    succeed("lab", "leaderboard", "--out", results, "--site", tmp_path / "site")
     pages = sorted((tmp_path / "site").glob("*.html"))
     assert [page.name.rpartition("-")[0] for page in pages] == ["", "made-dense-minilm"]
     with chromium() as browser:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.report.text import heading
-from support.command import bench
+from support.command import succeed
 from support.indexes import from_index, needs_npm
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,8 +31,7 @@ def compute_again(data, tmp_path, *source):
     by_bm25 = [row for row in rows("leaderboard.csv") if row["dataset"].startswith(data) and row["embedder"] == "none"]
     for row in random.Random(19).sample(by_bm25, SAMPLE[data]):
         words = shlex.split(row["command"], comments=True)[1:]
-        done = bench(*words, *source, "--out", tmp_path / "runs", "--json", home=tmp_path / "home")
-        assert done.code == 0, done.err
+        done = succeed(*words, *source, "--out", tmp_path / "runs", "--json", home=tmp_path / "home")
         made = json.loads(done.out)
         assert made["run_id"].rpartition("-")[0] == row["run_id"].rpartition("-")[0]
         assert made["dataset"]["fingerprint"] == row["fingerprint"]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from repoeval_bench import evaluate, load_benchmark
-from support.command import bench, one_sentence
-from support.runs import write_run
+from support.command import bench, json_of, one_sentence, succeed
+from support.runs import write_rows, write_run
 
 AST = "ast:max_nws=400"
 
@@ -23,8 +23,7 @@ def results(mirror, tmp_path_factory):
 
 
 def diagnose(run, *arguments):
-    done = bench("logs", "diagnose", run.folder, *arguments)
-    assert done.code == 0, done.err
+    done = succeed("logs", "diagnose", run.folder, *arguments)
     return done.out
 
 
@@ -64,11 +63,6 @@ def test_a_bm25_run_beside_is_found_and_bm25_itself_stands_alone(results, mirror
     assert (alone["bm25"], alone["note"], alone["worst"][0]["bm25"]) == (None, "The run is BM25's own.", None)
 
 
-def write_lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 def test_an_imported_run_is_diagnosed(tmp_path):
     """Freshness, latency and recall from the log alone."""
     log, gold = [], []
@@ -99,11 +93,10 @@ def test_an_imported_run_is_diagnosed(tmp_path):
             }
         )
         gold.append({"query_id": f"q{i}", "chunk_id": f"c{i}-20"})
-    arguments = ("--gold", write_lines(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "results")
-    made = bench("logs", "import", write_lines(tmp_path / "log.jsonl", log), *arguments)
-    assert made.code == 0, made.err
+    arguments = ("--gold", write_rows(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "results")
+    succeed("logs", "import", write_rows(tmp_path / "log.jsonl", log), *arguments)
     (run,) = (tmp_path / "results").iterdir()
-    result = json.loads(bench("logs", "diagnose", run, "--json", "--worst", "1").out)
+    result = json_of("logs", "diagnose", run, "--worst", "1")
     named = {check["name"]: check for check in result["checks"] if check["status"] == "finding"}
     assert set(named) == {"depth", "ranking", "freshness", "latency", "retriever"}
     assert named["freshness"]["numbers"]["share of the top 10 newer than as_of"] == 0.1
@@ -121,7 +114,7 @@ def test_segments_of_the_users_own_are_looked_at(results, tmp_path):
     ).folder
     facts = tmp_path / "topics.csv"
     facts.write_text("query_id,topic\n" + "".join(f"q{i:06d},{'bc'[i % 2]}\x1b[31m\n" for i in range(40)))
-    result = json.loads(bench("logs", "diagnose", run, "--facts", facts, "--json").out)
+    result = json_of("logs", "diagnose", run, "--facts", facts)
     (check,) = [check for check in result["checks"] if check["name"] == "segments"]
     assert [(gap["by"], gap["name"]) for gap in check["gaps"]] == [("topic", "b\x1b[31m")]
     assert "topic = b?[31m" in (text := bench("logs", "diagnose", run, "--facts", facts).out)

@@ -9,7 +9,8 @@ from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, LOG, QUESTIONS
-from support.command import bench, one_sentence
+from support.command import bench, one_sentence, succeed
+from support.runs import read_rows
 
 SEMBLE = [
     {
@@ -72,13 +73,8 @@ def write(path, rows):
     return path
 
 
-def rows(path):
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 def converted(tmp_path, name, file, *options):
-    done = bench("logs", "questions", name, file, "-o", tmp_path / "out", *options)
-    assert done.code == 0, done.err
+    done = succeed("logs", "questions", name, file, "-o", tmp_path / "out", *options)
     return done.out, tmp_path / "out"
 
 
@@ -89,14 +85,14 @@ def test_annotations_of_semble_become_gold_of_lines_and_of_files(tmp_path, folde
     file = write(tmp_path / "in" / "tool.json", SEMBLE)
     printed, out = converted(tmp_path, "semble", file.parent if folder else file)
     common = {"query_id": "tool/1", "repository": "tool", "extra": {"category": "architecture"}}
-    assert rows(out / GOLD) == [
+    assert read_rows(out / GOLD) == [
         {**common, "file": "tool/src/spans.py", "start_line": 2, "end_line": 4, "gain": 2.0},
         {**common, "file": "tool/src/use.py", "start_line": 0, "end_line": 1, "gain": 1.0},
     ]
-    (whole,) = rows(out / FILE_GOLD)
+    (whole,) = read_rows(out / FILE_GOLD)
     assert (whole["query_id"], whole["file"], "start_line" in whole) == ("tool/2", "tool/src/spans.py", False)
     place = {"file": "tool/src/spans.py", "start_line": 3, "end_line": 4}
-    assert rows(out / QUESTIONS) == [{"id": "tool/1", "query": "how spans are joined", "places": [place]}]
+    assert read_rows(out / QUESTIONS) == [{"id": "tool/1", "query": "how spans are joined", "places": [place]}]
     assert "blind to chunking" in printed
     assert "1 question without an answer" in printed
 
@@ -112,7 +108,7 @@ def test_contextbench_has_its_lines_under_any_of_its_names(tmp_path, form):
     else:
         file, n = write(tmp_path / "gold.jsonl", CONTEXTBENCH), 2
     printed, out = converted(tmp_path, "contextbench", file)
-    gold = [(row["query_id"], row["file"], row["start_line"], row["end_line"]) for row in rows(out / GOLD)]
+    gold = [(row["query_id"], row["file"], row["start_line"], row["end_line"]) for row in read_rows(out / GOLD)]
     assert gold[0] == ("tool__one-7", "tool__one-7/src/spans.py", 2, 4)
     assert (
         gold[1:]
@@ -121,7 +117,7 @@ def test_contextbench_has_its_lines_under_any_of_its_names(tmp_path, form):
             ("tool__one-8", "tool__one-8/src/use.py", 0, 1),
         ][: 2 * (n - 1)]
     )
-    assert [row["id"] for row in rows(out / QUESTIONS)] == ["tool__one-7"]
+    assert [row["id"] for row in read_rows(out / QUESTIONS)] == ["tool__one-7"]
     assert ("1 question without a text" in printed) == (n == 2)
 
 
@@ -129,8 +125,8 @@ def test_a_ranking_of_swe_explore_is_scored_on_its_lines(tmp_path):
     """Core regions are gold, an end of -1 is the whole file, and a region that is repeated is ranked once."""
     file, ranked = write(tmp_path / "bench.jsonl", SWE_EXPLORE), write(tmp_path / "mine.jsonl", RANKED)
     _, out = converted(tmp_path, "swe-explore", file, "--ranking", ranked)
-    assert [row["query_id"] for row in rows(out / FILE_GOLD)] == ["tool__one-8"]
-    (row,) = rows(out / LOG)
+    assert [row["query_id"] for row in read_rows(out / FILE_GOLD)] == ["tool__one-8"]
+    (row,) = read_rows(out / LOG)
     assert [chunk["chunk_id"] for chunk in row["topk"]] == ["tool/src/use.py:1-1", "tool/src/spans.py:4-4"]
     for name, text in SOURCES.items():
         (tmp_path / "tool" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -159,8 +155,7 @@ def test_gold_of_whole_files_is_marked(tmp_path):
     chunk = {"rank": 1, "chunk_id": "c", "score": 1.0, "file": "tool/src/spans.py"}
     log = {"query_id": "tool/2", "system": "s", "k_raw": 1, "topk": [chunk], "index_version": "1"}
     write(tmp_path / "log.jsonl", [{**log, "chunker": {"algo": "fixed", "parameters": {}}}])
-    done = bench("logs", "import", tmp_path / "log.jsonl", "--gold", out / FILE_GOLD, "--out", tmp_path / "runs")
-    assert done.code == 0, done.err
+    done = succeed("logs", "import", tmp_path / "log.jsonl", "--gold", out / FILE_GOLD, "--out", tmp_path / "runs")
     assert "blind to chunking" in done.out
 
 

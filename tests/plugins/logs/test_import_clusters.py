@@ -1,20 +1,14 @@
 """Clusters and repositories of imported queries: properties of the gold, whatever a log lacks and whoever comes first."""
 
-import json
-
 import numpy as np
 import pytest
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.logs.import_log import import_run
+from support.runs import write_rows
 
 N = 200
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def log_row(query, rank, system, **named):
@@ -54,8 +48,8 @@ def two(tmp_path):
             if i not in without
         ]
         return import_run(
-            write(tmp_path / f"{system}.jsonl", log),
-            write(tmp_path / "gold.jsonl", gold),
+            write_rows(tmp_path / f"{system}.jsonl", log),
+            write_rows(tmp_path / "gold.jsonl", gold),
             tmp_path / "results",
             measures=("mrr", "ndcg@10"),
             created="2026-01-01",
@@ -141,8 +135,8 @@ def test_gold_in_several_files_clusters_by_the_union_of_files(tmp_path):
     log = [log_row(f"q{i}", 1, "s") for i in range(4)]
     results = []
     for order in (rows, rows[::-1]):
-        gold = write(tmp_path / "gold.jsonl", [{"query_id": query, "file": file} for query, file in order])
-        run = import_run(write(tmp_path / "log.jsonl", log), gold, tmp_path / "out", created="2026-01-01")
+        gold = write_rows(tmp_path / "gold.jsonl", [{"query_id": query, "file": file} for query, file in order])
+        run = import_run(write_rows(tmp_path / "log.jsonl", log), gold, tmp_path / "out", created="2026-01-01")
         results.append(dict(zip(run.scores.query_ids, run.scores.clusters, strict=True)))
     linked = "r/a.py (+1 file)"
     assert results[0] == results[1] == {"q0": linked, "q1": linked, "q2": linked, "q3": "r/c.py"}

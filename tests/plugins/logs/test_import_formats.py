@@ -13,8 +13,8 @@ from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.records import QRELS, RETRIEVED, RUN
 from repoeval_bench.runs.runner import evaluate
-from support.command import bench, one_sentence
-from support.runs import read_text
+from support.command import bench, one_sentence, succeed
+from support.runs import read_text, write_rows
 
 AST = "ast:max_nws=400,header=path"
 WHEN = "2026-01-01T00:00:00+00:00"
@@ -43,7 +43,7 @@ def made(mirror, tmp_path_factory):
         for chunk in plan_run(benchmark, AST).documents
     ]
     for name, rows in {"gold.jsonl": gold, "corpus.jsonl": corpus}.items():
-        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        write_rows(folder / name, rows)
     return folder, run
 
 
@@ -91,11 +91,9 @@ def test_two_rankings_are_compared_like_any_runs(made, tmp_path):
     lines = read_text(run.folder / RUN).splitlines()
     (tmp_path / "two.trec").write_text("".join(f"{line}\n" for i, line in enumerate(lines) if i % 3))
     for name, ending in (("one", "trec.gz"), ("two", "trec")):
-        done = bench("logs", "import", tmp_path / f"{name}.{ending}", "--gold", run.folder / QRELS, "--system", name, "--depth", 9,
+        succeed("logs", "import", tmp_path / f"{name}.{ending}", "--gold", run.folder / QRELS, "--system", name, "--depth", 9,
                      "-m", "ndcg@10", "--out", tmp_path / "out", home=tmp_path)  # fmt: skip
-        assert done.code == 0, done.err
-    done = bench("compare", "one", "two", "--out", tmp_path / "out", home=tmp_path)
-    assert done.code == 0, done.err
+    succeed("compare", "one", "two", "--out", tmp_path / "out", home=tmp_path)
     assert find_run("_two-", tmp_path / "out").metrics.retriever == "two"
 
 

@@ -1,10 +1,9 @@
 """Names that another system's log brings: on one line and without control characters, wherever they are shown."""
 
-import json
-
 import pytest
 
-from support.command import bench
+from support.command import bench, succeed
+from support.runs import write_rows
 
 NASTY = "evil\r\nsystem\tna\x1b[31mme\u2028x\u202e & <b>y</b> | z_\\ {"
 ON_A_LINE = "evil system na\\u001b[31mme x\\u202e & <b>y</b> | z_\\ {"
@@ -15,13 +14,12 @@ def imported(tmp_path_factory):
     """Two runs of twelve queries, one of them of a system with every bad character in its name."""
     here = tmp_path_factory.mktemp("names")
     gold = [{"query_id": f"q{i}", "chunk_id": f"r/a.py:{i}-{i + 1}"} for i in range(12)]
-    (here / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    write_rows(here / "gold.jsonl", gold)
     for system, shift in ((NASTY, 0), ("plain", 1)):
         lines = [f"{row['query_id']} Q0 {gold[(i + shift) % 12]['chunk_id']} 1 1 tag" for i, row in enumerate(gold)]
         (here / "run.trec").write_text("\n".join(lines) + "\n")
         words = ("logs", "import", here / "run.trec", "--gold", here / "gold.jsonl", "--out", here / "results")
-        done = bench(*words, "--system", system, "--chunker", system)
-        assert done.code == 0, done.err
+        succeed(*words, "--system", system, "--chunker", system)
     folders = sorted(path for path in (here / "results").iterdir() if path.is_dir())
     return here, folders
 
@@ -47,7 +45,7 @@ def test_tables_and_captions_keep_their_lines(imported):
 def test_the_page_has_them_too(imported, tmp_path):
     """Markup in them is text, and no control character is in the HTML."""
     _, folders = imported
-    assert bench("report", *folders, "-o", tmp_path / "r.html").code == 0
+    succeed("report", *folders, "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "<title>evil system na\\u001b[31mme x\\u202e &amp; &lt;b&gt;y&lt;/b&gt;" in page
     assert not {char for char in page if ord(char) < 32} - {"\n", "\t"}

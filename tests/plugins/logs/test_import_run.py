@@ -7,9 +7,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from repoeval_bench.plugins.logs.records import schema
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence, succeed
 from support.minirepo import REPOSITORIES
-from support.runs import read_text
+from support.runs import read_rows, read_text, write_rows
 
 QUERIES = {"q1": "put pieces on the shelf", "q2": "round half up to whole cents", "q3": "neighbouring words"}
 GOLD = {"q1": ("stock.py", "def put("), "q2": ("pricing.py", "def to_cents("), "q3": ("tokens.py", "def bigrams(")}
@@ -31,11 +31,6 @@ def chunks():
                     },
                     lines[start:end],
                 )
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 @pytest.fixture
@@ -76,9 +71,9 @@ def logs(tmp_path):
         line = next(i for i, line in enumerate(text.splitlines()) if signature in line)
         gold.append({"query_id": query_id, "file": file, "start_line": line, "end_line": line + 3})
     return (
-        write(tmp_path / "log.jsonl", rows),
-        write(tmp_path / "gold.jsonl", gold),
-        write(tmp_path / "corpus.jsonl", places),
+        write_rows(tmp_path / "log.jsonl", rows),
+        write_rows(tmp_path / "gold.jsonl", gold),
+        write_rows(tmp_path / "corpus.jsonl", places),
     )
 
 
@@ -86,9 +81,7 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
     """bm25s finds what the queries name; the imported run is compared, segmented, gated and exported like any."""
     log, gold, corpus = logs
     out = ("--out", tmp_path / "results")
-    done = bench("logs", "import", log, "--gold", gold, "--corpus", corpus, *out, "--json")
-    assert done.code == 0, done.err
-    metrics = json.loads(done.out)
+    metrics = json_of("logs", "import", log, "--gold", gold, "--corpus", corpus, *out)
     assert metrics["micro"]["hit@5"] == 1.0
     assert metrics["counts"] == {
         "queries": 3,
@@ -111,26 +104,22 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
         entry["rank"] = rank
     rows = [json.loads(line) | {"system": "cut"} for line in log.read_text().splitlines()]
     rows[0] = other | {"system": "cut"}
-    cut = json.loads(
-        bench(
-            "logs", "import", write(tmp_path / "cut.jsonl", rows), "--gold", gold, "--corpus", corpus, *out, "--json"
-        ).out
-    )
-    compared = json.loads(bench("compare", run, cut["run_id"], *out, "--json").out)["comparisons"]
+    cut = json_of("logs", "import", write_rows(tmp_path / "cut.jsonl", rows), "--gold", gold, "--corpus", corpus, *out)
+    compared = json_of("compare", run, cut["run_id"], *out)["comparisons"]
     assert compared[0]["clustered_by"] == "file"
     assert {row["treatment"] for row in compared} == {"cut"}
     assert "verdict:" in bench("compare", run, cut["run_id"], "--details", *out).out
-    assert bench("diff", run, cut["run_id"], *out, "-m", "judged@5").code == 0
-    assert bench("segments", run, *out).code == 0
-    assert all(row["measure"] and row["score"] is not None for row in json.loads(bench("runs", *out, "--json").out))
+    succeed("diff", run, cut["run_id"], *out, "-m", "judged@5")
+    succeed("segments", run, *out)
+    assert all(row["measure"] and row["score"] is not None for row in json_of("runs", *out))
     gates = tmp_path / "gates.yaml"
     gates.write_text("gates: [{measure: bpref, at_least: 0.0}]\nlatency: [{median_ms: 3}]")
     refused = bench("gate", run, "--config", gates, *out)
     assert refused.code == 2
     assert "its 3 queries are in 3 files" in refused.err
     gates.write_text("latency: [{median_ms: 3}]")
-    assert bench("gate", run, "--config", gates, *out).code == 0
-    assert bench("export", "runs", run, "--format", "csv", *out).code == 0
+    succeed("gate", run, "--config", gates, *out)
+    succeed("export", "runs", run, "--format", "csv", *out)
     assert (
         "minus" in bench("export", "runs", run, cut["run_id"], "--format", "latex", "--plots", tmp_path / "p", *out).out
     )
@@ -141,17 +130,18 @@ def test_a_log_of_another_library_is_imported_and_judged(logs, tmp_path):
 def test_without_a_corpus_the_pool_is_said_to_be_one(logs, tmp_path):
     """Recall over the log's chunks alone is flagged, and at least as high as over the corpus."""
     log, gold, corpus = logs
-    gold.write_text(
-        "".join(
-            json.dumps({"query_id": q, "file": json.loads(line)["file"]}) + "\n"
+    write_rows(
+        gold,
+        (
+            {"query_id": q, "file": json.loads(line)["file"]}
             for q, line in zip(QUERIES, gold.read_text().splitlines(), strict=True)
-        )
+        ),
     )
     options = ("--gold", gold, "--out", tmp_path / "results")
     pooled = bench("logs", "import", log, *options)
     assert "recall is too high without --corpus" in pooled.out
-    whole = json.loads(bench("logs", "import", log, *options, "--corpus", corpus, "--json").out)
-    again = json.loads(bench("logs", "import", log, *options, "--json").out)
+    whole = json_of("logs", "import", log, *options, "--corpus", corpus)
+    again = json_of("logs", "import", log, *options)
     assert again["micro"]["recall@5"] >= whole["micro"]["recall@5"]
     assert again["protocol"].endswith("+pooled")
 
@@ -166,7 +156,7 @@ def test_this_projects_own_log_is_read_back_to_the_same_scores(evaluate, tmp_pat
     ]
     log = folder / "retrieved.jsonl.gz"
     done = bench(
-        "logs", "import", log, "--gold", write(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "in", "--json"
+        "logs", "import", log, "--gold", write_rows(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "in", "--json"
     )
     imported = json.loads(done.out)
     stored = json.loads((folder / "metrics.json").read_text())["micro"]
@@ -174,16 +164,14 @@ def test_this_projects_own_log_is_read_back_to_the_same_scores(evaluate, tmp_pat
     assert {name: imported["micro"][name] for name in defaults} == pytest.approx(
         {name: stored[name] for name in defaults}
     )
-    times = [
-        json.loads(line) for line in (tmp_path / "in" / imported["run_id"] / "timings.jsonl").read_text().splitlines()
-    ]
+    times = read_rows(tmp_path / "in" / imported["run_id"] / "timings.jsonl")
     assert len(times) == 18
 
 
 def test_what_cannot_be_imported(logs, tmp_path):
     """No shared query, a broken row, a missing file: one sentence each."""
     log, gold, _ = logs
-    none = write(tmp_path / "none.jsonl", [{"query_id": "zz", "chunk_id": "a"}])
+    none = write_rows(tmp_path / "none.jsonl", [{"query_id": "zz", "chunk_id": "a"}])
     assert "share no query" in one_sentence(bench("logs", "import", log, "--gold", none), 1)
     assert "does not exist" in one_sentence(bench("logs", "import", log, "--gold", tmp_path / "missing"), 2)
     assert "did you mean 'ndcg'" in one_sentence(bench("logs", "import", log, "--gold", gold, "-m", "ndgc@3"), 2)
@@ -200,7 +188,7 @@ def test_a_query_without_an_answer_is_kept_and_not_scored(logs, tmp_path):
     options = ("--corpus", corpus, "--out", tmp_path / "results", "--json")
     before = json.loads(bench("logs", "import", log, "--gold", gold, *options).out)
     extra = json.loads(log.read_text().splitlines()[0]) | {"query_id": "none", "no_answer": True}
-    write(log, [*map(json.loads, log.read_text().splitlines()), extra])
+    write_rows(log, [*read_rows(log), extra])
     after = json.loads(bench("logs", "import", log, "--gold", gold, *options).out)
     assert after["micro"] == before["micro"]
     assert (after["counts"]["queries_no_answer"], after["counts"]["queries_without_gold"]) == (1, 0)
@@ -230,14 +218,14 @@ def test_this_projects_own_log_has_the_same_line_measures(evaluate, tmp_path, op
     """Every query's line measures are what `eval` stored, bit for bit, and the overlap of query and gold too."""
     assert evaluate("-c", "ast:max_nws=400", "--retriever", "bm25", *options).code == 0
     (folder,) = (tmp_path / "results").iterdir()
-    gold = write(tmp_path / "gold.jsonl", own_gold(folder))
+    gold = write_rows(tmp_path / "gold.jsonl", own_gold(folder))
     done = bench("logs", "import", folder / "retrieved.jsonl.gz", "--gold", gold, "--out", tmp_path / "in", "--json")
     imported, stored = json.loads(done.out), json.loads((folder / "metrics.json").read_text())
     assert imported["headline_measure"] == "line_recall_auc"
     assert imported["counts"]["queries_not_read"] == 0
 
     def per_query(run):
-        rows = map(json.loads, (run / "per_query.jsonl").read_text().splitlines())
+        rows = read_rows(run / "per_query.jsonl")
         return {row["query_id"]: {name: row["measures"][name] for name in LINES} for row in rows}
 
     assert per_query(tmp_path / "in" / imported["run_id"]) == per_query(folder)
@@ -255,7 +243,7 @@ def by_hand(tmp_path):
         (sources / "r" / name).write_text("x" * 10 + "\n\n" + "y" * 20 + "\n" + "z" * 30 + "\n")
 
     def log(*rankings, **named):
-        return write(
+        return write_rows(
             tmp_path / "log.jsonl",
             [
                 {
@@ -273,7 +261,7 @@ def by_hand(tmp_path):
 
     gold = [("q0", "r/a.py", 2, 3), ("q1", "r/b.py", 0, 3)]
     rows = [dict(zip(("query_id", "file", "start_line", "end_line"), each, strict=True)) for each in gold]
-    return sources, log, write(tmp_path / "gold.jsonl", rows)
+    return sources, log, write_rows(tmp_path / "gold.jsonl", rows)
 
 
 def chunk(file, start, end, **more):
@@ -287,7 +275,7 @@ def test_line_measures_of_a_log_are_those_worked_out_by_hand(by_hand, tmp_path):
     names = ("line_recall@50", "line_recall@55", "line_precision@55", "line_rprec", "line_recall_auc")
     asked = [word for name in names for word in ("-m", name)]
     options = ("--gold", gold, "--out", tmp_path / "out")
-    metrics = json.loads(bench("logs", "import", path, *options, "--files", sources, *asked, "--json").out)
+    metrics = json_of("logs", "import", path, *options, "--files", sources, *asked)
     rows = (tmp_path / "out" / metrics["run_id"] / "per_query.jsonl").read_text().splitlines()
     first, second = (json.loads(row)["measures"] for row in rows)
     # Of 55 nws q0 reads two lines of b.py (30), the header (5) and its line (20). The gold's own 20 nws hold no line of it.
@@ -302,7 +290,7 @@ def test_a_query_is_read_up_to_a_chunk_without_lines(by_hand, tmp_path):
     blind = {"chunk_id": "somewhere"}
     path = log([blind, chunk("a.py", 2, 3)], [chunk("b.py", 0, 3), blind], [chunk("b.py", 0, 3)])
     options = ("--gold", gold, "--out", tmp_path / "out", "--files", sources)
-    metrics = json.loads(bench("logs", "import", path, *options, "-m", "line_rprec", "-m", "hit@5", "--json").out)
+    metrics = json_of("logs", "import", path, *options, "-m", "line_rprec", "-m", "hit@5")
     assert metrics["counts"]["queries_not_read"] == 2
     assert (metrics["micro"]["line_rprec"], metrics["micro"]["hit@5"]) == (0.5, 1.0)
     assert "2 queries with a chunk of which file or lines are not known" in bench("logs", "import", path, *options).out
@@ -321,5 +309,7 @@ def test_without_sizes_of_lines_there_are_no_line_measures(by_hand, tmp_path):
     (sources / "r" / "b.py").write_text("short\n")
     assert "pass the file's 1 lines" in one_sentence(bench("logs", "import", path, *options, "--files", sources), 1)
     files = [{"query_id": "q0", "file": "r/a.py"}]
-    done = bench("logs", "import", path, "--gold", write(gold, files), "--out", tmp_path / "out", "--files", sources)
+    done = bench(
+        "logs", "import", path, "--gold", write_rows(gold, files), "--out", tmp_path / "out", "--files", sources
+    )
     assert "the gold names files, not lines" in done.out

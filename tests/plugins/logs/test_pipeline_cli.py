@@ -7,7 +7,7 @@ import pytest
 from plugins.logs.made_logs import row
 from repoeval_bench.cli import app
 from repoeval_bench.core.errors import BenchError
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence
 
 SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entities", "latency", "cost")
 
@@ -40,9 +40,7 @@ def test_runs_made_here_tell_reranker_latency_and_cost(evaluate, tmp_path):
         assert evaluate("-c", "ast:max_nws=400", "--retriever", retriever).code == 0
     made = (tmp_path / "results").iterdir()
     (folder,) = [path for path in made if json.loads((path / "manifest.json").read_text())["first_stage"]]
-    done = bench("logs", "pipeline", folder, "--json")
-    assert done.code == 0, done.err
-    sections = {section["name"]: section for section in json.loads(done.out)["sections"]}
+    sections = {section["name"]: section for section in json_of("logs", "pipeline", folder)["sections"]}
     assert tuple(sections) == SECTIONS
     figures = {name: {f["name"]: f for f in section["figures"]} for name, section in sections.items()}
     assert figures["reranker"]["recall@50 raw"]["value"] > 0.5

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.cli import app
+from support.runs import read_rows, write_rows
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "logs.md"
@@ -70,9 +71,9 @@ def test_a_judged_pool_comes_back_as_gold(results, capsys, monkeypatch, tmp_path
     monkeypatch.chdir(ROOT)
     pool = tmp_path / "pool.jsonl"
     run(f"repoeval-bench logs pool results/bm25/* -k 3 -o {pool}", results)
-    rows = [json.loads(line) for line in pool.read_text().splitlines()]
+    rows = read_rows(pool)
     assert all(row["grade"] is None and row["query"] for row in rows)
-    pool.write_text("".join(json.dumps(row | {"grade": 1}) + "\n" for row in rows))
+    write_rows(pool, (row | {"grade": 1} for row in rows))
     gold = tmp_path / "gold.jsonl"
     run(f"repoeval-bench logs bounds imported --out results/bm25 -k 3 --judgements {pool} --write-gold {gold}", results)
     capsys.readouterr()

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from support.command import bench
+from support.command import succeed
 
 SHARED = {
     "nDCG@5": "ndcg@5",
@@ -35,7 +35,7 @@ def test_eval_scores_what_ir_measures_scores(evaluate, tmp_path, relevance):
     assert done.code == 0, done.err
     (folder,) = [path for path in (tmp_path / "results").iterdir() if path.is_dir()]
     run = tmp_path / "run.trec"
-    assert bench("export", "runs", folder, "-o", run).code == 0
+    succeed("export", "runs", folder, "-o", run)
     theirs = subprocess.run(
         [sys.executable, "-m", "ir_measures", str(folder / "qrels.trec"), str(run), *SHARED],
         capture_output=True,
