@@ -86,8 +86,8 @@ DEFINITIONS = (
     _of_text(
         name="exact_match",
         aliases=("em",),
-        meaning="Whether the completion's lines are those of the ground truth: blank lines, blanks around a line and "
-        "what is written beyond the ground truth's number of lines do not count.",
+        meaning="Whether the completion's lines are those of the ground truth. Blank lines, blanks around a line, and "
+        "lines beyond the ground truth's number do not count.",
         formula="1 if the first n non-blank lines, stripped, are equal, n those of the ground truth, else 0",
         range="0 or 1",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_EM of its code",

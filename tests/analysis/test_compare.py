@@ -354,7 +354,7 @@ def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
 def test_the_whole_procedure_is_wrong_in_at_most_five_percent(tmp_path):
     """Under the null a significant primary measure is rare, and so is any of four secondary ones with Holm."""
     source = rng(8)
-    wrong, trials = {True: 0, False: 0}, 300
+    wrong, trials = {True: 0, False: 0}, 150
     for _ in range(trials):
         base = source.uniform(0.3, 0.6, 120)
         shared = source.normal(0, 0.1, 30).repeat(4)

@@ -102,14 +102,14 @@ def test_a_run_at_its_limit_fails():
     """Its mean is as often above the limit as below; the lower end reaches it in about one sample of forty."""
     rng = np.random.default_rng(9)
     passed = 0
-    for _ in range(200):
+    for _ in range(100):
         values = 0.5 + rng.normal(0, 0.1, 30)[np.arange(90) // 3] + rng.normal(0, 0.1, 90)
         scored = query_scores(
             {"query_id": f"q{i}", "repo": REPOS[i], "path": FILES[i], "measures": {"ndcg@10": value}}
             for i, value in enumerate(values.tolist())
         )
         passed += one({"at_least": 0.5}, scored).passed
-    assert 0 <= passed <= 14
+    assert passed <= 8
 
 
 @pytest.mark.parametrize(("n_files", "limit"), [(6, 0.54), (30, 0.88), (114, 0.96)])

@@ -98,7 +98,7 @@ def test_a_new_repository_lies_where_it_is_predicted():
 
     With their variance as it is estimated, in place of all that it may be, it was 83 %.
     """
-    draw, held, samples = np.random.default_rng(3), 0, 100
+    draw, held, samples = np.random.default_rng(3), 0, 60
     files = [i // 3 for i in range(216)]
     repos = [f"r{i // 18}" for i in range(216)]
     for _ in range(samples):

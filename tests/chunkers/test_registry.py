@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
 import textwrap
@@ -9,6 +10,7 @@ import textwrap
 import pytest
 
 from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
+from repoeval_bench.cli.explain import explanations
 from repoeval_bench.core.errors import ChunkError, SpecError, UsageError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.source import SourceFile
@@ -119,6 +121,10 @@ def plug_in(tmp_path, monkeypatch):
             __call__ = Halves.chunk
 
         def halving(at: int = 2): return Halves(at).chunk
+
+        def first(file: "SourceFile", n: int = 1, *, missing: "NotImported | None" = None):
+            \"\"\"The first `n` characters; its annotations are a type checker's.\"\"\"
+            return [Chunk.cut(file, CharSpan(0, n))]
         """),
         "utf-8",
     )
@@ -134,6 +140,18 @@ def test_what_has_chunk_is_called_or_makes_it_is_built_with_typed_options(plug_i
     chunker = make_chunker(f"{plug_in}:{name}" + (f":at={at}" if at != 2 else ""))
     assert chunker.spec == f"{plug_in}:{name}:at={at}"
     assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:at], SOURCE.text[at:]]
+
+
+def test_a_function_of_a_file_is_a_chunker_and_its_other_parameters_are_options(plug_in: str) -> None:
+    """Also where annotations name what only a type checker imports."""
+    chunker = make_chunker(f"{plug_in}:first:n=2")
+    assert chunker.spec == f"{plug_in}:first:n=2"
+    assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:2]]
+    assert pickle.loads(pickle.dumps(chunker)).spec == chunker.spec
+    with pytest.raises(SpecError, match="n=two is not possible; n is a whole number"):
+        make_chunker(f"{plug_in}:first:n=two")
+    (explained,) = explanations(f"{plug_in}:first")
+    assert explained.startswith("chunker py: The first `n` characters")
 
 
 @pytest.mark.parametrize("name", ["Strings", "Backwards", "Liar", "Broken", "Late", "NoList"])

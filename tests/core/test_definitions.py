@@ -779,12 +779,10 @@ def test_line_ends_and_other_text_around_move_nothing(language: str) -> None:
     assert defined(language, "\x00\udcff\x00\n") == ()
 
 
-@pytest.mark.slow
-def test_a_file_read_piece_by_piece_defines_the_same() -> None:
+def test_a_file_read_piece_by_piece_defines_the_same(monkeypatch) -> None:
     """Above the window of the parser a file is cut between statements on the outermost level."""
-    text = PYTHON + "".join(
-        f"\n\n# about f{n}\n@d\ndef f{n}(a):\n    def g(): pass\n    return a\n" for n in range(9_000)
-    )
+    monkeypatch.setattr(segments, "__defaults__", (1_000,))
+    text = PYTHON + "".join(f"\n\n# about f{n}\n@d\ndef f{n}(a):\n    def g(): pass\n    return a\n" for n in range(40))
     file = SourceFile("r", "a.py", text)
     assert len(list(segments(file, LANGUAGES["python"]))) > 1
     defined = [defined for defined, _ in defining_nodes(parse(file, LANGUAGES["python"]))]

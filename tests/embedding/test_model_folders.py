@@ -1,8 +1,6 @@
 """Folders of models, built on the spot: each is read as its library reads it, or refused in one sentence."""
 
 import json
-import os
-import pickle
 import shutil
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from repoeval_bench.embedding.cross_encoder import find_cross_encoder
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
+from support.damage import planted
 from support.models import tiny_cross_encoder, tiny_encoder, tiny_tokenizer
 
 TEXTS = ["def x(line): return line", "class x: port = x", "x = (port) " * 10, "self"]
@@ -147,14 +146,6 @@ def test_configuration_in_another_form(folder, file, content):
         locate(f"st:{folder}")
 
 
-class Planted:
-    def __init__(self, proof):
-        self.proof = proof
-
-    def __reduce__(self):
-        return os.mkdir, (self.proof,)
-
-
 @pytest.mark.parametrize("location", [".", "2_Dense"])
 def test_a_pickle_is_refused_unread(folder, tmp_path, location):
     """Weights in a pickle are refused by their name, the whole model's or a module's; what was planted does not run."""
@@ -162,7 +153,7 @@ def test_a_pickle_is_refused_unread(folder, tmp_path, location):
         (folder / "model.safetensors").unlink()
     (folder / location).mkdir(exist_ok=True)
     proof = tmp_path / "ran"
-    (folder / location / "pytorch_model.bin").write_bytes(pickle.dumps(Planted(str(proof))))
+    (folder / location / "pytorch_model.bin").write_bytes(planted(proof))
     with pytest.raises(EmbeddingError, match="may be a pickle, which is never read"):
         locate(f"st:{folder}")
     assert not proof.exists()
@@ -172,7 +163,7 @@ def test_a_pickle_beside_the_weights_is_not_read(folder, cache, tmp_path):
     """Folders on the hub often hold both; the file that is not a pickle is taken."""
     expected = library(folder)
     proof = tmp_path / "ran"
-    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Planted(str(proof))))
+    (folder / "pytorch_model.bin").write_bytes(planted(proof))
     assert np.abs(embedder(folder, cache).encode(TEXTS, "document") - expected).max() < 1e-6
     assert not proof.exists()
 

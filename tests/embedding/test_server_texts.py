@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.core.errors import EmbeddingError, SpecError
+from repoeval_bench.core.errors import EmbeddingError, SpecError, UsageError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.choice import choose_embedder, find_encoder, settled
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.embedding.tokens import Tokens
+from repoeval_bench.runs.parts import make_embedder
 from support.embedding_server import MINILM
 
 TEXTS = [f"def name_{i}(a, b):\n    return a + {i} * b\n" for i in range(24)]
-LONG = "def long(first, second):\n" + "".join(f"    first += second[{i}]\n" for i in range(40))
+LONG = "def long(first, second):\n" + "".join(f"    first += second[{i}]\n" for i in range(16))
 
 
 pytestmark = pytest.mark.usefixtures("no_faults")
@@ -140,9 +141,6 @@ def test_texts_that_may_be_too_long_are_refused_before_the_first_request(server,
 
 def test_a_policy_needs_a_tokenizer(tmp_path):
     """Without one, a server is given every text whole."""
-    from repoeval_bench.core.errors import UsageError
-    from repoeval_bench.runs.parts import make_embedder
-
     with pytest.raises(UsageError, match="policy for long texts changes nothing"):
         make_embedder("openai:m,long_chunks=tail", home=tmp_path)
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 import shutil
 import sqlite3
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
+from support.damage import change, planted, select
 from support.encoders import CountingEncoder
 
 
@@ -59,15 +59,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(cache):
 
 def rows(cache, columns, kind="vector"):
     """Columns of the entries of one kind, as the database holds them."""
-    with closing(sqlite3.connect(cache.folder / "cache.db")) as database:
-        result = database.execute(f"SELECT {columns}, tag FROM Cache").fetchall()
-    return [row for *row, label in result if label[:1] == kind[0].encode()]
-
-
-def change(cache, statement, *values):
-    """Change the database behind the cache's back."""
-    with closing(sqlite3.connect(cache.folder / "cache.db")) as database, database:
-        assert database.execute(statement, values).rowcount > 0
+    found = select(cache.folder, f"SELECT {columns}, tag FROM Cache")
+    return [row for *row, label in found if label[:1] == kind[0].encode()]
 
 
 def test_values_are_raw_float32_bytes(cache):
@@ -96,7 +89,7 @@ def test_a_flipped_bit_is_noticed(cache, bit):
     embedder.encode(["a"], "document")
     ((row, value),) = rows(cache, "rowid, value")
     flipped = (int.from_bytes(value, "little") ^ 1 << bit).to_bytes(len(value), "little")
-    change(cache, "UPDATE Cache SET value = ? WHERE rowid = ?", flipped, row)
+    change(cache.folder, "UPDATE Cache SET value = ? WHERE rowid = ?", flipped, row)
     with pytest.raises(CacheError, match="has changed since"):
         embedder.encode(["a"], "document")
 
@@ -106,7 +99,7 @@ def test_a_flipped_bit_of_a_count_is_noticed(cache):
     embedder = CachedEmbedder(CountingEncoder(), cache)
     embedder.count_tokens(["a b"], "document")
     ((row, value),) = rows(cache, "rowid, value", "tokens")
-    change(cache, "UPDATE Cache SET value = ? WHERE rowid = ?", b"\x03" + value[1:], row)
+    change(cache.folder, "UPDATE Cache SET value = ? WHERE rowid = ?", b"\x03" + value[1:], row)
     with pytest.raises(CacheError, match="has changed since"):
         embedder.count_tokens(["a b"], "document")
 
@@ -116,7 +109,7 @@ def test_another_texts_vector_is_noticed(cache):
     embedder = CachedEmbedder(CountingEncoder(), cache)
     embedder.encode(["a", "bb"], "document")
     (_, value), (row, _) = rows(cache, "rowid, value")
-    change(cache, "UPDATE Cache SET value = ? WHERE rowid = ?", value, row)
+    change(cache.folder, "UPDATE Cache SET value = ? WHERE rowid = ?", value, row)
     with pytest.raises(CacheError, match="has changed since"):
         embedder.encode(["a", "bb"], "document")
 
@@ -151,7 +144,8 @@ def test_entries_that_vanish_while_they_are_read_are_encoded_again(cache):
 
     def remove_first(keys):
         if not removed:
-            removed.append(change(cache, "DELETE FROM Cache"))
+            change(cache.folder, "DELETE FROM Cache")
+            removed.append(True)
         return read(keys)
 
     cache.read = remove_first
@@ -162,14 +156,9 @@ def test_entries_that_vanish_while_they_are_read_are_encoded_again(cache):
 def test_a_planted_pickle_is_refused_unread(cache, tmp_path):
     """An entry that diskcache would unpickle is not unpickled: no code in it runs."""
     marker = tmp_path / "ran"
-
-    class Bomb:
-        def __reduce__(self):
-            return os.mkdir, (str(marker),)
-
     embedder = CachedEmbedder(CountingEncoder(), cache)
     embedder.encode(["a"], "document")
-    change(cache, "UPDATE Cache SET mode = 4, value = ?", pickle.dumps(Bomb()))
+    change(cache.folder, "UPDATE Cache SET mode = 4, value = ?", planted(marker))
     with pytest.raises(CacheError, match="not written by this program"):
         embedder.encode(["a"], "document")
     assert not marker.exists()
@@ -181,7 +170,7 @@ def test_a_damaged_vector_is_never_used(cache, damage):
     embedder = CachedEmbedder(CountingEncoder(), cache)
     embedder.encode(["a"], "document")
     ((key,),) = rows(cache, "key")
-    change(cache, "UPDATE Cache SET value = ? WHERE key = ?", damage + seal(key, damage), key)
+    change(cache.folder, "UPDATE Cache SET value = ? WHERE key = ?", damage + seal(key, damage), key)
     with pytest.raises(CacheError, match="cache verify --delete"):
         embedder.encode(["a"], "document")
 

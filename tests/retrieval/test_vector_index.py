@@ -43,11 +43,11 @@ def brute(rows, vectors, k):
     return [rank(((f"{item:07d}", score) for item, score in enumerate(column)), k) for column in scores.T]
 
 
-@pytest.mark.parametrize("n", [1, 7, 300, SMALL, SMALL + 1000])
-@pytest.mark.parametrize(("k", "tied"), [(1, False), (10, True), (100, True)])
+@pytest.mark.parametrize("n", [1, 7, 300, SMALL, SMALL + 500])
+@pytest.mark.parametrize(("k", "tied"), [(1, False), (100, True)])
 def test_the_best_are_those_of_a_brute_force_product(n, k, tied):
     """Same items and same rounded scores at every rank, ties and near-ties included, also where there are fewer than k."""
-    rows, vectors = made(n, tied=tied), made(30, seed=1)
+    rows, vectors = made(n, tied=tied), made(12, seed=1)
     assert ranked(VectorIndex(rows).search(vectors, k), k) == brute(rows, vectors, k)
 
 
@@ -78,7 +78,7 @@ def test_an_item_of_several_rows_has_the_score_of_its_best(n_items, k):
     """Windows of one item compete for it: the result is the maximum over its rows, in small and large indexes."""
     rng = np.random.default_rng(3)
     counts = rng.integers(1, 5, n_items)
-    rows, vectors = made(int(counts.sum()), seed=4), made(20, seed=5)
+    rows, vectors = made(int(counts.sum()), seed=4), made(8, seed=5)
     owners = np.repeat(np.arange(n_items), counts)
     scores = rows.astype(np.float64) @ vectors.astype(np.float64).T
     expected = [
