@@ -173,22 +173,6 @@ def test_query_text_and_identity_are_in_the_key(cache):
         assert len(inner.asked) == 4
 
 
-@pytest.mark.parametrize("bit", [0, 31, 40, 64, 127])
-def test_a_flipped_bit_of_a_score_is_noticed(cache, bit):
-    """Whether in the score, in the tokens or in the seal: refused, named by verify, and computed again once it is removed."""
-    inner = Counting()
-    expected = CachedScorer(inner, cache).score("q", ["a"])
-    cache.close()
-    ((row, value),) = select(cache.folder, "SELECT rowid, value FROM Cache WHERE length(value) = 16")
-    flipped = (int.from_bytes(value, "little") ^ 1 << bit).to_bytes(len(value), "little")
-    change(cache.folder, "UPDATE Cache SET value = ? WHERE rowid = ?", flipped, row)
-    with pytest.raises(CacheError, match="has changed since"):
-        CachedScorer(inner, cache).score("q", ["a"])
-    assert verify(cache.folder, delete=True).removed == 1
-    assert CachedScorer(inner, cache).score("q", ["a"]) == expected
-    assert len(inner.asked) == 2
-
-
 @pytest.mark.parametrize(
     "value", [b"", b"123", b"\0" * 12, struct.pack("<fI", np.nan, 3), struct.pack("<fI", np.inf, 3)]
 )
