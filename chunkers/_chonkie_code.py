@@ -1,6 +1,6 @@
 """chonkie's CodeChunker, for the workers' server."""
 
-from repoeval_bench.chunkers._alone import alone
+from repoeval_bench.core.alone import alone
 
 with alone("chonkie.chunker.code"):
     pass

@@ -18,9 +18,9 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 from repoeval_bench.chunkers._adapters import Peer, spans_of
-from repoeval_bench.chunkers._alone import alone
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
 from repoeval_bench.chunkers._tokens import LARGEST, check_size, max_tokens_option, tokenizer_named, tokenizer_option
+from repoeval_bench.core.alone import alone
 from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.options import OneOf, Text, Whole, option
 from repoeval_bench.core.parts import Snippet

@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
-from repoeval_bench.chunkers._alone import alone
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language, library_parser
+from repoeval_bench.core.alone import alone
 from repoeval_bench.core.options import Text, Whole, option
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from repoeval_bench.analysis.records import NewRepositories, RepositoryEffect
 from repoeval_bench.analysis.robust_errors import robust_error
 from repoeval_bench.analysis.sign_flips import flip_signs
+from repoeval_bench.analysis.special import special
 from repoeval_bench.analysis.statistics import Sample, bounded
 
 LEVEL = 0.95
@@ -76,14 +77,12 @@ def _between(
     n = len(means)
     if n < 3:
         return None, None, None
-    from scipy.special import stdtrit
-
     spread = float(means.var(ddof=1))
     known = errors[~np.isnan(errors)]
     # A repository of one file tells nothing of its own error; it is taken from the others.
     within = float((known**2).mean()) if known.size else 0.0
     middle = float(means.mean())
-    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * sqrt(max(spread, within) / n)
+    half = float(special().stdtrit(n - 1, (1 + LEVEL) / 2)) * sqrt(max(spread, within) / n)
     # One repository is not known better than the mean of all.
     ahead = max(half, one_more(spread, within, n))
     return sqrt(max(0.0, spread - within)), (middle - ahead, middle + ahead), (middle - half, middle + half)
@@ -96,10 +95,8 @@ def one_more(spread: float, within: float, n: int) -> float:
     variance and that of the files `within` them may be together, and the interval holds 95 % of all that these say
     (Nagashima et al. 2019). With no variance within repositories that is Student's t.
     """
-    from scipy.special import chdtri, ndtri
-
     left = (np.arange(_DRAWN) + 0.5) / _DRAWN
-    both = (n - 1) * spread / chdtri(n - 1, 1 - left)
+    both = (n - 1) * spread / special().chdtri(n - 1, 1 - left)
     deviations = np.sqrt(np.maximum(0.0, both - within) + both / n)
-    drawn = np.sort(np.multiply.outer(deviations, ndtri((1 + left) / 2)).ravel())
+    drawn = np.sort(np.multiply.outer(deviations, special().ndtri((1 + left) / 2)).ravel())
     return float(drawn[ceil(LEVEL * drawn.size) - 1])

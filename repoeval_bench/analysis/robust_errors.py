@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.analysis.sign_flips import ALPHA, EXACT_CLUSTERS, FloatArray, fewest_clusters
+from repoeval_bench.analysis.special import special
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.statistics import Sample
@@ -89,12 +90,10 @@ def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
     as extreme that nearly all clusters have to agree, it is the larger difference that this takes. None where the error
     is unknown or 0, and where so few clusters show no difference in so many tests, however large it is.
     """
-    from scipy.special import stdtrit
-
     errors = robust_error(sample)
     if errors.df <= 0 or sample.n_clusters < fewest_clusters(tests):
         return [None] * sample.sums.shape[1]
-    times = float(stdtrit(errors.df, 1 - ALPHA / (2 * tests)) + stdtrit(errors.df, POWER))
+    times = float(special().stdtrit(errors.df, 1 - ALPHA / (2 * tests)) + special().stdtrit(errors.df, POWER))
     if _extreme_flips(sample.n_clusters, tests) <= _FEW_FLIPS:
         times = max(times, _shown_by_flips(tuple(sample.counts.tolist()), tuple(sample.weights.tolist()), tests))
     return [times * float(error) if error > 0 else None for error in errors.error]

@@ -27,6 +27,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from repoeval_bench.analysis.special import special
 from repoeval_bench.core.cores import usable_cores
 
 FloatArray = NDArray[np.float64]
@@ -249,9 +250,7 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
 
 def _most_of(n_seen: int, n: int) -> float:
     """The largest share that shows at most so many of n with a chance of 2.5 %."""
-    from scipy.special import betaincinv
-
-    return float(betaincinv(n_seen + 1, n - n_seen, 1 - ALPHA / 2))
+    return float(special().betaincinv(n_seen + 1, n - n_seen, 1 - ALPHA / 2))
 
 
 class _Sample:

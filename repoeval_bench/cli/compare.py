@@ -82,8 +82,6 @@ def compare_command(  # longer than 60 lines: each option has its line
         if chunker:
             where: dict[str, Any] = {"out": out, "home": home}
             runner = stack.enter_context(runner_on(execution, requests_of(chunker, fields), **where))
-            import scipy.special  # noqa: F401 - what `compare` needs, while nothing but the server is at work
-
             (setting,) = runner.settings
             stored += [run for run in runner.run(setting, reuse=True) if run]
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)

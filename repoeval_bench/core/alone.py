@@ -1,8 +1,8 @@
 """Import one module of a large package, without what the packages around it import when they are run.
 
 One chunker of LlamaIndex or chonkie needs a fifth of its package, whose other parts (query engines, clients of model
-servers) take seconds. A package that was left out is run when somebody asks it for something, or imports another of its
-modules, so that nothing is missing.
+servers) take seconds; of scipy's special functions a sixth. A package that was left out is run when somebody asks it
+for something, or imports another of its modules, so that nothing is missing.
 """
 
 from __future__ import annotations

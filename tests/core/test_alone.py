@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from repoeval_bench.chunkers._alone import alone
+from repoeval_bench.core.alone import alone
 
 INSTALLED = all(map(find_spec, ("chonkie", "llama_index", "openai")))
 
