@@ -3,11 +3,12 @@
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from support.command import bench, succeed
+from support.command import bench, json_of, succeed
 from support.once import made_once
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600", "fixed", "ast", "chonkie")
@@ -61,8 +62,14 @@ def verify(two_runs, mirror):
 def evaluate(mirror, warm_home, tmp_path):
     """Call `eval` on the mini benchmark with cached vectors."""
 
-    def call(*arguments, **options):
+    def call(*arguments, by=bench, **options):
         out = () if "--out" in arguments else ("--out", tmp_path / "results")
-        return bench("eval", "--source", mirror, *out, *arguments, home=warm_home, **options)
+        return by("eval", "--source", mirror, *out, *arguments, home=warm_home, **options)
 
     return call
+
+
+@pytest.fixture
+def evaluated(evaluate):
+    """Call `eval` on the mini benchmark; the metrics that --json prints."""
+    return partial(evaluate, by=json_of)

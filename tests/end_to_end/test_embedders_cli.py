@@ -11,11 +11,6 @@ from support.embedding_server import KEY, MINILM
 AST = "ast:max_nws=400"
 
 
-def metrics_of(done):
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
 def without_key(*places, printed=()):
     """No file below the places, and nothing printed, holds the key or a part of it that is worth guessing with."""
     pieces = [KEY.encode(), KEY[8:-4].encode()]
@@ -27,10 +22,10 @@ def without_key(*places, printed=()):
         assert not any(piece in text.encode() for piece in pieces)
 
 
-def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, mirror, tmp_path):
+def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluated, mirror, tmp_path):
     """Vectors over the wire give the local model's means; faults on the way and the key leave no trace."""
     server.seen()  # what other tests asked is not counted
-    here = metrics_of(evaluate("-c", AST, "--set", "precision=fp32", "--json"))
+    here = evaluated("-c", AST, "--set", "precision=fp32")
     home, results = tmp_path / "home", tmp_path / "remote"
     spec = f"openai:{MINILM},base_url={server.base_url}"
     arguments = ("eval", "-c", AST, "--source", mirror, "--out", results)
@@ -39,8 +34,8 @@ def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluate, m
     server.fail({"status": 429, "headers": {"Retry-After": "0"}}, {}, stopped)
     failed = bench(*arguments, home=home, OPENAI_API_KEY=KEY)
     assert "you sent Bearer [OPENAI_API_KEY]" in one_sentence(failed, 1)
-    done = bench(*arguments, "--json", home=home, OPENAI_API_KEY=KEY)
-    there = metrics_of(done)
+    done = succeed(*arguments, "--json", home=home, OPENAI_API_KEY=KEY)
+    there = json.loads(done.out)
     assert there["embedder"] == spec
     for name, value in here["micro"].items():
         assert there["micro"][name] == pytest.approx(value, abs=0.02), name

@@ -24,6 +24,14 @@ def base(monkeypatch):
     find_device.cache_clear()
 
 
+@pytest.fixture
+def code(tmp_path):
+    """A folder of code."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "ledger.py").write_text(LEDGER_PY)
+    return tmp_path / "code"
+
+
 def test_one_sentence_names_all_that_is_missing(monkeypatch):
     """Each extra once; what is installed is not named."""
     require("a part", "json", "email")
@@ -84,11 +92,9 @@ def test_a_command_reports_all_that_is_missing(base, mirror, tmp_path, words, se
     assert not list(tmp_path.iterdir())
 
 
-def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base, tmp_path):
+def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base, code, tmp_path):
     """The usual chunkers and retrievers; one that was typed and is missing is a mistake."""
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "ledger.py").write_text(LEDGER_PY)
-    asked = ("recommend", tmp_path / "code", "--out", tmp_path / "runs", "--sizes", "200")
+    asked = ("recommend", code, "--out", tmp_path / "runs", "--sizes", "200")
     done = succeed(*asked, home=tmp_path / "home")
     for missing, extra in (("chunker chonkie needs chonkie", "chonkie"), ("retriever dense needs faiss", "dense")):
         assert f"left out: {missing}; run {install_command(extra)}\n" in done.err
@@ -98,12 +104,10 @@ def test_a_recommendation_chooses_from_what_is_installed_and_names_the_rest(base
     assert f"{install_command('dense')}, or choose bm25, which needs no extra" in typed.err
 
 
-def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, tmp_path):
+def test_a_recommendation_leaves_out_vectors_without_their_model(monkeypatch, code, tmp_path):
     """Where faiss was installed for something else; a model that was typed is a mistake."""
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda name: None if "sentence" in name else name)
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "ledger.py").write_text(LEDGER_PY)
-    asked = ("recommend", tmp_path / "code", "--out", tmp_path / "runs", "--sizes", "200", "-c", "fixed", "-c", "ast")
+    asked = ("recommend", code, "--out", tmp_path / "runs", "--sizes", "200", "-c", "fixed", "-c", "ast")
     done = succeed(*asked, home=tmp_path / "home")
     missing = f"embedder minilm needs sentence_transformers; run {install_command('dense')}"
     assert f"left out: {missing}\n" in done.err

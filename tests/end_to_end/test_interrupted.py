@@ -34,9 +34,9 @@ def test_ctrl_c_while_the_program_is_still_loading(tmp_path):
     assert (process.returncode, out, err) == (130, "", "error: interrupted before anything was computed\n")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list", "measures"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["list", "languages"]])
 def test_a_reader_that_goes_away_ends_the_command_silently(arguments):
-    """`repoeval-bench list measures | head -1`: no word on standard error, and the exit code a shell gives for SIGPIPE."""
+    """`repoeval-bench list languages | head -1`: no word on standard error, and the exit code a shell gives for SIGPIPE."""
     process = start(*arguments)
     process.stdout.close()
     err = process.stderr.read()

@@ -39,7 +39,7 @@ def said_once(done):
 
 @pytest.mark.parametrize(
     ("command", "further"),
-    [("eval", ["--details"]), ("eval", ["--match-size", "fixed:max_nws=200"]), ("compare", ["--details"])],
+    [("eval", ["--match-size", "fixed:max_nws=200"]), ("compare", ["--details"])],
 )
 def test_among_others_it_is_left_out_and_noted(places, command, further):
     """Once before the work and once below the table."""

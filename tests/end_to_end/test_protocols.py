@@ -8,7 +8,7 @@ import pytest
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.precision import choose_precision
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
-from support.command import bench, one_sentence
+from support.command import bench, json_of, one_sentence
 from support.runs import read_rows
 
 AST = "ast:max_nws=400"
@@ -16,15 +16,10 @@ BM25 = ("--retriever", "bm25")
 AUTO = choose_precision("auto", "cpu")
 
 
-def metrics_of(done):
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
 @pytest.mark.parametrize("protocol", ["context", "body", "context+exclusion=body", "context+exclusion=repocoder"])
-def test_line_measures_equal_brute_force(evaluate, mirror, warm_home, tmp_path, protocol):
+def test_line_measures_equal_brute_force(evaluated, mirror, warm_home, tmp_path, protocol):
     """line_recall at every budget, line_rprec and the area, recomputed literally from the run log and the files."""
-    metrics_of(evaluate("-c", AST, *BM25, "--protocol", protocol, "--set", "few_gold", "--json"))
+    evaluated("-c", AST, *BM25, "--protocol", protocol, "--set", "few_gold")
     (folder,) = (tmp_path / "results").iterdir()
     benchmark = load_benchmark(str(mirror), home=warm_home)
     nws = {f"{f.repo}/{f.path}": f.line_nws() for files in benchmark.files.values() for f in files}
@@ -46,10 +41,10 @@ def test_line_measures_equal_brute_force(evaluate, mirror, warm_home, tmp_path, 
         assert scores["line_recall_auc"] == pytest.approx(line_recall_auc(chunks, span, mine))
 
 
-def test_the_oracle_reaches_the_ceiling_and_nothing_passes_it(evaluate):
+def test_the_oracle_reaches_the_ceiling_and_nothing_passes_it(evaluated):
     """Under RETRIEVER=oracle every chunk measure is its ceiling; random and bm25 stay between 0 and theirs."""
     for retriever in ("oracle", "bm25", "random"):
-        metrics = metrics_of(evaluate("-c", AST, "--retriever", retriever, "--json"))
+        metrics = evaluated("-c", AST, "--retriever", retriever)
         assert metrics["embedder"] == "none"
         for mean in ("micro", "macro"):
             for name, ceiling in metrics["ceilings"][mean].items():
@@ -60,22 +55,22 @@ def test_the_oracle_reaches_the_ceiling_and_nothing_passes_it(evaluate):
         assert share == pytest.approx(1, abs=0.02) if retriever == "oracle" else share < 1
 
 
-def test_any_measure_of_the_registry_can_be_asked_for(evaluate):
+def test_any_measure_of_the_registry_can_be_asked_for(evaluated):
     """An evaluation provides lines, texts, vectors, spans and sub-topics."""
     names = (
         *("line_iou@500", "line_precision@500", "novelty@5", "ild@5", "novelty_ndcg@5", "best_iou@5"),
         *("mean_iou@5", "alpha_ndcg@5", "redundancy@5", "err@10", "recall_auc@50"),
     )
     asked = [part for name in names for part in ("-m", name)]
-    metrics = metrics_of(evaluate("-c", AST, *asked, "--json"))
+    metrics = evaluated("-c", AST, *asked)
     assert list(metrics["micro"]) == list(names)
     assert all(0 <= value <= 1.5 for value in metrics["micro"].values())
     assert metrics["micro"]["alpha_ndcg@5"] > 0
 
 
-def test_coderag_has_documents_of_its_own(evaluate):
+def test_coderag_has_documents_of_its_own(evaluate, evaluated):
     """No chunker is named; naming one is a usage error; the windows carry the protocol's spec."""
-    metrics = metrics_of(evaluate("--protocol", "coderag", "--retriever", "bm25:tokenizer=words", "--json"))
+    metrics = evaluated("--protocol", "coderag", "--retriever", "bm25:tokenizer=words")
     assert metrics["chunker"] == "coderag-windows:lines=50,step=10"
     assert metrics["headline"] == "macro"
     assert metrics["counts"]["chunks_merged"] == 0
@@ -83,26 +78,26 @@ def test_coderag_has_documents_of_its_own(evaluate):
     assert "name no chunker" in sentence
 
 
-def test_linemap_judges_every_chunker_on_the_baselines_chunks(evaluate, tmp_path):
+def test_linemap_judges_every_chunker_on_the_baselines_chunks(evaluated, tmp_path):
     """Two chunkers have one set of judgements; the baseline's own run is as under code-chunk."""
-    metrics_of(evaluate("-c", AST, *BM25, "--protocol", "linemap", "--json"))
-    metrics_of(evaluate("-c", "fixed", *BM25, "--protocol", "linemap", "--json"))
+    evaluated("-c", AST, *BM25, "--protocol", "linemap")
+    evaluated("-c", "fixed", *BM25, "--protocol", "linemap")
     folders = sorted((tmp_path / "results").iterdir())
     assert len({(folder / "qrels.trec").read_bytes() for folder in folders}) == 1
     mapped = json.loads((folders[1] / "metrics.json").read_text())
     assert mapped["chunker"].startswith("fixed")
-    direct = metrics_of(evaluate("-c", "fixed", *BM25, "--protocol", "code-chunk", "--json"))
+    direct = evaluated("-c", "fixed", *BM25, "--protocol", "code-chunk")
     assert mapped["micro"] == direct["micro"]
 
 
-def test_what_is_excluded_is_not_retrieved(evaluate, mirror, warm_home, tmp_path):
+def test_what_is_excluded_is_not_retrieved(evaluated, mirror, warm_home, tmp_path):
     """prompt, repocoder and body: no chunk that the page hides is in the run log, and judgements are over the rest."""
     benchmark = load_benchmark(str(mirror), home=warm_home)
     tasks = {task.task_id: task for task in benchmark.tasks}
     for policy in ("prompt", "repocoder", "body"):
         out = ("--out", tmp_path / policy)
-        asked = ("--set", f"exclusion={policy}", "--set", "few_gold", "--json")
-        metrics = metrics_of(evaluate("-c", "fixed:max_nws=60", *BM25, *asked, *out))
+        asked = ("--set", f"exclusion={policy}", "--set", "few_gold")
+        metrics = evaluated("-c", "fixed:max_nws=60", *BM25, *asked, *out)
         assert metrics["protocol"] == f"context+exclusion={policy}"
         (folder,) = (tmp_path / policy).iterdir()
         for entry in read_rows(folder / "retrieved.jsonl.gz"):
@@ -118,19 +113,18 @@ def test_what_is_excluded_is_not_retrieved(evaluate, mirror, warm_home, tmp_path
                     assert each["chunk_id"].endswith(f"#{task.task_id}")
 
 
-def test_long_texts_are_read_by_policy(evaluate):
+def test_long_texts_are_read_by_policy(evaluated):
     """tail and mean are embedders of their own name; with mean nothing is truncated."""
-    done = evaluate("-c", AST, "--set", "long_text=queries=tail", "--json", "--limit", "4")
-    assert metrics_of(done)["embedder"] == f"minilm:precision={AUTO},long_queries=tail"
-    metrics = metrics_of(evaluate("-c", AST, "--set", "long_text=mean", "--json", "--limit", "4"))
+    metrics = evaluated("-c", AST, "--set", "long_text=queries=tail", "--limit", "4")
+    assert metrics["embedder"] == f"minilm:precision={AUTO},long_queries=tail"
+    metrics = evaluated("-c", AST, "--set", "long_text=mean", "--limit", "4")
     assert metrics["counts"]["queries_truncated"] == metrics["counts"]["chunks_truncated"] == 0
 
 
 def test_sensitivity_counts_verdicts_over_settings(mirror, warm_home, tmp_path):
     """Every cell once for each pair and size; JSON and the table agree on how many there are."""
     arguments = ["lab", "sensitivity", "-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror]
-    done = bench(*arguments, "--json", "-o", tmp_path / "cells.json", home=warm_home)
-    cells = metrics_of(done)
+    cells = json_of(*arguments, "-o", tmp_path / "cells.json", home=warm_home)
     assert cells == json.loads((tmp_path / "cells.json").read_text())
     keys = {(c["sizes"], c["protocol"], c["retriever"], c["measure"]) for c in cells}
     assert len(keys) == len(cells)
@@ -149,22 +143,14 @@ def test_sensitivity_counts_verdicts_over_settings(mirror, warm_home, tmp_path):
     assert "undecided" in table.out
 
 
-def test_a_cell_of_the_grid_is_what_eval_measures(evaluate, mirror, warm_home):
+def test_a_cell_of_the_grid_is_what_eval_measures(evaluated, mirror, warm_home):
     """The grid's difference is that of two runs of eval under the cell's protocol."""
-    cells = metrics_of(
-        bench(
-            *("lab", "sensitivity", "-c", AST, "-c", "fixed:max_nws=400", *BM25, "--no-match"),
-            *("--source", mirror, "--json"),
-            home=warm_home,
-        )
-    )
+    asked = ("-c", AST, "-c", "fixed:max_nws=400", *BM25, "--no-match", "--source", mirror)
+    cells = json_of("lab", "sensitivity", *asked, home=warm_home)
     for protocol in ("body", "linemap+query=tail:20"):
+        runs = [evaluated("-c", c, *BM25, "--protocol", protocol) for c in (AST, "fixed:max_nws=400")]
+        mean = runs[0]["headline"]
         for measure in ("ndcg@10", "line_recall_auc"):
-            runs = [
-                metrics_of(evaluate("-c", c, *BM25, "--protocol", protocol, "--json"))
-                for c in (AST, "fixed:max_nws=400")
-            ]
-            mean = runs[0]["headline"]
             (cell,) = [c for c in cells if (c["protocol"], c["measure"]) == (protocol, measure)]
             assert cell["difference"] == pytest.approx(runs[0][mean][measure] - runs[1][mean][measure], abs=1e-12)
 

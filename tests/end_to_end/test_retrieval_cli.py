@@ -10,11 +10,6 @@ from support.runs import read_rows
 AST = "ast:max_nws=400"
 
 
-def metrics_of(done):
-    assert done.code == 0, done.err
-    return json.loads(done.out)
-
-
 def folder_of(results, metrics):
     return results / metrics["run_id"]
 
@@ -23,12 +18,12 @@ def rankings(folder):
     return {row.query_id: [hit.chunk_id for hit in row.topk] for row in RunView(folder).log_rows()}
 
 
-def test_a_reranked_run_names_its_first_stage(evaluate, tmp_path):
+def test_a_reranked_run_names_its_first_stage(evaluated, tmp_path):
     """The manifest leads to the raw run, whose first k_raw are the reranked ones; both latencies are kept apart."""
     results = tmp_path / "results"
-    raw = metrics_of(evaluate("-c", AST, "--retriever", "bm25:k1=0.9", "--k", "4", "-m", "ndcg@4", "--json"))
+    raw = evaluated("-c", AST, "--retriever", "bm25:k1=0.9", "--k", "4", "-m", "ndcg@4")
     spec = "rerank:overlap,k_raw=3,first=bm25+k1=0.9"
-    metrics = metrics_of(evaluate("-c", AST, "--retriever", spec, "--k", "4", "-m", "ndcg@4", "--json"))
+    metrics = evaluated("-c", AST, "--retriever", spec, "--k", "4", "-m", "ndcg@4")
     folder = folder_of(results, metrics)
     first = json.loads((folder / "manifest.json").read_text())["first_stage"]
     assert first == {"retriever": raw["retriever"], "k_raw": 3, "run_id": raw["run_id"]}
@@ -42,14 +37,14 @@ def test_a_reranked_run_names_its_first_stage(evaluate, tmp_path):
     assert json.loads((results / first["run_id"] / "manifest.json").read_text())["first_stage"] is None
 
 
-def test_a_cross_encoder_ranks_again(evaluate, mirror, warm_home, tmp_path):
+def test_a_cross_encoder_ranks_again(evaluated, mirror, warm_home, tmp_path):
     """A model's folder is enough; its weights are in the manifest, cut pairs under the table.
 
     A second run reads no pair again, which says nothing of the model's speed, and writes the same bytes.
     """
     model = tiny_cross_encoder(tmp_path / "model")
     arguments = ("-c", AST, "--retriever", f"rerank:{model},k_raw=5,first=bm25")
-    metrics = metrics_of(evaluate(*arguments, "--json"))
+    metrics = evaluated(*arguments)
     folder = folder_of(tmp_path / "results", metrics)
     config = json.loads((folder / "manifest.json").read_text())["config"]
     assert len(config["retriever_identity"]["weights_sha256"]) == 64
@@ -66,10 +61,10 @@ def test_a_cross_encoder_ranks_again(evaluate, mirror, warm_home, tmp_path):
     }
 
 
-def test_a_pool_is_another_protocol(evaluate, tmp_path):
+def test_a_pool_is_another_protocol(evaluated, tmp_path):
     """Scope `pooled` renames the run and ranks chunks of every repository; what is relevant stays what it was."""
-    alone = metrics_of(evaluate("-c", AST, "--retriever", "jaccard", "--json"))
-    pooled = metrics_of(evaluate("-c", AST, "--retriever", "jaccard", "--set", "scope=pooled", "--json"))
+    alone = evaluated("-c", AST, "--retriever", "jaccard")
+    pooled = evaluated("-c", AST, "--retriever", "jaccard", "--set", "scope=pooled")
     assert pooled["protocol"] == "context+scope=pooled"
     results = tmp_path / "results"
     ranked = rankings(folder_of(results, pooled))

@@ -1,6 +1,5 @@
 """`sweep`: sizes, overlaps and k, what its tables say, and what it refuses. BM25, so nothing embeds."""
 
-import json
 import re
 
 import pytest
@@ -8,15 +7,10 @@ from click.testing import CliRunner
 
 from repoeval_bench.cli.sweep import sweep_command
 from repoeval_bench.core.errors import UsageError
-from support.command import bench, succeed
+from support.command import json_of, succeed
 
 AST = "ast:max_nws=400"
 BM25 = ("--retriever", "bm25")
-
-
-def metrics_of(done):
-    assert done.code == 0, done.err
-    return json.loads(done.out)
 
 
 def refused(*arguments):
@@ -30,7 +24,7 @@ def refused(*arguments):
 def test_a_sweep_of_sizes_prints_what_was_realised(mirror, tmp_path):
     """One row a chunker and size, doubled sizes included, in the order they were named."""
     arguments = ["sweep", "-c", AST, "-c", "fixed", *BM25, "--source", mirror, "--out", tmp_path / "out"]
-    rows = metrics_of(bench(*arguments, "--sizes", "200,400", "--json", home=tmp_path / "home"))
+    rows = json_of(*arguments, "--sizes", "200,400", home=tmp_path / "home")
     assert [row["chunker"].partition(",")[0] for row in rows] == [
         *("ast:max_nws=200", "ast:max_nws=400", "fixed:max_nws=200", "fixed:max_nws=400"),
     ]
@@ -67,11 +61,7 @@ def test_a_table_says_who_ranked_and_overlaps_are_swept_by_naming_them(mirror, t
 
 def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
     """Recall grows with k; the knee is one of the cutoffs."""
-    (row,) = metrics_of(
-        bench(
-            "sweep", "-c", AST, *BM25, "--source", mirror, "--out", tmp_path / "out", "--json", home=tmp_path / "home"
-        )
-    )
+    (row,) = json_of("sweep", "-c", AST, *BM25, "--source", mirror, "--out", tmp_path / "out", home=tmp_path / "home")
     recalls = [row[f"recall@{k}"] for k in (1, 3, 5, 10, 20, 50)]
     assert recalls == sorted(recalls)
     assert row["knee"] in (1, 3, 5, 10, 20, 50)

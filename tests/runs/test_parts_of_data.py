@@ -11,7 +11,7 @@ from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.html.report import report_page
+from repoeval_bench.report.run_command import run_command
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.runner import evaluate
 from support.command import bench
@@ -145,12 +145,12 @@ def test_a_report_ranks_the_same_part_by_bm25(pack, tmp_path, protocol):
     assert len([path for path in out.iterdir() if path.is_dir()]) == 2
 
 
-def test_a_page_names_the_command_that_asks_for_the_same_part(benchmark, pack, tmp_path):
+def test_the_command_of_a_run_asks_for_the_same_part(benchmark, pack, tmp_path):
     """Of a sample, which `eval` does not draw, that of `recommend`."""
     run = _evaluated(pack, "uses", {"repos": ("beta",), "limit": 7}, tmp_path)
-    assert " --repos beta --limit 7  # and --source" in report_page([run], "page.html")
+    assert " --repos beta --limit 7  # and --source" in run_command(run)
     whole = _evaluated(pack, "uses", {}, tmp_path)
-    assert "--limit" not in report_page([whole], "page.html")
+    assert "--limit" not in run_command(whole)
     found = recommend(benchmark, protocols=("uses",), tasks=8, out=tmp_path / "sampled", **ASKED)
     drawn = "recommend SOURCE --tasks 8 --protocol uses --retriever bm25"
-    assert drawn in report_page([found.runs[0]], "page.html")
+    assert drawn in run_command(found.runs[0])

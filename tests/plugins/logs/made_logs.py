@@ -18,19 +18,23 @@ def chunks(ids, **fields):
     ]
 
 
+def log_row(query_id, topk, **fields):
+    """A row of the contract as JSON has it."""
+    return {
+        "query_id": query_id,
+        "system": "s",
+        "k_raw": 10,
+        "topk": topk,
+        "index_version": "1",
+        "chunker": {"algo": "fixed", "parameters": {}},
+        **fields,
+    }
+
+
 def row(query_id, ids, **fields):
     """A row of the contract that ranks `ids`."""
-    return LogRow.model_validate(
-        {
-            "query_id": query_id,
-            "system": "s",
-            "k_raw": 10,
-            "topk": ids if ids and isinstance(ids[0], dict) else chunks(ids),
-            "index_version": "1",
-            "chunker": {"algo": "fixed", "parameters": {}},
-            **fields,
-        }
-    )
+    topk = ids if ids and isinstance(ids[0], dict) else chunks(ids)
+    return LogRow.model_validate(log_row(query_id, topk, **fields))
 
 
 def judged(rows, gold, *, conversations=None, measures=MEASURES):

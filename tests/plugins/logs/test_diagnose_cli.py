@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from plugins.logs.made_logs import log_row
 from repoeval_bench import evaluate, load_benchmark
 from support.command import bench, json_of, one_sentence, succeed
 from support.runs import write_rows, write_run
@@ -79,19 +80,8 @@ def test_an_imported_run_is_diagnosed(tmp_path):
             }
             for r in range(1, 31)
         ]
-        log.append(
-            {
-                "query_id": f"q{i}",
-                "system": "theirs",
-                "k_raw": 30,
-                "topk": topk,
-                "index_version": "1",
-                "chunker": {"algo": "pages", "parameters": {}},
-                "as_of": "2024-03-01",
-                "query": f"what of\x1b[31m {i}",
-                "latency_ms": {"retrieve": 20, "rerank": 700},
-            }
-        )
+        more = {"as_of": "2024-03-01", "query": f"what of\x1b[31m {i}", "latency_ms": {"retrieve": 20, "rerank": 700}}
+        log.append(log_row(f"q{i}", topk, k_raw=30, **more))
         gold.append({"query_id": f"q{i}", "chunk_id": f"c{i}-20"})
     arguments = ("--gold", write_rows(tmp_path / "gold.jsonl", gold), "--out", tmp_path / "results")
     succeed("logs", "import", write_rows(tmp_path / "log.jsonl", log), *arguments)

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from plugins.logs.made_logs import row
 from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside
 from repoeval_bench.plugins.logs.diagnosis.checks import check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import Evidence, newer_share, repeats
 from repoeval_bench.plugins.logs.diagnosis.gaps import find_gaps
 from repoeval_bench.plugins.logs.diagnosis.report import worst_ids, worst_queries
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
-from repoeval_bench.runs.log import LogRow, Retrieved
+from repoeval_bench.runs.log import Retrieved
 from support.runs import metrics as made_metrics
 from support.runs import query_scores
 
@@ -32,21 +33,6 @@ def entry(chunk_id, rank, **more):
         "end_line": begin + 10,
         **more,
     }
-
-
-def log_row(query_id, topk, **more):
-    """A row of the run log."""
-    return LogRow.model_validate(
-        {
-            "query_id": query_id,
-            "system": "s",
-            "k_raw": 50,
-            "topk": topk,
-            "index_version": "1",
-            "chunker": {"algo": "ast", "parameters": {}},
-            **more,
-        }
-    )
 
 
 def results(*entries):
@@ -83,11 +69,12 @@ def evidence(tops=None, golds=None, values=None, rows=None, latency=None, k=50, 
         for i in range(N)
     )
     log = {
-        f"q{i:02d}": log_row(
+        f"q{i:02d}": row(
             f"q{i:02d}",
             **{
                 "query": f"text {i}\n",
-                "topk": [entry(c, r) for r, c in enumerate(tops[i], 1)],
+                "ids": [entry(c, r) for r, c in enumerate(tops[i], 1)],
+                "k_raw": 50,
                 **(rows or {}).get(i, {}),
             },
         )
@@ -178,7 +165,7 @@ def test_places_taken_by_near_duplicates(how):
             else {**entry(f"r{i % 4}/c{r}.py@0", r), "score": 0.5}
             for r in range(2, 11)
         ]
-        rows[i] = {"topk": [gold, *again]}
+        rows[i] = {"ids": [gold, *again]}
     check = only(evidence(rows=rows), "near-duplicates")
     assert check.numbers["recall@10"] == 1.0
     assert check.numbers["precision@10"] == pytest.approx(0.1)
@@ -257,14 +244,14 @@ def test_results_newer_than_the_query():
     rows = {
         0: {
             "as_of": "2024-05-01",
-            "topk": [
+            "ids": [
                 entry(f"r0/f0.py@{r - 1}", r, doc_version="2024-06-01" if r > 8 else "2024-04-01") for r in range(1, 11)
             ],
         }
     }
     check = only(evidence(rows=rows), "freshness")
     assert check.numbers == {"share of the top 10 newer than as_of": 0.2, "results with both dates": 10}
-    assert newer_share([log_row("q", [entry("a@1", 1, doc_version="v7")], as_of="2024-05-01")], 10) == (None, 0)
+    assert newer_share([row("q", [entry("a@1", 1, doc_version="v7")], as_of="2024-05-01")], 10) == (None, 0)
 
 
 def test_latency_is_split_into_its_steps():

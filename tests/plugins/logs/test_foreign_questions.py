@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from plugins.logs.made_logs import log_row
 from repoeval_bench import load_benchmark
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.spans import LineSpan
@@ -153,8 +154,7 @@ def test_gold_of_whole_files_is_marked(tmp_path):
     file = write(tmp_path / "tool.json", SEMBLE)
     _, out = converted(tmp_path, "semble", file)
     chunk = {"rank": 1, "chunk_id": "c", "score": 1.0, "file": "tool/src/spans.py"}
-    log = {"query_id": "tool/2", "system": "s", "k_raw": 1, "topk": [chunk], "index_version": "1"}
-    write(tmp_path / "log.jsonl", [{**log, "chunker": {"algo": "fixed", "parameters": {}}}])
+    write(tmp_path / "log.jsonl", [log_row("tool/2", [chunk])])
     done = succeed("logs", "import", tmp_path / "log.jsonl", "--gold", out / FILE_GOLD, "--out", tmp_path / "runs")
     assert "blind to chunking" in done.out
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from plugins.logs.made_logs import log_row
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.logs.import_log import import_run
@@ -11,13 +12,12 @@ from support.runs import write_rows
 N = 200
 
 
-def log_row(query, rank, system, **named):
+def ranked(query, rank, system, **named):
     """A ranking of ten chunks, the relevant one at `rank`."""
     ids = [f"{query}-other{i}" for i in range(9)]
     ids.insert(rank - 1, f"{query}-gold")
     topk = [{"rank": i, "chunk_id": c, "score": -float(i)} for i, c in enumerate(ids, start=1)]
-    plain = {"query_id": query, "system": system, "k_raw": 10, "topk": topk, "index_version": "1"}
-    return plain | {"chunker": {"algo": "lines", "parameters": {}}} | named
+    return log_row(query, topk, system=system, **named)
 
 
 def conversation(i):
@@ -43,7 +43,7 @@ def two(tmp_path):
             for i in range(N)
         ]
         log = [
-            log_row(f"q{i}", rank, system, **({"conversation": named(i)} if named else {}))
+            ranked(f"q{i}", rank, system, **({"conversation": named(i)} if named else {}))
             for i, rank in enumerate(ranks(1 if shift else 2, shift))
             if i not in without
         ]
@@ -132,7 +132,7 @@ def test_queries_are_clustered_by_a_field_that_is_named(two):
 def test_gold_in_several_files_clusters_by_the_union_of_files(tmp_path):
     """Rows in any order give the same clusters: a and b are linked by q1, c is by itself."""
     rows = [("q0", "r/b.py"), ("q1", "r/a.py"), ("q1", "r/b.py"), ("q2", "r/a.py"), ("q3", "r/c.py")]
-    log = [log_row(f"q{i}", 1, "s") for i in range(4)]
+    log = [ranked(f"q{i}", 1, "s") for i in range(4)]
     results = []
     for order in (rows, rows[::-1]):
         gold = write_rows(tmp_path / "gold.jsonl", [{"query_id": query, "file": file} for query, file in order])

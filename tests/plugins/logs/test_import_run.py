@@ -6,6 +6,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
+from plugins.logs.made_logs import log_row
 from repoeval_bench.plugins.logs.records import schema
 from support.command import bench, json_of, one_sentence, succeed
 from support.minirepo import REPOSITORIES
@@ -48,18 +49,8 @@ def logs(tmp_path):
             {"rank": rank, "score": float(score), **places[i]}
             for rank, (i, score) in enumerate(zip(found[0].tolist(), scores[0].tolist(), strict=True), start=1)
         ]
-        rows.append(
-            {
-                "query_id": query_id,
-                "system": "bm25s",
-                "k_raw": 8,
-                "topk": topk,
-                "index_version": "1",
-                "query": text,
-                "chunker": {"algo": "lines", "parameters": {"n": 10}},
-                "latency_ms": {"retrieve": 2.5},
-            }
-        )
+        named = {"system": "bm25s", "k_raw": 8, "query": text, "latency_ms": {"retrieve": 2.5}}
+        rows.append(log_row(query_id, topk, **named))
     gold = []
     for query_id, (name, signature) in GOLD.items():
         ((file, text),) = [
@@ -246,15 +237,7 @@ def by_hand(tmp_path):
         return write_rows(
             tmp_path / "log.jsonl",
             [
-                {
-                    "query_id": f"q{i}",
-                    "system": "s",
-                    "k_raw": 5,
-                    "topk": [{"rank": n, "score": -n, **chunk} for n, chunk in enumerate(ranking, start=1)],
-                    "index_version": "1",
-                    "chunker": {"algo": "lines", "parameters": {}},
-                    **named,
-                }
+                log_row(f"q{i}", [{"rank": n, "score": -n, **chunk} for n, chunk in enumerate(ranking, 1)], **named)
                 for i, ranking in enumerate(rankings)
             ],
         )

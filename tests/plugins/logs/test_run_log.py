@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ir_measures import Bpref, Judged
 from jsonschema import Draft202012Validator
 
+from plugins.logs.made_logs import log_row
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
@@ -24,15 +25,7 @@ def row(query_id="q", chunks=("a", "b"), **changed):
         {"rank": i, "chunk_id": c, "score": 10.0 - i, "file": "r/f.py", "start_line": 10 * i - 10, "end_line": 10 * i}
         for i, c in enumerate(chunks, start=1)
     ]
-    return {
-        "query_id": query_id,
-        "system": "s",
-        "k_raw": 10,
-        "topk": topk,
-        "index_version": "1",
-        "chunker": {"algo": "fixed", "parameters": {}},
-        **changed,
-    }
+    return log_row(query_id, topk) | changed
 
 
 def write(path, *rows):
@@ -217,14 +210,7 @@ def test_bpref_by_hand():
     assert judged_at([], {"a": 1}, 5) == 0.0
 
 
-ROW = {
-    "query_id": "q",
-    "system": "s",
-    "k_raw": 1,
-    "topk": [],
-    "index_version": "1",
-    "chunker": {"algo": "a", "parameters": {}},
-}
+ROW = log_row("q", [])
 
 
 @pytest.mark.parametrize(
