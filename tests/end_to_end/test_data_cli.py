@@ -10,56 +10,38 @@ import time
 
 import pytest
 
-from repoeval_bench.cli import main
-from support import minirepo
-from support.command import heed_interrupts
+from support.command import bench, heed_interrupts
 from support.server import Site, serve
 
 
-@pytest.fixture
-def bench(capsys, monkeypatch):
-    """`repoeval-bench data ARGUMENTS` in this process; what it printed, after its exit code was checked."""
-    monkeypatch.setenv("REPOEVAL_SOURCE", "")
-    monkeypatch.setattr("gc.set_threshold", lambda *_: None)
-
-    def run(*arguments, code=0):
-        monkeypatch.setattr("sys.argv", ["repoeval-bench", "data", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        assert ended.value.code == code, printed.err
-        return printed
-
-    return run
+def data(*arguments, code=0, **env):
+    """`repoeval-bench data ARGUMENTS`, after its exit code was checked."""
+    done = bench("data", *arguments, **env)
+    assert done.code == code, done.err
+    return done
 
 
-@pytest.fixture
-def mirror(tmp_path):
-    return minirepo.build_mirror(tmp_path / "mirror")
-
-
-def test_fetch_shows_sizes_and_licences_and_the_second_time_that_it_is_there(bench, mirror, monkeypatch):
-    first = bench("fetch", "--source", str(mirror))
+def test_fetch_shows_sizes_and_licences_and_the_second_time_that_it_is_there(mirror):
+    first = data("fetch", "--source", mirror)
     assert "fetched into" in first.out
     assert "data from mirror: 18 of 18 tasks, 2 of 2 repositories" in first.out
     assert "acme_inventory         8      4  MIT" in first.out
     assert first.err == ""
-    monkeypatch.setenv("REPOEVAL_SOURCE", str(mirror))
-    assert "already in" in bench("fetch").out
+    assert "already in" in data("fetch", REPOEVAL_SOURCE=str(mirror)).out
 
 
-def test_a_second_fetch_asks_no_server(bench, mirror):
+def test_a_second_fetch_asks_no_server(mirror):
     with serve(Site(files={path.name: path.read_bytes() for path in mirror.iterdir()})) as site:
-        bench("fetch", "--source", site.url)
+        data("fetch", "--source", site.url)
         asked = len(site.requests)
-        bench("fetch", "--source", site.url)
+        data("fetch", "--source", site.url)
         assert len(site.requests) == asked
-    assert "already in" in bench("fetch", "--source", site.url).out
+    assert "already in" in data("fetch", "--source", site.url).out
 
 
-def test_info_as_text_and_as_json_agree(bench, mirror, tmp_path):
-    text = bench("info", "--source", str(mirror), "--home", str(tmp_path / "h")).out
-    facts = json.loads(bench("info", "--source", str(mirror), "--home", str(tmp_path / "h"), "--json").out)
+def test_info_as_text_and_as_json_agree(mirror, tmp_path):
+    text = data("info", "--source", mirror, "--home", str(tmp_path / "h")).out
+    facts = json.loads(data("info", "--source", mirror, "--home", str(tmp_path / "h"), "--json").out)
     assert text.startswith(f"{facts['name']} · 18 of 18 tasks, 2 of 2 repositories · {facts['fingerprint']}\n")
     assert facts["name"] == "custom-mini-function-2k-codex"
     assert facts["folder"].startswith(str(tmp_path / "h"))
@@ -73,15 +55,15 @@ def test_info_as_text_and_as_json_agree(bench, mirror, tmp_path):
     assert facts["missing"] == []
 
 
-def test_verify_counts_and_exits_1_when_something_changed(bench, mirror, tmp_path):
+def test_verify_counts_and_exits_1_when_something_changed(mirror, tmp_path):
     home = tmp_path / "h"
-    options = ("--source", str(mirror), "--home", str(home))
-    assert "18 of 18 ground truths are at their lines" in bench("verify", *options).out
+    options = ("--source", mirror, "--home", str(home))
+    assert "18 of 18 ground truths are at their lines" in data("verify", *options).out
     next(home.rglob("wrap.py")).write_text("x = 1\n")
-    wrong = bench("verify", *options, code=1)
+    wrong = data("verify", *options, code=1)
     assert "16 of 18 ground truths" in wrong.out
     assert "northwind_textkit/textkit/wrap.py: it has changed since it was installed" in wrong.out
-    facts = json.loads(bench("verify", *options, "--json", code=1).out)
+    facts = json.loads(data("verify", *options, "--json", code=1).out)
     assert (facts["passed"], facts["tasks"], len(facts["wrong_tasks"])) == (False, 18, 2)
 
 
@@ -97,14 +79,14 @@ def test_verify_counts_and_exits_1_when_something_changed(bench, mirror, tmp_pat
         (("get",), 2, "No such command 'get'"),
     ],
 )
-def test_what_is_wrong_ends_in_one_sentence_and_an_exit_code(bench, arguments, code, sentence):
-    done = bench(*arguments, code=code)
+def test_what_is_wrong_ends_in_one_sentence_and_an_exit_code(arguments, code, sentence):
+    done = data(*arguments, code=code)
     assert done.err.startswith("error: ")
     assert sentence in done.err
     assert done.err.count("\n") == 1
 
 
-def test_a_fetch_that_is_interrupted_exits_130_and_the_next_one_is_whole(bench, mirror, tmp_path):
+def test_a_fetch_that_is_interrupted_exits_130_and_the_next_one_is_whole(mirror, tmp_path):
     home = tmp_path / "h"
     site = Site(files={path.name: path.read_bytes() for path in mirror.iterdir()})
     half = len(site.files["datasets.zip"]) // 2
@@ -128,16 +110,16 @@ def test_a_fetch_that_is_interrupted_exits_130_and_the_next_one_is_whole(bench, 
         assert stderr.strip().startswith("error: interrupted")
         assert not list(home.rglob("*.py"))
         running.stalls = []
-        bench(*command[4:], "--home", str(home))
+        data("fetch", "--source", running.url, "--home", home)
         assert not list(home.rglob("*.part"))
 
 
 @pytest.mark.full_data
-def test_the_real_data_verifies_455_of_455(real_source, bench, tmp_path):
+def test_the_real_data_verifies_455_of_455(real_source, tmp_path):
     options = ("--source", real_source, "--home", str(tmp_path))
-    assert "455 of 455 tasks, 8 of 8 repositories" in bench("fetch", *options).out
-    done = bench("verify", *options)
+    assert "455 of 455 tasks, 8 of 8 repositories" in data("fetch", *options).out
+    done = data("verify", *options)
     assert "455 of 455 ground truths are at their lines" in done.out
-    facts = json.loads(bench("info", *options, "--json").out)
+    facts = json.loads(data("info", *options, "--json").out)
     assert (facts["tasks"], facts["files"], facts["missing"]) == (455, 441, [])
     assert facts["repositories"]["facebookresearch_omnivore"]["licence"] == "CC-BY-NC-4.0"

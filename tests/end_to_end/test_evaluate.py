@@ -51,21 +51,6 @@ def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(fold
     assert isinstance(metrics["micro"]["ndcg@10"], float)
 
 
-def test_means_are_those_of_the_queries(folder):
-    """micro is the mean over queries, macro the mean over repositories' means, from per_query.jsonl."""
-    metrics = json.loads((folder / "metrics.json").read_text())
-    rows = read_rows(folder / "per_query.jsonl")
-    assert len(rows) == metrics["counts"]["queries"]
-    for name, value in metrics["micro"].items():
-        assert value == pytest.approx(sum(row["measures"][name] for row in rows) / len(rows), abs=1e-12)
-        per_repo = []
-        for repo, means in metrics["per_repo"].items():
-            mine = [row["measures"][name] for row in rows if row["repo"] == repo]
-            assert means[name] == pytest.approx(sum(mine) / len(mine), abs=1e-12)
-            per_repo.append(means[name])
-        assert metrics["macro"][name] == pytest.approx(sum(per_repo) / len(per_repo), abs=1e-12)
-
-
 def test_ir_measures_agrees_on_the_trec_files(folder, tmp_path):
     """Another implementation, reading the exported TREC files, gets the same means."""
     ours = json.loads((folder / "metrics.json").read_text())["micro"]
@@ -194,10 +179,8 @@ def test_the_python_api_does_what_the_command_does(folder, mirror, warm_home, tm
     assert {c.measure for c in compare([run, other])} == set(run.metrics.micro)
 
 
-def test_a_results_folder_that_cannot_be_written(evaluate, mirror, warm_home, tmp_path):
-    """It is reported before anything is embedded, both for a file in the way and for a read-only folder."""
-    (tmp_path / "results").write_text("in the way")
-    assert "choose another results folder with --out" in one_sentence(evaluate("--chunker", AST), 2)
+def test_a_results_folder_that_cannot_be_written(mirror, warm_home, tmp_path):
+    """A read-only one is reported before anything is embedded."""
     read_only = tmp_path / "read-only"
     read_only.mkdir(mode=0o555)
     if os.access(read_only, os.W_OK):  # root may write anywhere but in /proc

@@ -78,15 +78,6 @@ def test_the_last_line_of_eval_gives_the_page_of_its_runs(mirror, tmp_path):
     assert last.endswith(f"for a page: repoeval-bench report {ast.name} {fixed.name} --out {out}")
 
 
-def test_runs_that_do_not_answer_one_question_are_refused_with_all_differences(stored, benchmark, tmp_path):
-    """Protocol, data and depth in one sentence, as compare has it."""
-    other = evaluate(benchmark, "ast:max_nws=400", protocol="body", retriever="bm25", k=50, out=tmp_path)
-    sentence = one_sentence(bench("report", stored[0].folder, other.folder, "-o", tmp_path / "r.html"), 2)
-    assert "protocol context against body" in sentence
-    assert "k 100 against 50" in sentence
-    assert not (tmp_path / "r.html").exists()
-
-
 def test_a_run_of_an_earlier_version_says_what_it_cannot_show(stored, tmp_path):
     """Without sources and boundaries the scores are there, and the page says what is not."""
     folder = tmp_path / "run"

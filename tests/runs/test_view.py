@@ -54,7 +54,8 @@ def test_what_was_written_is_read_back(run):
 @pytest.mark.parametrize(
     ("name", "changed", "says"),
     [
-        ("manifest.json", {"schema": 1}, "is of schema 1, and this version reads schema 3"),
+        ("manifest.json", {"schema": 1}, "is of schema 1, and this version reads schema 3; run the evaluation again"),
+        ("manifest.json", {"schema": 9}, "is of schema 9, and this version reads schema 3; update repoeval-bench"),
         ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: this field does not exist"),
         (
             "manifest.json",
@@ -71,6 +72,8 @@ def test_what_was_written_is_read_back(run):
             "metrics.json is broken (ceilings has 'mrrr', which was not scored)",
         ),
         ("metrics.json", {"micro": {"mrr": 0.9, "hit@5": 2 / 3}}, "say different things of mrr"),
+        ("metrics.json", {"macro": {"mrr": 0.9, "hit@5": 0.5}}, "say different things of mrr"),
+        ("metrics.json", {"per_repo": {"r": {"mrr": 0.9}, "s": {"mrr": 0.0}}}, "different things of mrr"),
     ],
 )
 def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
@@ -79,7 +82,7 @@ def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
     with pytest.raises(ResultError) as error:
         _ = view.manifest, view.metrics, view.scores
     assert says in str(error.value)
-    assert str(error.value).endswith("; run the evaluation again")
+    assert str(error.value).endswith(("; run the evaluation again", "; update repoeval-bench"))
     assert "\n" not in str(error.value)
 
 

@@ -39,8 +39,8 @@ def bench(*arguments: object, home: Path | None = None, cwd: Path | None = None,
 
     out, err = _Stream(), _Stream()
     before = dict(os.environ), Path.cwd(), sys.argv
-    os.environ.update(_environment(home, env))
     os.environ.pop("REPOEVAL_SOURCE", None)
+    os.environ.update(_environment(home, env))
     try:
         if cwd is not None:
             os.chdir(cwd)
@@ -71,8 +71,8 @@ def bench_process(
     *arguments: object, home: Path | None = None, cwd: Path | None = None, timeout: float = 120, **env: str
 ) -> Result:
     """`repoeval-bench ARGUMENTS` in a process of its own, as a user runs it."""
-    environment = dict(os.environ, **_environment(home, env))
-    environment.pop("REPOEVAL_SOURCE", None)
+    environment = {name: value for name, value in os.environ.items() if name != "REPOEVAL_SOURCE"}
+    environment |= _environment(home, env)
     done = subprocess.run(
         [sys.executable, "-m", "repoeval_bench", *map(str, arguments)],
         capture_output=True,

@@ -120,4 +120,3 @@ def test_usage_errors(results, mirror, tmp_path):
     assert "recall@50 was not scored" in one_sentence(bench("logs", "diagnose", run, "-m", "recall@50"), 2)
     part = evaluate(load_benchmark(mirror, home=folder / "home", limit=2), AST, retriever="bm25", out=tmp_path)
     assert "answers other queries" in one_sentence(bench("logs", "diagnose", run, "--bm25", part.folder), 2)
-    assert "no run" in one_sentence(bench("logs", "diagnose", "none", "--out", tmp_path / "empty"), 2)

