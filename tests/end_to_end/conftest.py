@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.codebase import write_code
 from support.command import bench, json_of, succeed
 from support.once import made_once
 
@@ -44,6 +45,29 @@ def site(tmp_path_factory):
     folder = made_once(tmp_path_factory, "wheel", build)
     (wheel,) = folder.glob("*.whl")
     return wheel, folder / "site"
+
+
+@pytest.fixture(scope="session")
+def pack(tmp_path_factory):
+    """A pack of a small repository in four languages; beside it a home, and results of tests that only look at what is said."""
+    here = tmp_path_factory.mktemp("packed")
+    succeed("data", "build", write_code(here / "code", aside=False), "-o", here / "pack", home=here / "home")
+    return here / "pack"
+
+
+@pytest.fixture
+def ask(pack):
+    """Call a command on the pack, for these chunkers, by BM25 under `body`."""
+
+    def call(command, *chunkers, further=(), out=None):
+        name, *words = command.split()
+        source = (pack,) if name == "recommend" else ("--source", pack)
+        into = () if command.startswith("lab") else ("--out", out or pack.parent / "results")  # a grid keeps no runs
+        chosen = [word for chunker in chunkers for word in ("-c", chunker)]
+        question = () if name == "run" else (*chosen, "--retriever", "bm25", "--protocol", "body")
+        return bench(name, *words, *source, *question, *into, *further, home=pack.parent / "home")
+
+    return call
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from support.codebase import write_code
-from support.command import bench, one_sentence, succeed
+from support.command import bench, one_sentence
 
 CODE = '''"""Chunkers that fail."""
 
@@ -118,24 +118,22 @@ KINDS = {
 """Messages of chunkers that fail in further ways."""
 
 
-@pytest.fixture(scope="module")
-def places(tmp_path_factory):
+MODULE = "failing_chunkers"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def importable(tmp_path_factory):
+    """The folder of the chunkers and of the program."""
     folder = tmp_path_factory.mktemp("failing")
-    module = "failing_chunkers"
-    (folder / f"{module}.py").write_text(CODE)
+    (folder / f"{MODULE}.py").write_text(CODE)
     (folder / "twice.py").write_text(TWICE)
-    succeed("data", "build", write_code(folder / "code", aside=False), "-o", folder / "pack", home=folder / "home")
-    sys.path.insert(0, str(folder))
-    yield {"pack": folder / "pack", "home": folder / "home", "out": folder / "results", "module": module}
-    sys.path.remove(str(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield folder
 
 
-def ask(places, command, *names, further=(), out=None):
-    chunkers = [word for name in names for word in ("-c", f"py:{places['module']}:{name}" if name in REASONS else name)]
-    shared = ("--source", places["pack"], "--retriever", "bm25", "--protocol", "body")
-    if command != "lab sensitivity":  # which keeps no runs
-        shared += ("--out", out or places["out"])
-    return bench(*command.split(), *chunkers, *shared, *further, home=places["home"])
+def ours(name):
+    return f"py:{MODULE}:{name}"
 
 
 def told_at_the_end(done, *names, of):
@@ -150,15 +148,15 @@ def told_at_the_end(done, *names, of):
     ("name", "further"),
     [("Nothing", []), ("Breaks", ["--match-size", "fixed:max_nws=200"]), ("Breaks", ["--executor", "local:1"])],
 )
-def test_the_others_are_compared(places, name, further):
-    done = ask(places, "compare", "ast", name, "fixed", further=further)
+def test_the_others_are_compared(ask, name, further):
+    done = ask("compare", "ast", ours(name), "fixed", further=further)
     told_at_the_end(done, name, of=3)
     assert "1 other run failed and is not compared" in " ".join(done.out.split())
 
 
-def test_the_others_are_evaluated_and_json_has_the_reason(places):
+def test_the_others_are_evaluated_and_json_has_the_reason(ask):
     """Under `left_out`, as where a chunker does not know a language."""
-    done = ask(places, "eval", "Nothing", "ast", "Breaks", "fixed", further=["--json"])
+    done = ask("eval --json", ours("Nothing"), "ast", ours("Breaks"), "fixed")
     told_at_the_end(done, "Nothing", "Breaks", of=4)
     *rows, nothing, breaks = json.loads(done.out)
     assert [row["chunker"].partition(":")[0] for row in rows] == ["ast", "fixed"]
@@ -169,28 +167,17 @@ def test_the_others_are_evaluated_and_json_has_the_reason(places):
     assert len(said) == 2
 
 
-@pytest.mark.parametrize("command", ["compare", "sweep", "run", "recommend", "lab sensitivity"])
-def test_whatever_a_chunker_raises_ends_its_own_run_alone(places, tmp_path, command):
+@pytest.mark.parametrize("command", ["compare", "sweep --sizes 200", "run", "recommend --sizes 200", "lab sensitivity"])
+def test_whatever_a_chunker_raises_ends_its_own_run_alone(ask, importable, tmp_path, command):
     """And whenever it does: while it cuts, with chunks that are none, or at the end."""
     kinds = KINDS if command == "compare" else ["Leaves"]
-    program = shlex.join([sys.executable, str(places["pack"].parent / "twice.py")])
-    specs = [f"exec:{program}" if kind == "twice" else f"py:{places['module']}:{kind}" for kind in kinds]
-    out, source = ("--out", tmp_path / "out"), ("--source", places["pack"])
-    words = ["fixed:max_nws=300", *specs, "ast:max_nws=300"]
-    chunkers = [word for name in words for word in ("-c", name)]
-    bm25 = ("--retriever", "bm25", "--protocol", "body")
-    if command == "run":
-        (tmp_path / "bench.yaml").write_text(json.dumps({"chunkers": words, "protocol": "body", "retrievers": "bm25"}))
-        asked = (tmp_path / "bench.yaml", *source, *out)
-    elif command == "recommend":
-        asked = (places["pack"], *chunkers, "--sizes", "200", *bm25, *out)
-    elif command == "lab sensitivity":
-        asked = (*chunkers, *source, *bm25)
-    else:
-        asked = (*chunkers, *source, *(("--sizes", "200") if command == "sweep" else ()), *bm25, *out)
-    done = bench(*command.split(), *asked, home=places["home"])
+    program = shlex.join(["exec:" + sys.executable, str(importable / "twice.py")])
+    names = ["fixed:max_nws=300", *(program if kind == "twice" else ours(kind) for kind in kinds), "ast:max_nws=300"]
+    file = tmp_path / "bench.yaml"
+    file.write_text(json.dumps({"chunkers": names, "protocol": "body", "retrievers": "bm25"}))
+    done = ask(command, *names, further=[file] if command == "run" else [], out=tmp_path / "out")
     assert done.code == 1
-    at_the_end = done.err[done.err.index(f"error: {len(specs)} ") :]
+    at_the_end = done.err[done.err.index(f"error: {len(kinds)} ") :]
     assert all(KINDS[kind] in at_the_end for kind in kinds)
     assert done.out
     if command != "lab sensitivity":  # its cells are not runs
@@ -212,69 +199,61 @@ def test_a_generated_table_ends_the_run_of_who_cannot_read_it_alone(tmp_path):
     assert len(json.loads(done.out)["runs"]) == 2
 
 
-def test_alone_it_is_the_error(places):
-    assert REASONS["Breaks"] in one_sentence(ask(places, "eval", "Breaks"), 1)
-    both = ask(places, "eval", "Breaks", "Nothing")
+def test_alone_it_is_the_error(ask):
+    assert REASONS["Breaks"] in one_sentence(ask("eval", ours("Breaks")), 1)
+    both = ask("eval", ours("Breaks"), ours("Nothing"))
     assert both.code == 1
     assert both.err.startswith("error: 2 mistakes:")
 
 
-def test_a_baseline_that_has_no_run_is_named_with_the_reason(places):
+def test_a_baseline_that_has_no_run_is_named_with_the_reason(ask):
     """By any spelling of it; a stored run that has its name is not taken in its place."""
-    baseline = f"py:{places['module']}:Nothing"
-    done = ask(places, "compare", "ast", "Nothing", "fixed", further=["--baseline", baseline])
+    baseline = ours("Nothing")
+    done = ask("compare", "ast", baseline, "fixed", further=["--baseline", baseline])
     assert done.code == 2
     assert f"error: --baseline {baseline} was left out: {baseline} gave no chunk" in done.err
 
 
-def test_each_combination_of_a_file_names_its_own(places, tmp_path):
+def test_each_combination_of_a_file_names_its_own(ask, tmp_path):
     """A protocol without a chunker has nothing that is left out, though one of the others has."""
-    bench_file = tmp_path / "bench.yaml"
-    bench_file.write_text(
-        f"chunkers: [ast, 'py:{places['module']}:Nothing', fixed]\nprotocol: [body, context]\nretrievers: bm25\n"
-        f"baseline: 'py:{places['module']}:Nothing'\n"
+    file, nothing = tmp_path / "bench.yaml", ours("Nothing")
+    file.write_text(
+        f"chunkers: [ast, '{nothing}', fixed]\nprotocol: [body, context]\nretrievers: bm25\nbaseline: '{nothing}'\n"
     )
-    asked = ("run", bench_file, "--source", places["pack"], "--out", tmp_path / "out")
-    done = bench(*asked, "--executor", "local:1", "--json", home=places["home"])
+    done = ask("run --executor local:1 --json", further=[file], out=tmp_path / "out")
     assert done.code == 1
     assert "2 of 6 runs failed:" in done.err
     rows = json.loads(done.out)
-    assert [list(row["left_out"]) for row in rows] == [[f"py:{places['module']}:Nothing"]] * 2
+    assert [list(row["left_out"]) for row in rows] == [[nothing]] * 2
     assert [len(row["runs"]) for row in rows] == [2, 2]
-    done = bench(*asked, home=places["home"])
+    done = ask("run", further=[file], out=tmp_path / "out")
     assert done.err.count("note: the baseline has no run here") == 2
     assert done.out.count("stored in ") == 2
 
 
-@pytest.mark.parametrize(
-    "further", [["--retriever", "dense", "--embedder", "hash"], ["--retriever", "bm25", "--executor", "local:1"]]
-)
-def test_a_recommendation_is_of_the_others(places, further):
+@pytest.mark.parametrize("further", ["--retriever dense --embedder hash", "--executor local:1"])
+def test_a_recommendation_is_of_the_others(ask, further):
     """At every size; what it could not cut is among what was left out, and the exit code is 1."""
-    chunkers = [word for name in ("fixed", "ast") for word in ("-c", name)] + ["-c", f"py:{places['module']}:Breaks"]
-    asked = ("--sizes", "200,400", "--protocol", "body", "--out", places["out"], "--json", *further)
-    done = bench("recommend", places["pack"], *chunkers, *asked, home=places["home"])
+    done = ask(f"recommend --sizes 200,400 --json {further}", "fixed", "ast", ours("Breaks"))
     assert done.code == 1
     assert REASONS["Breaks"] in done.err[done.err.index("error: ") :]
     result = json.loads(done.out)
     assert {REASONS["Breaks"] in line for line in result["skipped"]} == {True}
-    assert len(result["runs"]) == 4
+    assert len(result["runs"]) == (8 if "dense" in further else 4)
 
 
-def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(places):
+def test_where_every_chunker_of_a_size_fails_each_is_told_with_its_reason(ask):
     """As where some fail: what the other sizes have made is not lost."""
-    chunkers = [word for name in REASONS for word in ("-c", f"py:{places['module']}:{name}")]
-    asked = ("--sizes", "200", "--protocol", "body", "--out", places["out"], "--retriever", "bm25")
-    done = bench("recommend", places["pack"], *chunkers, *asked, home=places["home"])
+    done = ask("recommend --sizes 200", *map(ours, REASONS))
     assert done.code == 1
     told = done.err[done.err.index("error: 2 runs failed; skipped:") :]
     assert all(reason in told for reason in REASONS.values())
 
 
-@pytest.mark.parametrize("names", [("ast", "Breaks", "fixed"), ("Breaks", "ast", "fixed")])
-def test_a_grid_is_of_the_others(places, names):
+@pytest.mark.parametrize("names", [("ast", ours("Breaks"), "fixed"), (ours("Breaks"), "ast", "fixed")])
+def test_a_grid_is_of_the_others(ask, names):
     """Sizes are matched to the first that does not fail; what failed is counted, and the exit code is 1."""
-    done = ask(places, "lab sensitivity", *names, further=["--json", "--match"])
+    done = ask("lab sensitivity --json --match", *names)
     assert done.code == 1
     at_the_end = done.err[done.err.index("error: 1 ") :]
     assert REASONS["Breaks"] in at_the_end
@@ -286,11 +265,9 @@ def test_a_grid_is_of_the_others(places, names):
     assert {cell["sizes"].partition(":")[0] for cell in cells} == {"nominal", "matched to ast"}
 
 
-def test_a_chunker_that_fails_at_other_sizes_alone_is_told(places):
+def test_a_chunker_that_fails_at_other_sizes_alone_is_told(ask):
     """It is compared as it is, and is missing among the matched ones with a reason."""
-    done = ask(
-        places, "lab sensitivity", "ast", f"py:{places['module']}:OneSize", "fixed", further=["--json", "--match"]
-    )
+    done = ask("lab sensitivity --json --match", "ast", ours("OneSize"), "fixed")
     assert done.code == 0, done.err
     assert "OneSize:max_nws=40" in done.err
     assert "ValueError: no other size" in done.err
@@ -298,11 +275,9 @@ def test_a_chunker_that_fails_at_other_sizes_alone_is_told(places):
     assert {sizes for sizes, *pair in results if "OneSize" in str(pair)} == {"nominal"}
 
 
-def test_where_every_chunker_fails_nothing_is_recommended(places):
+def test_where_every_chunker_fails_nothing_is_recommended(ask):
     """One sentence with the reason of each."""
-    chunkers = [word for name in ("Speechless", "Recurses") for word in ("-c", f"py:{places['module']}:{name}")]
-    asked = ("--sizes", "200,400", "--protocol", "body", "--retriever", "bm25", "--out", places["out"])
-    done = bench("recommend", places["pack"], *chunkers, *asked, home=places["home"])
+    done = ask("recommend --sizes 200,400", ours("Speechless"), ours("Recurses"))
     assert (done.code, done.out) == (1, "")
     told = done.err[done.err.index("error: there is nothing to choose from: no chunker is left") :]
     assert KINDS["Speechless"] in told
