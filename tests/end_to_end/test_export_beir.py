@@ -1,6 +1,7 @@
 """`export beir`: what is written is the runs' own question, readable line by line."""
 
 import csv
+from functools import cache
 
 import pytest
 import yaml
@@ -15,11 +16,12 @@ from support.runs import read_rows
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
 
-@pytest.fixture
-def run(benchmark, tmp_path):
-    """Evaluate a chunker with BM25."""
-    return lambda chunker=AST, **asked: evaluate(
-        benchmark, chunker, retriever="bm25", out=tmp_path / "results", few_gold=True, **asked
+@pytest.fixture(scope="module")
+def run(benchmark, tmp_path_factory):
+    """Evaluate a chunker with BM25, once for all tests that ask the same."""
+    out = tmp_path_factory.mktemp("results")
+    return cache(
+        lambda chunker=AST, **asked: evaluate(benchmark, chunker, retriever="bm25", out=out, few_gold=True, **asked)
     )
 
 

@@ -1,14 +1,14 @@
 """A cache that is damaged, read-only or full, met by a whole run: one line with the way out, and no run is stored."""
 
-import os
 import shutil
 import sqlite3
 import subprocess
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
 from support.command import bench, json_of, one_sentence, succeed
+from support.disks import tmpfs
 
 AST = "ast:max_nws=400"
 
@@ -48,31 +48,11 @@ def test_a_flipped_bit(home, refused):
     assert "repoeval-bench cache verify --delete" in sentence
 
 
-def mount(folder, *options):
-    """A tmpfs on a folder; skips the test where this is not allowed."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", *options, "tmpfs", folder], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
-
-
 @pytest.fixture
-def mounted(tmp_path):
-    """Mounts a tmpfs with options on a folder, and takes it away after the test."""
-    folders = []
-
-    def call(folder, *options):
-        folder.mkdir(parents=True, exist_ok=True)
-        mount(folder, *options)
-        folders.append(folder)
-        return folder
-
-    yield call
-    for folder in folders:
-        subprocess.run(["umount", "--lazy", folder], check=True)  # sqlite may still have it open
+def mounted():
+    """Mount file systems for the test."""
+    with ExitStack() as stack:
+        yield lambda folder, options: stack.enter_context(tmpfs(folder, options))
 
 
 @pytest.fixture
@@ -82,7 +62,7 @@ def read_only(home, mounted):
     def call(*, change=lambda folder: None):
         vectors = home / "vectors"
         content = {path.name: path.read_bytes() for path in vectors.iterdir()}
-        mounted(vectors, "-o", "size=64m")
+        mounted(vectors, "size=64m")
         for name, data in content.items():
             (vectors / name).write_bytes(data)
         change(vectors)
@@ -151,7 +131,7 @@ def test_a_read_only_cache_with_a_log_beside_it(home, refused, read_only):
 def test_a_full_disk_under_the_cache(mirror, home, mounted, tmp_path, warm_home):
     """The disk fills up in the middle of embedding: one line; with room again, the run goes on from what was kept."""
     shutil.rmtree(home / "vectors")
-    vectors = mounted(home / "vectors", "-o", "size=1760k")
+    vectors = mounted(home / "vectors", "size=1760k")
     run = ("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results")
     sentence = one_sentence(bench(*run, home=home), 1)
     assert "free some space there" in sentence
@@ -167,12 +147,3 @@ def same_runs(results, mirror, warm_home, tmp_path):
     succeed("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
     (mine,), (other,) = results.glob("*/run.trec.gz"), (tmp_path / "expected").glob("*/run.trec.gz")
     return mine.read_bytes() == other.read_bytes()
-
-
-def test_a_full_disk_under_the_results(mirror, home, mounted, tmp_path):
-    """Results that find no room are one line; no half of a run passes for a run, and the vectors stay."""
-    results = mounted(tmp_path / "small", "-o", "size=64k")
-    run = ("eval", "-c", AST, "--source", mirror)
-    assert "cannot be written" in one_sentence(bench(*run, "--out", results, home=home), 1)
-    assert not list(results.glob("*/manifest.json"))
-    succeed(*run, "--out", tmp_path / "results", home=home)

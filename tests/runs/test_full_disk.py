@@ -1,7 +1,6 @@
 """A machine whose disk is full: its runs fail in one sentence each, nothing broken is left, and others go on."""
 
 import os
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
+from support.disks import tmpfs
 from support.folders import content
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "window:lines=8,step=4")
@@ -21,16 +21,9 @@ CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "window:lines=8,step=4")
 @pytest.fixture
 def disk(tmp_path):
     """A disk of 8 MiB of a machine's own, without a free byte."""
-    mounted = tmp_path / "disk"
-    mounted.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", mounted], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"no disk can be mounted here: {done.stderr.strip()}")
-    fill(mounted)
-    yield mounted
-    subprocess.run(["umount", "-l", mounted], check=True)
+    with tmpfs(tmp_path / "disk", "size=8m") as disk:
+        fill(disk)
+        yield disk
 
 
 def fill(disk: Path) -> None:

@@ -33,13 +33,6 @@ from support.stores import WEATHER
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400")
 
 
-@pytest.fixture(autouse=True)
-def fair_weather(monkeypatch):
-    """The store does as it is told unless a test says otherwise."""
-    WEATHER.clear()
-    monkeypatch.setattr("repoeval_bench.plugins.cluster.object_store._LONGEST_PAUSE", 0.001)
-
-
 def make(places, out, store=None, executor=IN_PROCESS):
     """The runs of two chunkers under two retrievers."""
     asked = [

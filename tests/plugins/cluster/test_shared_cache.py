@@ -25,11 +25,8 @@ TEXTS = [f"text {i}" for i in range(50)]
 
 
 @pytest.fixture(autouse=True)
-def fair_weather(monkeypatch):
-    """The store does as it is told unless a test says otherwise, and blocks are small."""
-    WEATHER.clear()
+def small_blocks(monkeypatch):
     monkeypatch.setattr(shared_cache, "ENTRIES", 16)
-    monkeypatch.setattr("repoeval_bench.plugins.cluster.object_store._LONGEST_PAUSE", 0.001)
 
 
 def machine(tmp_path, name, store):

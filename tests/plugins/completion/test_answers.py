@@ -11,18 +11,12 @@ from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.embedding.housekeeping import verify
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 from repoeval_bench.plugins.completion.model import CompletionServer, answer_all, parse_model
-from support.completion_server import KEY, continued, serving_completions
+from support.completion_server import KEY, continued
 
 PROMPTS = [f"def f{i}(a):\n    return a + {i}\n\n\ndef f{i}(a):\n" for i in range(6)]
 
 
 pytestmark = pytest.mark.usefixtures("no_faults")
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving_completions() as server:
-        yield server
 
 
 @pytest.fixture

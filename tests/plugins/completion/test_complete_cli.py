@@ -14,14 +14,8 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.completion.layout import fragments_of
 from repoeval_bench.runs.records import COMPLETIONS, CompletionRow
 from support.command import bench, heed_interrupts, interrupt_when, json_of, one_sentence, succeed
-from support.completion_server import KEY, serving_completions
+from support.completion_server import KEY
 from support.minirepo import build_mirror
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving_completions() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
