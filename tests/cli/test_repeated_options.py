@@ -8,7 +8,6 @@ import pytest
 from repoeval_bench.cli import COMMANDS, app
 from repoeval_bench.cli.options import option_variables, refuse_repeated
 from support.command import bench, one_sentence, succeed
-from support.minirepo import build_mirror
 
 
 def every_command():
@@ -61,9 +60,8 @@ def test_a_flag_may_be_set_twice():
     succeed("list", "chunkers", "--json", "--json")
 
 
-def test_words_of_several_options_are_those_of_one(tmp_path):
+def test_words_of_several_options_are_those_of_one(mirror, tmp_path):
     """--repos and --sizes, whose values may also stand in one word."""
-    mirror = build_mirror(tmp_path / "mirror")
     arguments = ("sweep", "-c", "fixed", "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "out", "--json")
     printed = {
         bench(*arguments, *words, home=tmp_path / "home").out

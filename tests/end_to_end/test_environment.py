@@ -9,8 +9,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_THE_COMMAND_LINE = (
-    *("tests/cli/test_help_all.py", "tests/cli/test_echo.py", "tests/cli/test_listing.py"),
-    "tests/report/test_tables_printed.py",
+    *("tests/cli/test_listing.py", "tests/report/test_tables_printed.py"),
+    "tests/cli/test_echo.py::test_a_real_terminal_gets_our_colours_and_no_other_escape",
 )
 """Files that print: plainly, as a table, and on a terminal."""
 

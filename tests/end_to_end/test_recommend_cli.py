@@ -56,8 +56,16 @@ def code(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def answered(code, tmp_path_factory):
+    """(folder of results, the answer)."""
     out = tmp_path_factory.mktemp("answer")
     return out, json_of("recommend", code, *NARROW, "--out", out, "--report", out / "page.html", home=out / "home")
+
+
+@pytest.fixture
+def pack(answered):
+    """The pack that was made of the folder."""
+    (pack,) = (answered[0] / "packs").iterdir()
+    return pack
 
 
 def test_a_folder_becomes_a_pack_and_an_answer(answered):
@@ -93,14 +101,13 @@ def test_every_framework_has_a_line_to_paste(answered):
         compile(f"{setup['imports']}\n{setup['code']}", setup["framework"], "exec")
 
 
-def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_tasks(code, answered):
+def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_tasks(code, answered, pack):
     """It finds the same pack and the same runs; the line names the pack, and makes the run of the choice."""
     out, found = answered
     done = succeed("recommend", code, *NARROW, "--out", out, home=out / "home")
     words = " ".join(done.out.split())
     assert all(paragraph in words for paragraph in found["answer"])
     assert f"page: repoeval-bench report --out {out}" in done.out
-    (pack,) = (out / "packs").iterdir()
     assert found["source"] == str(pack)
     program, *words = shlex.split(done.out.splitlines()[-1].partition(": ")[2])
     assert program == "repoeval-bench"
@@ -115,19 +122,17 @@ def test_one_purpose_asks_one_question(code, answered):
     assert "did you mean 'search'" in one_sentence(wrong, 2)
 
 
-def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered):
+def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered, pack):
     """Without --source it is said where the pack is."""
     out, _ = answered
-    (pack,) = (out / "packs").iterdir()
     told = one_sentence(bench("verify", "latest", "--out", out, home=out / "home"), 2)
     assert told.endswith(f"name its folder with --source, such as {pack}")
     succeed("verify", "latest", "--out", out, "--source", pack, home=out / "home")
 
 
-def test_what_does_not_fit_into_the_time_is_named(answered, caplog):
+def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     """Nothing begins after the limit; the answer rests on what was finished, the middle size first."""
     out, _ = answered
-    (pack,) = (out / "packs").iterdir()
     ticks = iter([0.0, 1.0, 31.0, 61.0])
     found = recommend(
         load_benchmark(pack),
@@ -146,10 +151,9 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog):
     assert so_far == f"so far: {found.choice.label} (by body and bm25 alone, of 2 runs)"
 
 
-def test_only_so_many_tasks_are_asked(answered):
+def test_only_so_many_tasks_are_asked(answered, pack):
     """A part of each protocol's tasks, spread over the files and the same each time; the others are named."""
     out, _ = answered
-    (pack,) = (out / "packs").iterdir()
     asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "tasks": 8, "out": out}
     found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
     assert found.skipped == (
@@ -165,9 +169,8 @@ def test_only_so_many_tasks_are_asked(answered):
     assert recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked).runs == found.runs
 
 
-def test_a_notebook_shows_every_candidate(answered):
+def test_a_notebook_shows_every_candidate(answered, pack):
     out, _ = answered
-    (pack,) = (out / "packs").iterdir()
     asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "out": out}
     found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
     page = found._repr_html_()
@@ -250,10 +253,9 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
     assert done.out.startswith("Too little code to choose a chunker by: 5 queries of questions.")
 
 
-def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered):
+def test_a_size_above_the_largest_file_is_said_not_to_be_met(answered, pack):
     """Sizes that no file has are one: that of the largest file, with the realised mean in a line for each."""
     out, _ = answered
-    (pack,) = (out / "packs").iterdir()
     benchmark = load_benchmark(pack)
     sizes = [count_nws(file.text) for held in benchmark.files.values() for file in held]
     options = {"chunkers": ("fixed", "ast"), "retrievers": ("bm25",), "protocols": ("body",), "out": out}

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+from functools import cache
 
 import pytest
 
@@ -13,12 +14,13 @@ from repoeval_bench.runs.runner import evaluate
 AST = "ast:max_nws=400"
 
 
-@pytest.fixture
-def of(benchmark, tmp_path):
+@pytest.fixture(scope="module")
+def of(benchmark, tmp_path_factory):
     """The payload of one chunker's run under a protocol."""
 
-    def call(protocol="context", retriever="jaccard"):
-        run = evaluate(benchmark, AST, protocol=protocol, retriever=retriever, out=tmp_path)
+    @cache
+    def call(protocol="context"):
+        run = evaluate(benchmark, AST, protocol=protocol, retriever="jaccard", out=tmp_path_factory.mktemp("runs"))
         return run, payload(page_runs([run]), [None], ["ndcg@10"])
 
     return call

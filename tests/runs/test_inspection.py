@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import shutil
 
 import pytest
 
@@ -20,9 +21,21 @@ def evaluated(benchmark, out, protocol="context"):
     return evaluate(benchmark, "ast:max_nws=400", protocol=protocol, retriever="bm25", out=out)
 
 
-def test_sources_chunks_and_queries_are_read_back(benchmark, tmp_path):
+@pytest.fixture(scope="module")
+def stored(benchmark, tmp_path_factory):
+    """A run that no test changes."""
+    return evaluated(benchmark, tmp_path_factory.mktemp("stored"))
+
+
+@pytest.fixture
+def run(stored, tmp_path):
+    """A copy of it, to be damaged."""
+    return RunView(shutil.copytree(stored.folder, tmp_path / stored.run_id))
+
+
+def test_sources_chunks_and_queries_are_read_back(benchmark, stored):
     """Texts are the files', spans cut them, the gold is the protocol's, and every ranked chunk is there."""
-    run = evaluated(benchmark, tmp_path)
+    run = stored
     kept = run.inspection
     assert {file.text for files in benchmark.files.values() for file in files} == {
         file.text for file in kept.sources.values()
@@ -49,16 +62,15 @@ def test_queries_with_chunks_of_their_own_find_them(benchmark, tmp_path):
         assert own == {chunk_id for chunk_id in ranked if chunk_id.endswith(f"#{query_id}".replace(" ", "%20"))}
 
 
-def test_the_same_run_writes_the_same_bytes(benchmark, tmp_path):
+def test_the_same_run_writes_the_same_bytes(benchmark, stored, tmp_path):
     """The compressed files carry no time."""
-    first, second = evaluated(benchmark, tmp_path / "a"), evaluated(benchmark, tmp_path / "b")
+    second = evaluated(benchmark, tmp_path)
     for name in (SOURCES, CHUNKS, QUERIES):
-        assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes()
+        assert (stored.folder / name).read_bytes() == (second.folder / name).read_bytes()
 
 
-def test_a_run_without_them_has_none_and_a_broken_file_is_named(benchmark, tmp_path):
+def test_a_run_without_them_has_none_and_a_broken_file_is_named(run):
     """An older run is not an error; a truncated file is one, in one sentence."""
-    run = evaluated(benchmark, tmp_path)
     (run.folder / CHUNKS).write_bytes((run.folder / CHUNKS).read_bytes()[:-20])
     with pytest.raises(ResultError, match=r"chunks.jsonl.gz is broken .*; run the evaluation again"):
         _ = run.inspection
@@ -106,9 +118,8 @@ def test_what_is_read_is_worked_out_once(tmp_path):
     assert words.read == 1
 
 
-def test_a_damaged_gzip_file_is_one_sentence(benchmark, tmp_path):
+def test_a_damaged_gzip_file_is_one_sentence(run):
     """Whatever byte of it is another one: the same inspection as before, or a sentence with the way out."""
-    run = evaluated(benchmark, tmp_path)
     rng = random.Random(0)
     refused = 0
     for name in (SOURCES, CHUNKS, QUERIES):

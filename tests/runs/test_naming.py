@@ -6,7 +6,6 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.naming import find_run, is_chunker, stored_runs
 from repoeval_bench.runs.view import RunView
 from support.command import bench, json_of, succeed
-from support.minirepo import build_mirror
 from support.runs import edit, write_run
 
 RUNS = [f"20260101-context-{chunker}-{i:02d}" for chunker in ("ast", "fixed") for i in range(20)]
@@ -22,11 +21,11 @@ def results(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def evaluated(tmp_path_factory):
+def evaluated(mirror, tmp_path_factory):
     here = tmp_path_factory.mktemp("named")
     specs = ["ast:max_nws=400", "fixed:max_nws=400", "fixed:max_nws=800"]
     words = [word for spec in specs for word in ("-c", spec)]
-    succeed("eval", *words, "--retriever", "bm25", "--source", build_mirror(here / "m"), "--out", here / "r")
+    succeed("eval", *words, "--retriever", "bm25", "--source", mirror, "--out", here / "r")
     return here / "r"
 
 

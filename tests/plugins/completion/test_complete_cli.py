@@ -15,28 +15,26 @@ from repoeval_bench.plugins.completion.layout import fragments_of
 from repoeval_bench.runs.records import COMPLETIONS, CompletionRow
 from support.command import bench, heed_interrupts, interrupt_when, json_of, one_sentence, succeed
 from support.completion_server import KEY
-from support.minirepo import build_mirror
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory):
+def stored(mirror, tmp_path_factory):
     """Two runs of the small benchmark that need no model."""
     here = tmp_path_factory.mktemp("complete")
-    mirror = build_mirror(here / "mirror")
     specs = ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400")
     succeed("eval", *specs, "--retriever", "bm25", "--source", mirror, "--out", here / "runs", home=here / "home")
     return here
 
 
 @pytest.fixture
-def complete(stored, server):
+def complete(stored, server, mirror):
     server.fail()
     server.seen()
 
     def run(*words, key=KEY, out="runs", **env):
         model = f"openai:ngram,base_url={server.base_url},timeout=5"
         given = () if "--model" in words else ("--model", model)
-        places = ("--source", stored / "mirror", "--out", stored / out)
+        places = ("--source", mirror, "--out", stored / out)
         return bench("complete", "run", *words, *given, *places, home=stored / "home", OPENAI_API_KEY=key, **env)
 
     return run
@@ -88,10 +86,10 @@ def test_controls_take_the_same_tasks(stored, complete):
                 assert chunks[shown].file != query.file or not chunks[shown].lines.overlaps(query.body)
 
 
-def test_nothing_beside_the_hole_is_shown(stored):
+def test_nothing_beside_the_hole_is_shown(stored, mirror):
     """What is shown of the task's own file ends where its prompt begins; what is passed over for that is counted."""
     run = find_run("fixed", stored / "runs")
-    benchmark = benchmark_of(run, str(stored / "mirror"), home=stored / "home")
+    benchmark = benchmark_of(run, str(mirror), home=stored / "home")
     chunks = {each.chunk_id: each for held in run.inspection.chunks.values() for each in held}
     shown = fragments_of(run, benchmark.tasks, "retrieved")
     for task in benchmark.tasks:
@@ -123,7 +121,7 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
     succeed("segments", ids[0], *out)
 
 
-def test_a_completed_run_is_verified_without_its_model(stored, server, complete, tmp_path):
+def test_a_completed_run_is_verified_without_its_model(stored, server, complete, tmp_path, mirror):
     """From the texts that it stores: measures, means and the id are computed again, and no server is asked."""
     pytest.importorskip("rapidfuzz")
     made = find_run(json.loads(complete("ast", "--json").out)["run_id"], stored / "runs")
@@ -133,7 +131,7 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
         folder = shutil.copytree(made.folder, tmp_path / made.run_id, dirs_exist_ok=True)
         if change:
             (folder / name).write_text(change((folder / name).read_text()))
-        return bench("verify", folder, "--source", stored / "mirror", home=stored / "home")
+        return bench("verify", folder, "--source", mirror, home=stored / "home")
 
     def written(text):
         first, *rest = text.splitlines()
@@ -175,12 +173,12 @@ def test_a_failure_ends_in_one_sentence_and_the_rest_is_asked_for_later(server, 
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complete):
+def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complete, mirror):
     """Nobody waits for answers that are under way; the next command asks for these and the rest."""
     pytest.importorskip("rapidfuzz")
     words = ("fixed", "--budget", "512", "--concurrency", "2")
     model = f"openai:ngram,base_url={server.base_url},timeout=60"
-    places = ("--source", stored / "mirror", "--out", stored / "runs", "--model", model)
+    places = ("--source", mirror, "--out", stored / "runs", "--model", model)
     server.fail({}, {}, {}, *[{"silent": 30}] * 4)
     process = subprocess.Popen(
         [sys.executable, "-m", "repoeval_bench", "complete", "run", *map(str, (*words, *places))],
@@ -216,9 +214,9 @@ def test_what_is_not_possible_is_refused_before_anything_is_sent(server, complet
     assert server.seen() == []
 
 
-def test_questions_cannot_be_completed(stored, complete):
+def test_questions_cannot_be_completed(stored, complete, mirror):
     """A protocol that asks for documented functions has nothing to write."""
-    asked = ("--protocol", "docstring", "--retriever", "bm25", "--set", "few_gold=true", "--source", stored / "mirror")
+    asked = ("--protocol", "docstring", "--retriever", "bm25", "--set", "few_gold=true", "--source", mirror)
     succeed("eval", "-c", "fixed:max_nws=300", *asked, "--out", stored / "asked", home=stored / "home")
     assert "has questions" in one_sentence(complete("latest", out="asked"), 2)
 
