@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from itertools import count
 
 import pytest
 from hypothesis import given
@@ -25,101 +26,84 @@ from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
 
-@dataclass
-class Based:
+class Spoilt:
     """`fixed`, spoilt in one way; its spec is that of `fixed`, so that this promise holds."""
 
     spec = "fixed:max_nws=60,offset=0"
+
+    def __init__(self, spoil):
+        self.spoil = spoil
 
     def chunk(self, file):
         return self.spoil(file, FixedChunker(max_nws=60).chunk(file))
 
 
-class ForgetsTheEnd(Based):
-    def spoil(self, file, chunks):
-        return chunks[:-1] if len(chunks) > 2 else chunks
+def whole(file):
+    return [Chunk.cut(file, CharSpan(0, len(file.text)))]
 
 
-class CountsBytes(Based):
-    def spoil(self, file, chunks):
-        return [
-            replace(
-                chunk,
-                chars=CharSpan(*(len(file.text[:index].encode()) for index in (chunk.chars.start, chunk.chars.end))),
-            )
-            for chunk in chunks
-        ]
+def forgets_the_end(file, chunks):
+    return chunks[:-1] if len(chunks) > 2 else chunks
 
 
-class CountsLinesFromOne(Based):
-    def spoil(self, file, chunks):
-        return [replace(chunk, lines=LineSpan(chunk.lines.start + 1, chunk.lines.end + 1)) for chunk in chunks]
+def counts_bytes(file, chunks):
+    def counted(index):
+        return len(file.text[:index].encode())
+
+    return [replace(each, chars=CharSpan(counted(each.chars.start), counted(each.chars.end))) for each in chunks]
 
 
-class Backwards(Based):
-    def spoil(self, file, chunks):
-        return chunks[::-1]
+def counts_lines_from_one(file, chunks):
+    return [replace(each, lines=LineSpan(each.lines.start + 1, each.lines.end + 1)) for each in chunks]
 
 
-class Twice(Based):
-    def spoil(self, file, chunks):
-        return chunks[:1] + chunks
+def backwards(file, chunks):
+    return chunks[::-1]
 
 
-class KeepsBlanks(Based):
-    def spoil(self, file, chunks):
-        return [Chunk.cut(file, CharSpan(0, len(file.text)))] if file.text and not chunks else chunks
+def twice(file, chunks):
+    return chunks[:1] + chunks
 
 
-class TooLarge(Based):
-    def spoil(self, file, chunks):
-        return [Chunk.cut(file, CharSpan(0, len(file.text)))] if chunks else []
+def fails_on_tabs(file, chunks):
+    if "\t" in file.text:
+        raise ValueError("tab")
+    return chunks
 
 
-class Remembers(Based):
-    last = "case.py"
-
-    def spoil(self, file, chunks):
-        before, self.last = self.last, file.path
-        return chunks if before == file.path or not chunks else [Chunk.cut(file, CharSpan(0, len(file.text)))]
+def minds_line_ends(file, chunks):
+    return chunks[:1] if "\r" in file.text else chunks
 
 
-class Strings(Based):
-    def spoil(self, file, chunks):
-        return [chunk.text for chunk in chunks]
+def remembers():
+    paths = ["case.py"]
 
+    def spoil(file, chunks):
+        paths.append(file.path)
+        return chunks if paths[-2] == file.path or not chunks else whole(file)
 
-class FailsOnTabs(Based):
-    def spoil(self, file, chunks):
-        if "\t" in file.text:
-            raise ValueError("tab")
-        return chunks
-
-
-class MindsLineEnds(Based):
-    def spoil(self, file, chunks):
-        return chunks[:1] if "\r" in file.text else chunks
+    return spoil
 
 
 @pytest.mark.parametrize(
-    ("chunker", "promise"),
+    ("spoil", "promise"),
     [
-        (ForgetsTheEnd, "nothing lost"),
-        (CountsBytes, "slices"),
-        (CountsLinesFromOne, "slices"),
-        (Backwards, "in order"),
-        (Twice, "in order"),
-        (KeepsBlanks, "no blanks"),
-        (TooLarge, "size"),
-        (Remembers, "deterministic"),
-        (Strings, "chunks"),
-        (FailsOnTabs, "no failure"),
-        (MindsLineEnds, "line ends"),
+        (forgets_the_end, "nothing lost"),
+        (counts_bytes, "slices"),
+        (counts_lines_from_one, "slices"),
+        (backwards, "in order"),
+        (twice, "in order"),
+        (lambda file, chunks: whole(file) if file.text and not chunks else chunks, "no blanks"),
+        (lambda file, chunks: whole(file) if chunks else [], "size"),
+        (remembers(), "deterministic"),
+        (lambda file, chunks: [chunk.text for chunk in chunks], "chunks"),
+        (fails_on_tabs, "no failure"),
+        (minds_line_ends, "line ends"),
     ],
 )
-def test_each_defect_breaks_its_promise(chunker, promise: str, monkeypatch) -> None:
+def test_each_defect_breaks_its_promise(spoil, promise: str, monkeypatch) -> None:
     monkeypatch.setattr(conformance, "smallest", partial(smallest, seconds=0.02))
-    report = check_chunker(chunker(), examples=0)
+    report = check_chunker(Spoilt(spoil), examples=0)
     assert not report.conforms
     assert promise in {finding.promise for finding in report.findings if finding.n_broken}
     assert "does not conform" in str(report)
@@ -134,20 +118,15 @@ class SpeechlessError(Exception):
         raise ValueError("no words")
 
 
-class Raises(Based):
-    def __init__(self, error):
-        self.error = error
+def raises(error):
+    def spoil(file, chunks):
+        raise error
 
-    def spoil(self, file, chunks):
-        raise self.error
+    return spoil
 
 
-class ReturnsOdd(Based):
-    def __init__(self, **odd):
-        self.odd = odd
-
-    def spoil(self, file, chunks):
-        return [replace(chunk, **self.odd) for chunk in chunks]
+def changes(**fields):
+    return lambda file, chunks: [replace(chunk, **fields) for chunk in chunks]
 
 
 class Unprintable:
@@ -155,33 +134,28 @@ class Unprintable:
         raise ValueError("no words")
 
 
-class ReturnsUnprintable(Based):
-    def spoil(self, file, chunks):
-        return [Unprintable()]
-
-
 @pytest.mark.parametrize(
-    ("chunker", "promise"),
+    ("spoil", "promise"),
     [
-        (Raises(SystemExit(0)), "no failure"),
-        (Raises(PanicException("index out of bounds")), "no failure"),
-        (Raises(RecursionError()), "no failure"),
-        (Raises(MemoryError()), "no failure"),
-        (Raises(SpeechlessError()), "no failure"),
-        (ReturnsOdd(chars=None), "chunks"),
-        (ReturnsOdd(text=None), "chunks"),
-        (ReturnsOdd(lines=7), "chunks"),
-        (ReturnsUnprintable(), "chunks"),
+        (raises(SystemExit(0)), "no failure"),
+        (raises(PanicException("index out of bounds")), "no failure"),
+        (raises(RecursionError()), "no failure"),
+        (raises(MemoryError()), "no failure"),
+        (raises(SpeechlessError()), "no failure"),
+        (changes(chars=None), "chunks"),
+        (changes(text=None), "chunks"),
+        (changes(lines=7), "chunks"),
+        (lambda file, chunks: [Unprintable()], "chunks"),
     ],
 )
-def test_whatever_is_raised_or_returned_breaks_a_promise(chunker, promise: str) -> None:
+def test_whatever_is_raised_or_returned_breaks_a_promise(spoil, promise: str) -> None:
     """It ends neither the suite, nor with what was seen so far as if that were all."""
-    assert promise in broken_promises(chunker, SourceFile("suite", "case.py", "a = 1\n"))
-    assert promise in {item.promise for item in check_chunker(chunker, examples=0).findings if item.n_broken}
+    assert promise in broken_promises(Spoilt(spoil), SourceFile("suite", "case.py", "a = 1\n"))
+    assert promise in {item.promise for item in check_chunker(Spoilt(spoil), examples=0).findings if item.n_broken}
 
 
 def test_the_input_that_is_shown_is_small() -> None:
-    report = check_chunker(FailsOnTabs(), examples=3)
+    report = check_chunker(Spoilt(fails_on_tabs), examples=3)
     (finding,) = [finding for finding in report.findings if finding.n_broken]
     assert finding.smallest == "\t"
     assert "ValueError: tab" in finding.detail
@@ -189,9 +163,8 @@ def test_the_input_that_is_shown_is_small() -> None:
 
 
 def test_a_spec_that_rebuilds_nothing_is_found() -> None:
-    chunker = Based()
+    chunker = Spoilt(lambda file, chunks: chunks)
     chunker.spec = "no-such-chunker:size=3"
-    chunker.spoil = lambda file, chunks: chunks
     report = check_chunker(chunker, examples=0)
     assert [finding.promise for finding in report.findings if finding.n_broken] == ["spec"]
 
@@ -207,7 +180,7 @@ def test_a_conforming_chunker_keeps_every_promise_and_overlap_is_only_reported()
 def test_the_helper_for_plug_in_tests_raises_with_the_report() -> None:
     assert_chunker_conforms(FixedChunker(), examples=1)
     with pytest.raises(AssertionError, match="nothing lost   BREAKS"):
-        assert_chunker_conforms(ForgetsTheEnd(), examples=0)
+        assert_chunker_conforms(Spoilt(forgets_the_end), examples=0)
 
 
 def test_the_suite_is_the_same_for_the_same_seed() -> None:
@@ -241,14 +214,9 @@ def test_shrinking_ends_when_its_time_is_over() -> None:
     assert next(ticks) < 20
 
 
-class GivesNothing(Based):
-    def spoil(self, file, chunks):
-        return []
-
-
 def test_a_promise_that_no_input_tried_does_not_hold() -> None:
     """A chunker that always raises returns nothing to look at: one promise broken, one kept, the others not tried."""
-    report = check_chunker(Raises(RuntimeError("out of order")), examples=2)
+    report = check_chunker(Spoilt(raises(RuntimeError("out of order"))), examples=2)
     assert {finding.promise: finding.state for finding in report.findings} == {
         **dict.fromkeys(PROMISES, "not tried"),
         "no failure": f"BREAKS on {report.findings[0].n_inputs} of {report.findings[0].n_inputs} inputs",
@@ -258,51 +226,37 @@ def test_a_promise_that_no_input_tried_does_not_hold() -> None:
     assert str(report).count("not tried") == len(PROMISES) - 2
     assert "lines in more than one chunk: not measured, for no input gave a chunk" in str(report)
     assert "languages: 0 of 10; fails on python, javascript" in str(report)
-    nothing = {finding.promise: finding.state for finding in check_chunker(GivesNothing(), examples=0).findings}
+    empty = Spoilt(lambda file, chunks: [])
+    nothing = {finding.promise: finding.state for finding in check_chunker(empty, examples=0).findings}
     assert {promise for promise, state in nothing.items() if state == "not tried"} == {"slices", "in order", "size"}
     assert nothing["nothing lost"].startswith("BREAKS")
     without_size = {finding.promise: finding.state for finding in check_chunker(WindowChunker(), examples=0).findings}
     assert {promise for promise, state in without_size.items() if state == "not tried"} == {"size"}
 
 
-class Wavers(Based):
-    calls = 0
-
-    def spoil(self, file, chunks):
-        self.calls += 1
-        return chunks if self.calls > 1 else [Chunk.cut(file, CharSpan(0, len(file.text)))]
-
-
-class HeadersOfNone(Based):
-    def spoil(self, file, chunks):
-        return [replace(chunk, header=None) for chunk in chunks]
-
-
-class RewritesAsBlanks(Based):
-    def spoil(self, file, chunks):
-        return [replace(chunk, rewritten=" \n") for chunk in chunks]
-
-
-class LosesTheEnd(Based):
-    def spoil(self, file, chunks):
-        return chunks[:1]
+def wavers():
+    calls = count()
+    return lambda file, chunks: chunks if next(calls) else whole(file)
 
 
 @pytest.mark.parametrize(
-    ("chunker", "sentence"),
+    ("spoil", "sentence"),
     [
-        (Backwards, r"suite/a.py@0-120 comes behind suite/a.py@120-180 and starts before it"),
-        (Twice, r"suite/a.py@0-120 is returned twice"),
-        (LosesTheEnd, r"30 non-whitespace characters are in no chunk; the first, .*, is behind suite/a.py@0-120"),
-        (Wavers, r"a second call gave suite/a.py@0-120 in place of suite/a.py@0-180"),
-        (HeadersOfNone, r"header of suite/a.py@0-120 is a NoneType, not a text"),
-        (RewritesAsBlanks, r"suite/a.py@0-120 is rewritten as whitespace"),
-        (MindsLineEnds, r"chunk 2 is lines 61 to 90 with LF and not there with CRLF"),
+        (backwards, r"suite/a.py@0-120 comes behind suite/a.py@120-180 and starts before it"),
+        (twice, r"suite/a.py@0-120 is returned twice"),
+        (
+            lambda file, chunks: chunks[:1],
+            r"30 non-whitespace characters are in no chunk; the first, .*, is behind suite/a.py@0-120",
+        ),
+        (wavers(), r"a second call gave suite/a.py@0-120 in place of suite/a.py@0-180"),
+        (changes(header=None), r"header of suite/a.py@0-120 is a NoneType, not a text"),
+        (changes(rewritten=" \n"), r"suite/a.py@0-120 is rewritten as whitespace"),
+        (minds_line_ends, r"chunk 2 is lines 61 to 90 with LF and not there with CRLF"),
     ],
 )
-def test_a_detail_names_both_chunks(chunker, sentence: str) -> None:
+def test_a_detail_names_both_chunks(spoil, sentence: str) -> None:
     file = SourceFile("suite", "a.py", "a\n" * 90)
-    details = list(broken_promises(chunker(), file).values())
+    details = list(broken_promises(Spoilt(spoil), file).values())
     assert any(re.fullmatch(sentence, detail) for detail in details), details
 
 

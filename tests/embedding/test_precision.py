@@ -16,7 +16,21 @@ from repoeval_bench.runs.problems import Problems, check_setting
 from repoeval_bench.runs.request import RunRequest
 from support.runs import edit, set_config, write_run
 
-FLAGS = "processor\t: 0\nflags\t\t: fpu avx2 avx512f {}\nprocessor\t: 1\n"
+
+@pytest.fixture
+def cpu(tmp_path, monkeypatch):
+    """Has the system list these flags of the processor, or none."""
+
+    def has(flags, machine="x86_64"):
+        path = tmp_path / ("cpuinfo" if flags else "absent")
+        if flags:
+            path.write_text(f"processor\t: 0\nflags\t\t: fpu avx2 avx512f {flags}\nprocessor\t: 1\n")
+        monkeypatch.setattr(precision, "_CPUINFO", path)
+        monkeypatch.setattr(precision.platform, "machine", lambda: machine)
+        cpu_has_bf16.cache_clear()
+
+    yield has
+    cpu_has_bf16.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -26,34 +40,14 @@ FLAGS = "processor\t: 0\nflags\t\t: fpu avx2 avx512f {}\nprocessor\t: 1\n"
         ("amx_tile amx_bf16", "x86_64", "bf16"),
         ("avx512_vnni", "x86_64", "fp32"),
         ("avx512_bf16", "aarch64", "fp32"),
+        ("", "x86_64", "fp32"),  # without /proc nothing is guessed
     ],
 )
-def test_auto_is_bf16_where_the_cpu_has_it(tmp_path, monkeypatch, flags, machine, expected):
-    """The processor's flags decide on a CPU; elsewhere auto is fp32, and fp32 is always fp32."""
-    (tmp_path / "cpuinfo").write_text(FLAGS.format(flags))
-    monkeypatch.setattr(precision, "_CPUINFO", tmp_path / "cpuinfo")
-    monkeypatch.setattr(precision.platform, "machine", lambda: machine)
-    cpu_has_bf16.cache_clear()
-    try:
-        assert choose_precision("auto", "cpu") == expected
-        assert choose_precision("fp32", "cpu") == "fp32"
-        assert choose_precision("auto", "mps") == "fp32"
-    finally:
-        cpu_has_bf16.cache_clear()
-
-
-def test_a_system_that_lists_no_flags_computes_in_fp32(tmp_path, monkeypatch):
-    """Without /proc nothing is guessed."""
-    monkeypatch.setattr(precision, "_CPUINFO", tmp_path / "absent")
-    cpu_has_bf16.cache_clear()
-    try:
-        assert choose_precision("auto", "cpu") == "fp32"
-    finally:
-        cpu_has_bf16.cache_clear()
-
-
-def test_cuda_computes_in_half_precision_unless_asked_otherwise():
-    """auto is fp16 on any CUDA device; bf16 and fp32 can be named."""
+def test_auto_is_bf16_where_the_cpu_has_it(cpu, flags, machine, expected):
+    """The processor's flags decide on a CPU; auto is fp16 on any CUDA device and fp32 elsewhere; others can be named."""
+    cpu(flags, machine)
+    assert [choose_precision(name, "cpu") for name in ("auto", "fp32")] == [expected, "fp32"]
+    assert choose_precision("auto", "mps") == "fp32"
     assert [choose_precision(name, "cuda:1") for name in ("auto", "bf16", "fp32")] == ["fp16", "bf16", "fp32"]
 
 

@@ -1,12 +1,12 @@
-"""A SCIP index, written here byte by byte as scip.proto numbers its fields, and what is read of it."""
+"""What is read of a SCIP index."""
 
 import pytest
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.references.resolver import Resolver
+from support.scip import document, field, occurrence
 
 pytest.importorskip("google.protobuf")
 
@@ -14,30 +14,6 @@ FILES = [
     SourceFile("r", "a.py", "def far(): pass\nclass C:\n  x = 1\n"),
     SourceFile("r", "b.py", 'def written(a):\n  "ä𝕏"; a.x\n  a.far\n'),
 ]
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, content):
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def occurrence(place, symbol, roles=0):
-    return field(
-        2, field(1, b"".join(map(varint, place))) + field(2, symbol.encode()) + field(3, roles) + field(9, b"x")
-    )
-
-
-def document(path, *occurrences, encoding=0):
-    return field(2, field(1, path.encode()) + b"".join(occurrences) + (field(6, encoding) if encoding else b""))
 
 
 def uses(tmp_path, *documents):
@@ -91,18 +67,3 @@ def test_what_is_no_index_is_said(tmp_path):
             Resolver(FILES, scip=tmp_path / name)
     with pytest.raises(UsageError, match="cannot be read"):
         Resolver(FILES, scip=tmp_path / "none")
-
-
-def test_a_pack_is_built_with_an_index(tmp_path):
-    body = "".join(f"    y{n} = a + {n}\n" for n in range(4))
-    source = tmp_path / "mine"
-    source.mkdir()
-    (source / "a.py").write_text("def far(): pass\n\n\ndef near(): pass\n")
-    (source / "b.py").write_text(f"def written(a):\n{body}    return a.far()\n")
-    index = tmp_path / "index.scip"
-    defined = document("a.py", occurrence((0, 4, 7), "s far().", 1))
-    index.write_bytes(defined + document("b.py", occurrence((5, 13, 16), "s far().")))
-    pack = build_pack(BuildRequest(sources=(str(source),), scip=(str(index),)), tmp_path / "pack")
-    (table,) = (tmp_path / "pack" / "tasks").glob("function*uses.tsv")
-    assert pack.content.levels["function"].uses.resolved["resolved"] == 1
-    assert table.read_text().splitlines()[1].split("\t")[1:] == ["a.py", "0", "1", "function", "resolved", "far"]

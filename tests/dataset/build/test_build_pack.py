@@ -21,6 +21,7 @@ from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.protocols.uses import with_used
 from repoeval_bench.references.steps import TooManyStepsError
 from support.codebase import ASIDE, CODE, LEFT_OUT, commit, write_code
+from support.scip import document, occurrence
 
 
 def build(out, *sources, **asked):
@@ -111,24 +112,9 @@ def test_protocol_uses_works_on_a_pack(tmp_path):
     assert [(each.definition.file, each.definition.name) for each in task.uses] == [("code/prices.py", "rate_of")]
 
 
-def write_index(path, *documents):
-    """A SCIP index by the field numbers of scip.proto: (path, (line, start, end), symbol, whether defined here)."""
-
-    def field(number, content):  # everything here is shorter than 128 bytes, so lengths are one byte
-        if isinstance(content, int):
-            return bytes([number << 3, content])
-        return bytes([number << 3 | 2, len(content)]) + content
-
-    path.write_bytes(
-        b"".join(
-            field(
-                2,
-                field(1, name.encode())
-                + field(2, field(1, bytes(place)) + field(2, symbol.encode()) + field(3, int(defined))),
-            )
-            for name, place, symbol, defined in documents
-        )
-    )
+def write_index(path, *occurrences):
+    """A SCIP index of (path, (line, start, end), symbol, whether it is defined there)."""
+    path.write_bytes(b"".join(document(name, occurrence(*rest)) for name, *rest in occurrences))
     return str(path)
 
 
