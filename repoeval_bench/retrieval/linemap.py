@@ -12,7 +12,7 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.run import Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.ranking import rank_column
 from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from, visible
 
 
@@ -67,7 +67,7 @@ class LineMap:
             score = dict(run.rankings[query.query_id])
             lines = self._line_scores(query, chunks, np.array([score[chunk_id] for chunk_id in chunks.ids]))
             means = self._means(query, documents, lines)
-            rankings[query.query_id] = rank(zip(documents.ids, means.tolist(), strict=True), k)
+            rankings[query.query_id] = rank_column(documents.ids, means, k)
         return Run(tag=run.tag, rankings=rankings, latency_ms=run.latency_ms)
 
     def _layout(self, query: Query, chunks: Chunks, own: Chunks, excluded: Excluded) -> _Layout:

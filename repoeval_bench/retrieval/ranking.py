@@ -14,18 +14,18 @@ from repoeval_bench.core.run import Ranking
 DIGITS = 5
 """Scores are rounded to 1e-5 before the sort: a last-bit difference between machines must not reorder."""
 
+_NEAR_HALF, _LARGE = 0.499999, 1e9
+"""Steps of 1e-5 from a whole number, and such steps, up to which a product of floats rounds as `round` does."""
+
 
 def rank(scores: Iterable[tuple[str, float]], k: int) -> Ranking:
     """Return the k best (chunk_id, score), ordered by (rounded score, chunk_id), both descending: trec_eval's rule.
 
     A score that is not a finite number is a MetricError.
     """
-    rounded = [(round(float(score), DIGITS) + 0.0, chunk_id) for chunk_id, score in scores]
-    for score, chunk_id in rounded:
-        if not math.isfinite(score):
-            raise MetricError(f"the score of {chunk_id!r} is {score}; a ranking needs finite scores")
-    rounded.sort(reverse=True)
-    return tuple([(chunk_id, score) for score, chunk_id in rounded[:k]])
+    pairs = list(scores)
+    values = np.array([float(score) for _, score in pairs], dtype=np.float64)
+    return _sorted([chunk_id for chunk_id, _ in pairs], values, k)
 
 
 def rank_column(
@@ -41,8 +41,33 @@ def rank_column(
         last = np.partition(scores, -n_best)[-n_best]
         # What is rounded apart is at most one step apart; not `>=`, so that a NaN is kept, and refused.
         near = np.flatnonzero(~(scores < last - 2 * 10**-DIGITS))
-    best = zip(near.tolist(), scores[near].tolist(), strict=True)
-    return rank(((ids[index], score) for index, score in best if ids[index] not in unseen), k)
+    if unseen:
+        near = near[[ids[index] not in unseen for index in near.tolist()]]
+    return _sorted([ids[index] for index in near.tolist()], scores[near], k)
+
+
+def _sorted(ids: Sequence[str], scores: NDArray[np.float64], k: int) -> Ranking:
+    rounded = _rounded(scores)
+    if not np.isfinite(rounded).all():
+        chunk_id, score = next(pair for pair in zip(ids, rounded.tolist(), strict=True) if not math.isfinite(pair[1]))
+        raise MetricError(f"the score of {chunk_id!r} is {score}; a ranking needs finite scores")
+    best = sorted(zip(rounded.tolist(), ids, strict=True), reverse=True)[:k]
+    return tuple([(chunk_id, score) for score, chunk_id in best])
+
+
+def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what `round` makes of each score, and 0 of -0: float64 (n,).
+
+    A product's own rounding decides only where it is near a half, or large: there `round` is asked.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = scores * 10**DIGITS
+        whole = np.rint(steps)
+        sure = (np.abs(steps - whole) < _NEAR_HALF) & (np.abs(whole) < _LARGE)
+        rounded: NDArray[np.float64] = whole / 10**DIGITS + 0.0
+    for index in np.flatnonzero(~sure).tolist():
+        rounded[index] = round(float(scores[index]), DIGITS) + 0.0
+    return rounded
 
 
 def other_places(one: Ranking, other: Ranking, tolerance: float) -> list[int]:

@@ -27,6 +27,16 @@ def test_negative_zero_ties_with_zero():
     assert math.copysign(1, rank([("a", -0.0)], 1)[0][1]) == 1
 
 
+halves = st.builds(lambda whole, off: (whole + 0.5) / 1e5 + off, st.integers(-(10**7), 10**7), st.floats(-1e-14, 1e-14))
+
+
+@given(st.lists(st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.floats(-2, 2), halves), max_size=20))
+def test_scores_are_rounded_as_python_rounds(scores):
+    """Near a half too, and where they are large."""
+    ranked = rank([(f"c{i}", score) for i, score in enumerate(scores)], len(scores))
+    assert dict(ranked) == {f"c{i}": round(score, 5) for i, score in enumerate(scores)}
+
+
 @pytest.mark.parametrize("score", [math.nan, math.inf])
 def test_scores_must_be_finite(score):
     """A NaN would make the order depend on chance; it is refused with the chunk's id."""
