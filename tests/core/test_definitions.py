@@ -210,6 +210,7 @@ export default class extends Base {
 function* numbers() {
   yield 1;
 }
+plain = function () {};
 """
 JAVASCRIPT_ROWS = """\
 function function make | 0-6 | 3-4 | 4-5 | 0-3 |
