@@ -1,9 +1,9 @@
 """Expectations of chunkers on new code, from the shipped leaderboards: the priors of `shrinkage`.
 
-A board knows chunkers at sizes. What it does not know is a mixture of what it knows: a chunker that it lacks is taken
-to be one of its chunkers, nobody knows which, and a size between two of its sizes to be one of these, the nearer the
-likelier (in octaves). From one octave beyond its sizes on, the size is any of them. A mixture's mean is the mean of
-its parts, and its variance has that between the parts besides: what the board does not know moves with the own scores.
+A board knows chunkers at sizes. What it does not know is a mixture of what it knows. A chunker that it lacks could be
+any of its chunkers. A size between two of its sizes could be either, the nearer the likelier (in octaves). From one
+octave beyond its sizes on, the size is any of them. A mixture's mean is the mean of its parts. Its variance adds that
+between the parts, so what the board does not know follows the own scores.
 """
 
 from __future__ import annotations

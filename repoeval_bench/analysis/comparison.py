@@ -59,15 +59,15 @@ def compare(
 ) -> Comparisons:
     """Every pair of `runs`, or every other run against `baseline`, for each measure that all have (or for `measures`).
 
-    Differences are treatment - baseline over the same queries, of a pair the later run minus the earlier; pairs come
-    in the order of the runs, (1, 2), (1, 3), …, (2, 3), … Signs are flipped by file. Ceilings are not tested: they are
-    not a result of a run, and each chunker's falls short of the best by an amount of its own. The protocol's headline
-    measure comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are
+    Differences are treatment - baseline over the same queries: of a pair, the later run minus the earlier. Pairs come
+    in the order of the runs: (1, 2), (1, 3), …, (2, 3), … The test flips signs by file. Ceilings are not tested: they
+    are not a result of a run, and each chunker's misses the best possible by a different amount. The protocol's
+    headline measure comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are
     secondary: theirs is adjusted over all of these tests. Over all pairs a verdict holds for a run that was picked by
     its scores too. `equivalence` is the margin within which two means count as equal, above 0 and below 1; without one,
-    equality is never claimed. `seed` is that of every draw. Runs of different protocols, data or queries,
-    fewer than two runs and measures that they do not share are a UsageError. Of the result, `["ndcg@10"]` are that
-    measure's comparisons, one for each pair.
+    equality is never claimed. `seed` is that of every draw. Runs of different protocols, data or queries, fewer than
+    two runs and measures that they do not share are a UsageError. Of the result, `["ndcg@10"]` are that measure's
+    comparisons, one for each pair.
     """
     check_margin(equivalence)
     given = runs if baseline is None else [baseline, *runs]

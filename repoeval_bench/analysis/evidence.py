@@ -108,8 +108,8 @@ class Recommendation:
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
     `by_retriever` has what each retriever alone would choose. `candidates` are those by label. `setups` has one for
     each framework, that of the choice first. `language` is that of most of the code. `few` has the number of queries of
-    each protocol that has too few to decide, `skipped` a line for everything else that was not
-    asked or not made, `n_failed` of the runs because they failed.
+    each protocol that has too few to decide. `skipped` has a line for everything else that was not run, `n_failed` the
+    number of runs that failed.
     """
 
     data: str

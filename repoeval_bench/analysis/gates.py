@@ -35,8 +35,8 @@ _Finite = Annotated[float, Field(allow_inf_nan=False)]
 class ScoreGate(Strict):
     """A limit on one measure, overall or in one segment: `at_least` or `max_drop`.
 
-    `at_least` is checked against the lower end of the mean's 95 % interval, `max_drop` against the lower end of the
-    interval of the paired difference to the baseline. `mean` is the protocol's headline mean unless given.
+    `at_least` is checked against the lower end of the mean's 95 % interval. `max_drop` is checked against that of the
+    paired difference to the baseline. `mean` is the protocol's headline mean unless given.
     """
 
     measure: str
@@ -142,9 +142,9 @@ class GateResult:
 def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> list[GateResult]:
     """The result of every gate, in the order of the file.
 
-    `baseline` is the run that drops are measured from. Gates on what the run does not have (a measure, a segment, a
-    baseline, a step's times), or on too few clusters for an interval, are one UsageError that lists them all; a
-    baseline that cannot be compared is one too.
+    `baseline` is the run that drops are measured from. One UsageError lists all gates on what the run does not have (a
+    measure, a segment, a baseline, a step's times) or on too few clusters for an interval. A baseline that cannot be
+    compared is one too.
     """
     problems = Problems()
     results = gate_each(run, config, baseline, problems)

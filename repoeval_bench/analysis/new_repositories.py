@@ -91,8 +91,8 @@ def _between(
 def one_more(spread: float, within: float, n: int) -> float:
     """Half of the interval of one more repository's true difference, around the mean of `n`.
 
-    How much repositories vary is itself estimated from few: (n - 1) `spread` / chi-squared is drawn from what their
-    variance and that of the files `within` them may be together, and the interval holds 95 % of all that these say
+    How much repositories vary is itself estimated from few. So (n - 1) `spread` / chi-squared is drawn: what their
+    variance and that of the files `within` them may be together. The interval holds 95 % of all that these draws say
     (Nagashima et al. 2019). With no variance within repositories that is Student's t.
     """
     left = (np.arange(_DRAWN) + 0.5) / _DRAWN

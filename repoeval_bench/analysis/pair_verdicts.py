@@ -105,7 +105,7 @@ def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) ->
 def ties_tell(n_clusters: int, margin: float | None) -> bool:
     """Return whether two runs that score the same in so many clusters are equal within the margin.
 
-    A difference of 1 in as many as the margin says would make the means differ by the margin, and all of these would
-    tie with a chance of (1 - margin)^n.
+    Let a share of all clusters as large as the margin differ by 1: then the means differ by the margin. The chance that
+    n clusters include none of these is (1 - margin)^n.
     """
     return margin is not None and (1 - margin) ** n_clusters < ALPHA

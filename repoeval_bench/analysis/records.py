@@ -29,10 +29,10 @@ def _negative(ends: Interval) -> Interval:
 class MeanDifference:
     """The difference of one mean (over queries, or over repositories) between two runs, query by query.
 
-    `ci` is the 95 % interval with signs of files flipped, `ci_repositories` the one with those of whole repositories;
-    None where the clusters are too few to bound it. `p` is the sign-flip test's over files, which never contradicts
-    `ci`, and `p_error` its Monte-Carlo standard error. `mde` is the true difference that one test would have shown
-    with 80 % power, `mde_family` that which passes Holm in this family; None where the error is unknown.
+    `ci` is the 95 % interval of sign flips over files, `ci_repositories` of sign flips over whole repositories. Each is
+    None if the clusters are too few to bound it. `p` is the sign-flip test's over files, which never contradicts `ci`,
+    and `p_error` its Monte-Carlo standard error. `mde` is the true difference that one test finds with 80 % power,
+    `mde_family` the one that passes Holm in this family. Both are None if the error is unknown.
     """
 
     baseline: float
@@ -61,8 +61,8 @@ class MeanDifference:
 class Influence:
     """The weight of single clusters in a verdict: the ends of the difference when each is left out, one at a time.
 
-    `rests_on` names the cluster without which the test shows no difference any more, and `p` is the test's p without
-    it, adjusted as the comparison's is; both None where there is no such cluster.
+    `rests_on` names the cluster without which the difference is not significant. `p` is the test's p without it,
+    adjusted as the comparison's is. Both are None if there is no such cluster.
     """
 
     low: float
@@ -95,12 +95,12 @@ class NewRepositories:
     """The mean difference over repositories as a statement about new ones.
 
     `ci` and `p` are those of sign flips over repositories: exact up to 14, `ci` None for fewer than 6. `deviation` is
-    the standard deviation of the true differences between repositories (moments: the variance of the repositories'
-    means less the mean of their squared errors, at least 0), `prediction` the 95 % interval of a new repository's true
-    difference, which holds what is not known of that deviation, and never less than `two_level`. That is the 95 %
-    interval of the mean over repositories from the variance between them and that of files within them (t with n - 1
-    degrees of freedom): never shorter than files alone make it. These three are None where fewer than three
-    repositories tell.
+    the standard deviation of the true differences between repositories. It is estimated by moments: the variance of the
+    repositories' means less the mean of their squared errors, at least 0. `two_level` is the 95 % interval of the mean
+    over repositories, from the variance between them and that of files within them (t with n - 1 degrees of freedom).
+    It is never shorter than files alone make it. `prediction` is the 95 % interval of a new repository's true
+    difference. It includes the uncertainty of `deviation`, and is never shorter than `two_level`. These three are None
+    for fewer than three repositories.
     """
 
     difference: float

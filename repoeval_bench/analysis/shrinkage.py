@@ -2,19 +2,19 @@
 
 A few files of one's own say little about candidates that are close, and other repositories say nothing of what is
 special about one's own. So each candidate's own mean is moved towards what other repositories lead to expect, by as
-much as the own one is uncertain. With x = own means less their mean over the k candidates, pi = the same expected by
-the prior, tau = standard deviation of a repository's own x around pi, and V = the covariance of x over files:
+much as the own one is uncertain. Here x = own means less their mean over the k candidates, and pi = the same expected
+by the prior. tau = standard deviation of a repository's own x around pi, and V = the covariance of x over files:
 
     s^2   = trace(V) / (k - 1)
     B     = tau^2 / (tau^2 + s^2)
     score = pi + B (x - pi)
     theta ~ N(score, B V)           what the candidates would score on all files like these
 
-That is the James-Stein estimate with known prior, in the form of Efron and Morris (1975, "Data analysis using Stein's
-estimator and its generalizations") and of Fay and Herriot (1979): normal prior, normal means, one weight for all
-candidates. V is CR2 (`robust_errors`), and for `SMOOTHING` files it is taken to be what as many queries of other
-repositories have, since that of few files is known badly. The choice has the highest score, which is the least expected
-loss, where the loss of candidate a is max theta - theta_a.
+That is the James-Stein estimate with a known prior: normal prior, normal means, one weight for all candidates. It has
+the form of Efron and Morris (1975, "Data analysis using Stein's estimator and its generalizations") and of Fay and
+Herriot (1979). V is CR2 (`robust_errors`). The covariance of few files is known badly, so that of as many queries of
+other repositories is averaged in, with the weight of `SMOOTHING` files. The choice has the highest score, which is the
+least expected loss, where the loss of candidate a is max theta - theta_a.
 
 The functions are pure: where a prior comes from is `boards`'s affair.
 """
@@ -51,8 +51,9 @@ _DIGITS = 12
 class Prior:
     """The expectation of k candidates on a repository of which nothing is known.
 
-    `mean` is float64 (k,), the expected score of each less that of all; `deviation` (k,) the standard deviation of a
-    repository's own around it, tau; `noise` (k, k) the covariance of one query's scores around its repository's mean.
+    `mean` is float64 (k,), the expected score of each candidate less that of all. `deviation` (k,) is tau, the standard
+    deviation of a repository's own around it. `noise` (k, k) is the covariance of one query's scores around its
+    repository's mean.
     """
 
     mean: FloatArray
@@ -85,9 +86,9 @@ class Posterior:
 class RankedCandidate:
     """A candidate with its means less that of all candidates, and what it costs to choose it if it is not the best.
 
-    `deviation` is the standard deviation of its true score around `score`, `to_choice` the 95 % interval of its true
-    score less that of the choice, `expected_loss` and `loss_95` are the mean and the 95th percentile of the best true
-    score less its own, `probability` is that of being the best.
+    `deviation` is the standard deviation of its true score around `score`. `to_choice` is the 95 % interval of its true
+    score less that of the choice. `expected_loss` and `loss_95` are the mean and the 95th percentile of the best true
+    score less its own. `probability` is that of being the best.
     """
 
     name: str

@@ -2,13 +2,12 @@
 
 Under "no difference" a cluster's difference is as likely positive as negative. A flip changes the sign of some
 clusters. For the hypothesis that the mean is m, a cluster's part p of the mean becomes p - m w, with w its weight. A
-flip is then as extreme as the observation for all m in an interval, whose two ends are means of the clusters that
-were flipped and of those that were not. So p of "the mean is m" is the share of flips whose interval holds m, and the
-95 % confidence interval is every m with p of at least 0.05 (Hartigan 1969 calls such ends typical values).
+flip is then as extreme as the observation for all m in an interval. Its two ends are the mean of the clusters that were
+flipped and the mean of the others. So p of "the mean is m" is the share of flips whose interval holds m. The 95 %
+confidence interval is every m with p of at least 0.05 (Hartigan 1969 calls such ends typical values).
 
-More than `MOST_FLIPPED` clusters are dealt in turn into so many bundles, and a bundle is flipped as one cluster: a sum
-of differences that are as likely positive as negative is so too, so the test stays exact, and so many bundles decide
-what all clusters would.
+More than `MOST_FLIPPED` clusters are dealt in turn into that many bundles, and a bundle is flipped as one cluster. A
+sum of symmetric differences is symmetric, so the test stays exact. That many bundles decide what all clusters would.
 
 Flips know only the clusters that were seen. Where nearly all have one value and a few do not, ends are moved out to
 what the share of such clusters may be.
@@ -106,8 +105,8 @@ def flip_signs(
     clusters' weights, which sum to 1. `undecided(p, error)` says which columns need more flips, (n_columns,) bools; by
     default those whose p is within `CERTAIN` errors of 0.05. Every column gets the `first` flips, and an undecided one
     up to `most`. Columns share their flips, so a column's numbers do not depend on which others are asked for, except
-    through how many flips it gets. With `pairs`, positions of columns, int64 (n_pairs, 2), the second column minus the
-    first of each pair is flipped in their place; a column's sums are added up once for all its pairs.
+    through how many flips it gets. `pairs` are positions of columns, int64 (n_pairs, 2): the second column minus the
+    first of each pair is flipped instead. A column's sums are added up once for all its pairs.
     """
     sample = _Sample(parts, weights, pairs)
     if len(parts) <= EXACT_CLUSTERS:
@@ -160,8 +159,8 @@ def flip_pairs(
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return p of the difference of each pair of columns, and how many flips it got, both (n_pairs,).
 
-    As `flip_signs` has them of the differences themselves, without their intervals: sums are added up once for each
-    column of `parts`, float64 (n_clusters, n_columns), and none is kept. `pairs` are positions, int64 (n_pairs, 2).
+    They are those of `flip_signs` of the differences themselves, without intervals. Sums are added up once for each
+    column of `parts`, float64 (n_clusters, n_columns), and none is stored. `pairs` are positions, int64 (n_pairs, 2).
     """
     sample, exact = _Sample(parts, weights), len(parts) <= EXACT_CLUSTERS
     differences = np.array([_difference_and_slack(parts, a, b) for a, b in pairs])
@@ -229,10 +228,10 @@ def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, P
 def beyond_seen(values: FloatArray) -> tuple[float, float]:
     """The lowest and the highest mean that clusters nobody has seen may bring; inf and -inf where the seen ones tell.
 
-    `values` are the clusters' means. Where most have one value and fewer than `_FEW_OTHERS` another, the mean is the
-    usual value plus the share of the others times what they are off, below and above it: the share at the upper end of
-    its 97.5 % interval (Clopper & Pearson 1934). Where all have one value, others are taken to score 0; of a value of 0
-    nothing is known.
+    `values` are the clusters' means. Suppose most have one value and fewer than `_FEW_OTHERS` another. The mean is then
+    the usual value plus the share of the others times their distance, below and above it. The share is taken at the
+    upper end of its 97.5 % interval (Clopper & Pearson 1934). Where all have one value, others are taken to score 0; of
+    a value of 0 nothing is known.
     """
     distinct, sizes = np.unique(np.round(values, 12), return_counts=True)
     usual, n = distinct[sizes.argmax()], len(values)

@@ -1,8 +1,8 @@
 """Statistics over clusters. Queries of one file resemble each other, so signs are flipped by file, never by query.
 
-Everything works on sums per cluster, with one column per measure, so that all measures of all pairs share their
-draws: a measure's numbers do not depend on which others are requested. Tests and intervals are in `sign_flips`,
-standard errors in `robust_errors`.
+Everything works on sums per cluster, with one column per measure, so all measures of all pairs share their draws. A
+measure's numbers do not depend on which others are requested. Tests and intervals are in `sign_flips`, standard errors
+in `robust_errors`.
 """
 
 from __future__ import annotations

@@ -51,10 +51,10 @@ class ScoredRun:
 class Rival:
     """A run beside the reference: how far the reference is ahead of it, and what the test says of that.
 
-    `lead` is above 0 where the reference is the better one, whichever way the measure goes; `ci` is its 95 % interval,
-    None where the clusters are too few to bound it. `p` is the sign-flip test's, `p_adjusted` that by Holm in the
-    verdict's family; None where nothing was tested. `verdict` is about the reference: `BETTER` than this run.
-    `few_repositories`: the lead is significant over files, and not with whole repositories as the observations.
+    `lead` is above 0 if the reference is better, also where lower values are better. `ci` is its 95 % interval, None if
+    the clusters are too few to bound it. `p` is the sign-flip test's, `p_adjusted` that by Holm in the verdict's
+    family; None where nothing was tested. `verdict` is about the reference: `BETTER` than this run. `few_repositories`:
+    the lead is significant over files, and not with whole repositories as the observations.
     """
 
     run: ScoredRun
@@ -130,9 +130,9 @@ def decide(
 ) -> Verdict:
     """Say which of the runs is best and which others are significantly worse, by `measure`.
 
-    `ranked` are the runs, the best mean first; their names are those of `comparisons`, which hold the best run's pairs
-    with all others, or else those of one baseline. p is taken as it is: adjusted over all pairs it holds for a best run
-    that was picked by its scores.
+    `ranked` are the runs, the best mean first, named as in `comparisons`. These have the best run's pairs with all
+    others, or else those of one baseline. p is taken as it is: adjusted over all pairs it holds for a best run that was
+    picked by its scores.
     """
     best = ranked[0]
     if len(ranked) == 1:

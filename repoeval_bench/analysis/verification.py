@@ -64,10 +64,10 @@ class Difference:
 class Verification:
     """The values of a run that were computed again. `compared` is file -> number of values.
 
-    `mean` is the headline mean of the protocol's first measure, or the run's first, as it was computed, `ci` its 95 %
-    interval; None where nothing was computed, because the data is other data. `ranking` says whether the ranking was
-    computed too, `reason` why not; two of its scores are the same within `tolerance`, and `moved` is how far any two at
-    one place are apart. `as_stored` was taken over.
+    `mean` is the computed headline mean of the protocol's first measure, or the run's first, `ci` its 95 % interval.
+    Both are None if the data differ, because nothing was computed then. `ranking` says whether the ranking was computed
+    too, `reason` why not. Two of its scores are the same within `tolerance`, and `moved` is the largest distance of two
+    at one rank. `as_stored` was taken over.
     """
 
     run_id: str

@@ -182,8 +182,8 @@ def _gather(
 class _Progress:
     """Tell how many runs there are, and after the first size what they alone would `choose`.
 
-    The command takes minutes, and without a terminal there is no bar. The time that is left is told where a run by each
-    retriever to come has been timed; the first ones by vectors, which wait for the model, are not.
+    The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
+    retriever still to come has been timed. The first runs by vectors are not timed, because they wait for the model.
     """
 
     def __init__(

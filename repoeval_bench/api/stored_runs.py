@@ -40,14 +40,14 @@ def compare(
 ) -> Comparisons:
     """Compare every pair of `runs`, or each with `baseline`, for each measure that all have (or for `measures`).
 
-    Differences are treatment - baseline over the same queries, of a pair the later run minus the earlier; pairs come
-    in the order of the runs, (1, 2), (1, 3), …, (2, 3), … Signs are flipped by file. The protocol's headline
-    measure comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are secondary:
-    theirs is adjusted over all of these tests. `equivalence` is the margin within which two means count as equal, above
-    0 and below 1; without one, equality is never claimed. `seed` is that of every draw. A run is an object, or a
-    folder, id or chunker that names one in `out`. Runs of different protocols, data or queries, fewer than two runs and
-    measures that they do not share are a UsageError. Of the result, `["ndcg@10"]` are that measure's comparisons, one
-    for each pair.
+    Differences are treatment - baseline over the same queries: of a pair, the later run minus the earlier. Pairs come
+    in the order of the runs: (1, 2), (1, 3), …, (2, 3), … The test flips signs by file. The protocol's headline measure
+    comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are secondary: theirs
+    is adjusted over all of these tests. `equivalence` is the margin within which two means count as equal, above 0 and
+    below 1; without one, equality is never claimed. `seed` is that of every draw. A run is an object, or a folder, id
+    or chunker that names one in `out`. Runs of different protocols, data or queries, fewer than two runs and measures
+    that they do not share are a UsageError. Of the result, `["ndcg@10"]` are that measure's comparisons, one for each
+    pair.
     """
     from repoeval_bench.analysis import comparison
 

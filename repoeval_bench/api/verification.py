@@ -41,9 +41,9 @@ def verify(
     """Compute a run again from the data of a source and from what was asked, and compare each value.
 
     `run` is a run, its id or its folder; `questions` the file of your own that it asked. `allowed` are specs of code
-    from outside, and of models of others, that may run, as the folder names them. A UsageError where it names others,
-    or what does not exist, was imported, or the source has data of another name; a file that is missing or broken, or
-    that no run has, is a ResultError, and so is another name than the folder's.
+    from outside, and of models of others, that may run, as the folder names them. It is a UsageError if it names others
+    or what does not exist, if the run was imported, or if the source has data of another name. A file that is missing
+    or broken, or that no run has, is a ResultError, and so is another name than the folder's.
     """
     run = opened(run)
     config = check_allowed(run, allowed)

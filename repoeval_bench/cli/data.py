@@ -176,9 +176,8 @@ def _names(content: PackFile) -> Table:
     numbers = figures("tasks that use definitions", "names", number="")
     here = ".".join(platform.python_version_tuple()[:2])
     unread = (
-        f"unread: in files that cannot be parsed (Python is parsed by Python {here}, newer syntax by a newer one), "
-        f"in repositories too large for their names to be resolved, or in code that takes more than {MOST:,} steps or "
-        f"is nested more than {DEEPEST:,} deep"
+        f"unread: the file cannot be parsed (Python code by Python {here}), the repository is too large to resolve "
+        f"names in, or the code takes more than {MOST:,} steps or is nested more than {DEEPEST:,} deep"
     )
     return make_table(
         ["level", *numbers, "resolved", "without a definition", *figures("unread", number="")],

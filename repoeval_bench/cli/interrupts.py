@@ -1,7 +1,7 @@
 """Ctrl-C, held back where `KeyboardInterrupt` would be swallowed and the command go on as if nobody had pressed a key.
 
-Python itself swallows it in `__del__` and in the callbacks of weak references. The start of a module written in C may;
-if it does not, Python can note the exception on the way, and die of the signal after all was put in order.
+Python itself swallows it in `__del__` and in the callbacks of weak references. The start of a module written in C may.
+If it does not, Python can note the exception on the way, and die of the signal after everything was closed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Import one module of a large package, without what the packages around it import when they are run.
 
-One chunker of LlamaIndex or chonkie needs a fifth of its package, whose other parts (query engines, clients of model
-servers) take seconds; of scipy's special functions a sixth. A package that was left out is run when somebody asks it
-for something, or imports another of its modules, so that nothing is missing.
+One chunker of LlamaIndex or chonkie needs a fifth of its package, scipy's special functions a sixth. The other parts
+(query engines, clients of model servers) take seconds. A skipped package runs as soon as somebody uses a name of it or
+imports another of its modules, so nothing is missing.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from types import ModuleType
 
 
 class _Package(ModuleType):
-    """A package that is not run until something of it is asked for that it has not; without a `__path__` till then."""
+    """A package that runs when a name is requested that it does not have yet; it has no `__path__` before."""
 
     def __getattr__(self, name: str) -> object:
         outer = sys.modules.get(self.__name__.rpartition(".")[0])
-        _ = outer and outer.__path__  # the one around it is run first, as in every import
+        _ = outer and outer.__path__  # the package around it runs first, as in every import
         if type(self) is _Package:
             _open(self)
             self.__class__ = ModuleType  # type: ignore[assignment] # a package of the usual kind from here on
@@ -38,11 +38,11 @@ def alone(name: str) -> Iterator[ModuleType]:
     try:
         for package in names:
             if package not in sys.modules and (spec := find_spec(package)):
-                made = sys.modules[package] = module_from_spec(spec)
-                made.__class__ = _Package
+                module = sys.modules[package] = module_from_spec(spec)
+                module.__class__ = _Package
                 outer, _, inner = package.rpartition(".")
                 if outer:
-                    setattr(sys.modules[outer], inner, made)
+                    setattr(sys.modules[outer], inner, module)
             elif isinstance(known := sys.modules.get(package), _Package):
                 _open(known)
         yield import_module(name)

@@ -45,8 +45,8 @@ _Content = TypeVar("_Content", bound=BaseModel)
 class Api:
     """One of a server's APIs: its name and path, the error it ends in, and the ways out that its errors name.
 
-    `resumption` says what is not lost when requests fail for good, `timeout_advice` what helps against a timeout,
-    `refused` what may be wrong with a request that the server refuses.
+    These are parts of messages: `resumption` says what is not lost when requests fail for good, `timeout_advice` what
+    helps against a timeout, `refused` what may be wrong with a refused request.
     """
 
     name: str

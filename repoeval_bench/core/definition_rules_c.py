@@ -1,7 +1,7 @@
 """The definitions of C, C++ and C#; see `definition_rules`.
 
-In C a name is at the bottom of its declarator: `int (*f)(int)` is a variable and `int *f(int)` a function, which
-what is next to the name decides.
+In C a name is at the bottom of its declarator, and what is next to the name decides its kind: `int (*f)(int)` is a
+variable and `int *f(int)` a function.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The one reader of HTTP: an answer within a time and a size, whatever the server does.
 
-An HTTP library bounds the wait for each byte, so that a server which sends one at a time, of its headers too, keeps it
+An HTTP library bounds the wait for each byte. A server that sends one byte at a time, of its headers too, can keep it
 forever. Here a thread reads, and the caller waits no longer than it said.
 """
 

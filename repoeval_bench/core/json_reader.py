@@ -1,8 +1,8 @@
 """The one reader of JSON and JSON Lines: whatever a text holds, it becomes a checked value or one `JsonFaultError`.
 
-UTF-8, with or without a BOM; a file whose name ends in `.gz` is unpacked as it is read. Refused are a line or a
-document of more than its limit of bytes, nesting of more than 200 levels, a number of more than 4,300 digits, a lone
-surrogate, and a key that appears twice in one object, of which two readers would take two values. What else a value may
+UTF-8, with or without a BOM; a file whose name ends in `.gz` is unpacked as it is read. It refuses a line or a document
+above its limit of bytes, more than 200 levels of nesting, a number of more than 4,300 digits, and a lone surrogate. It
+also refuses a key that appears twice in one object, because two readers would take two values. What else a value may
 be, its model says, or `parse_plain`.
 """
 

@@ -1,7 +1,8 @@
 """Calls in a syntax tree, and its comments.
 
-One query per grammar, so that the tree is walked in C, of single nodes where they can be in each other: a pattern that
-waits for what is behind a receiver waits through all of it. What a name refers to is not known here.
+There is one query per grammar, so that the tree is walked in C. Where nodes can contain each other, its patterns are of
+single nodes: a pattern that waits for what follows a receiver waits through all of it. What a name refers to is not
+known here.
 """
 
 from __future__ import annotations

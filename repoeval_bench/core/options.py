@@ -157,8 +157,8 @@ def named_option(name: str, option: Option) -> str:
 def read_options(owner: str, given: Mapping[str, str], options: Mapping[str, Option]) -> dict[str, Any]:
     """Every option with its value, given or default, in the order of `options`; those without a value are left out.
 
-    A SpecError in one sentence, which names `owner`, for an option that does not exist, is missing, says nothing
-    beside the others, or has an impossible value. No value of an unknown option is repeated: it could be a key.
+    A SpecError names `owner` in one sentence, for an option that does not exist, is missing, has no effect beside the
+    others, or has an impossible value. No value of an unknown option is repeated: it could be a key.
     """
     for key in given:
         if not options:
@@ -192,7 +192,7 @@ def _read(owner: str, key: str, text: str, option: Option) -> Any:
 def options_of(factory: Callable[..., object], gives: tuple[str, ...] = ()) -> dict[str, Option]:
     """The options of a class or function: its parameters that can be given by name, except those in `gives`.
 
-    A dataclass's field says with `option` what it means and what is possible; every other parameter is read by its
+    A dataclass's field states its meaning and possible values with `option`. Every other parameter is read by its
     annotation, or by the type of its default.
     """
     keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

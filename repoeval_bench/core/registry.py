@@ -16,8 +16,8 @@ What a part from outside offers:
 - measure: a `Definition` of `metrics.definition`; its `compute` is a function of a module.
 
 The first four are classes, or functions that make one. They are called with keywords. A parameter whose name is in
-`Kind.gives` receives what the part is made from (a retriever's `chunks`: repository -> its chunks); every other one is
-an option, read by its annotation or default.
+`Kind.gives` receives what the part is made from, such as a retriever's `chunks` (repository -> its chunks). Every other
+parameter is an option, read by its annotation or default.
 """
 
 from __future__ import annotations

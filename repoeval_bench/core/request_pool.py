@@ -18,10 +18,10 @@ Answer = TypeVar("Answer")
 class RequestPool(Generic[Asked, Answer]):
     """Threads that ask, fed by the caller's.
 
-    `most` is what a request can cost at most, `spent` what it has cost by its answer, `limit` what all may cost
-    together with `before`, None for any amount. Each time that a request is sent counts: one that fails, or is sent
-    again, has cost the most. `too_dear` makes the error of stopping, given what was spent and what the next request
-    could cost. Costs are in any unit.
+    `most` is the largest cost of a request, `spent` its cost by its answer. `limit` is what all may cost together with
+    `before`, None for any amount. Each time that a request is sent counts: one that fails, or is sent again, has cost
+    the most. `too_dear` makes the error of stopping, given what was spent and what the next request could cost. Costs
+    are in any unit.
     """
 
     def __init__(

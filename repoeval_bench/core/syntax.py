@@ -1,8 +1,8 @@
 """Syntax trees in lines: the one place where tree-sitter's bytes become lines and characters.
 
-tree-sitter counts UTF-8 bytes, and its rows end at a newline only; everybody else here counts characters and
-the lines of `str.splitlines()`. A `Parsed` file answers in those lines. Crossing from C to Python costs more
-than parsing does, so it lists the children of the nodes asked for and never walks a whole tree.
+tree-sitter counts UTF-8 bytes, and its rows end at a newline only; everybody else here counts characters and the lines
+of `str.splitlines()`. A `Parsed` file answers in those lines. Crossing from C to Python costs more than parsing does.
+So it lists the children of the requested nodes, and never walks a whole tree.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ _LISTS = ("block", "body", "list", "compound_statement", "preproc_if", "preproc_
 class Reparser:
     """A parser that knows the texts it parsed last, and reuses the tree of a text for another one much like it.
 
-    Sizes are searched on the same files, all chunkers on syntax cut the same ones, and a task's file differs from the
-    file in the lines of its target alone. The tree is the one that a parse from scratch gives: tests compare them on
-    real files. What recovers from a syntax error may depend on where a parse began, so a tree with an error is neither
-    reused for another text nor the result of reuse. Threads share nothing. `parses` counts the texts that were parsed,
-    here or with reuse.
+    A search for a size cuts the same files again, all chunkers on syntax cut the same files, and a task's file differs
+    from the file only in the lines of its target. The tree is the one that a parse from scratch gives: tests compare
+    them on real files. How a parser recovers from a syntax error may depend on where it began. So a tree with an error
+    is neither reused for another text nor the result of reuse. Threads share nothing. `parses` counts the texts that
+    were parsed, here or with reuse.
     """
 
     def __init__(self, language: TreeSitterLanguage) -> None:
@@ -266,8 +266,8 @@ class Parsed:
         """Yield the node and the inner ones that cover its lines but perhaps the first or last, from outside in.
 
         Opening these is enough. Each comes with the line that the one around it adds at its end, None where it adds
-        none. A sum or a chain of calls over many lines is as many nodes in each other, and so is what follows `if (x)`
-        on its line. Ends at the first node that is built otherwise.
+        none. A sum or a chain of calls over many lines is one node inside the other for each line, and so is what
+        follows `if (x)` on its line. Ends at the first node that is built otherwise.
         """
         yield node, None
         roles, lists = self._grammar.roles, self._grammar.lists
@@ -430,9 +430,9 @@ def parse(file: SourceFile, language: Language) -> Parsed:
 def segments(file: SourceFile, language: Language, window: int = WINDOW) -> Iterator[Parsed]:
     """Trees of consecutive pieces of a file, cut between statements on the outermost level.
 
-    A tree takes about 45 times the bytes of its text, so a file above `window` bytes is parsed piece by piece; use
-    up each tree before taking the next. A statement above the window widens it. GrammarError where the grammar
-    is not installed.
+    A tree takes about 45 times the bytes of its text, so a file above `window` bytes is parsed piece by piece. Finish
+    with each tree before taking the next. A statement above the window widens it. GrammarError where the grammar is not
+    installed.
     """
     grammar = _grammar(language)
     # Without the \r of CRLF the lines are the same ones, and no grammar can be put off by it. Lone surrogates are

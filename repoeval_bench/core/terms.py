@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 # An acronym before a capitalised word (HTTPServer), a word, a run of capitals, a number, letters without case.
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|~+")
-# Unicode's words (UAX #29, as Lucene's StandardTokenizer has them, scripts without blanks aside): a dot, colon or
-# apostrophe joins letters, a dot, comma, semicolon or apostrophe joins digits; underscores alone are not a word.
+# Unicode's words (UAX #29) as in Lucene's StandardTokenizer, except for scripts without blanks. A dot, colon or
+# apostrophe joins letters; a dot, comma, semicolon or apostrophe joins digits. Underscores alone are not a word.
 _UNICODE_WORD = re.compile(r"(?=_*[^\W_])\w+(?:(?:(?<=[^\W\d_])[.:'\u2019](?=[^\W\d_])|(?<=\d)[.,;'\u2019](?=\d))\w+)*")
 _POSSESSIVE = re.compile(r"['\u2019][sS]$")
 _ENGLISH = (

@@ -51,10 +51,10 @@ def with_asked(
 ) -> Benchmark:
     """The benchmark with a question for each asker that names a definition of the code, and without its tests' files.
 
-    `askers` gives those of a repository by file. The names of the gold definitions are masked, unless the question is
-    to be `named`; the same ask then, but fewer of their texts are equal, and equal ones are one question. `unscored`
-    counts those that ask nothing: they name no definition that is gold, or fewer than `least` words are left of them. A
-    DatasetError says that there is `nothing` to ask where nobody asks.
+    `askers` gives those of a repository by file. The names of the gold definitions are masked, unless questions are to
+    be `named`. Then the same texts are questions, but fewer of them are equal, and equal ones are one question.
+    `unscored` counts those that ask nothing: they name no definition that is gold, or fewer than `least` words are left
+    of them. A DatasetError says that there is `nothing` to ask where nobody asks.
     """
     tasks: list[Task] = []
     files: dict[str, tuple[SourceFile, ...]] = {}

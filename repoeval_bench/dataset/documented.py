@@ -1,6 +1,6 @@
 """Questions from documentation: the first paragraph of a docstring asks for the function that it documents.
 
-Every docstring of a function is blanked, not only the one that asks: else the function that is asked for would be the
+Every docstring of a function is blanked, not only the one that is the query. Otherwise the gold function would be the
 only one without, and each query would see another corpus.
 """
 

@@ -28,9 +28,9 @@ from repoeval_bench.dataset.uses_table import Uses, read_uses
 class InstalledSet:
     """One source's set on disk, as far as it concerns one combination; any part of it may be absent.
 
-    `tree_name` is the folder of its repositories, if that is not the one of upstream's level; `endings` are those of
-    the files that are answered from. `missing` are repositories of a user's own set that could not be had, `whole` its
-    tasks and repositories with them.
+    `tree_name` is the folder of its repositories, if that is not the one of upstream's level. `endings` are those of
+    the files of its corpus. `missing` are repositories of a user's own set that could not be had, `whole` its tasks and
+    repositories with them.
     """
 
     root: Path

@@ -41,12 +41,11 @@ def load_benchmark(
 
     `source` is `auto`, `github`, `pypi`, a shipped pack such as `pypi-40`, a folder or a URL. `repos` (a list, or one
     text with blanks or commas) keeps the tasks of these repositories, and `limit` the first N of those. Tasks of
-    repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks
-    that remain keep their files, and the fingerprint is over what remains. A folder of code has files and
-    no tasks. `questions` is a file of your own, whose rows take the place of the tasks. A notice says
-    where data was fetched just now, or the set is a part of the whole, or a ground truth is not at its lines.
-    UsageError: an unknown combination, repository or limit; DatasetError: data that is missing, broken or does not
-    fit together.
+    repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks that
+    remain keep their files, and the fingerprint is over what remains. A folder of code has files and no tasks.
+    `questions` is a file of your own, whose rows take the place of the tasks. A notice says that data was just fetched,
+    that the set is a part of the whole, or that a ground truth is not at its lines. UsageError: an unknown combination,
+    repository or limit; DatasetError: data that is missing, broken or does not fit together.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")

@@ -49,9 +49,9 @@ class PackSource(BaseModel):
 class PackUses(BaseModel):
     """Counts of a level's names by how they resolved.
 
-    tasks: how many use a definition; unread: how many are in a file that cannot be read, or not in so many steps.
-    names: all in tasks' lines. resolved: tier -> names; without: reason -> names that lead to no definition. The others
-    are locals and the like.
+    tasks: how many use a definition. unread: how many are in a file that cannot be read, or not within the limit of
+    steps. names: all in tasks' lines. resolved: tier -> names; without: reason -> names that lead to no definition. The
+    others are locals and the like.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -76,8 +76,8 @@ def questions_of_prose(benchmark: Benchmark, *, named: bool = False) -> Benchmar
         lambda repo: _paragraphs_of(benchmark.files[repo], benchmark.documents.get(repo, ())),
         least=LEAST,
         named=named,
-        nothing=f"no paragraph of the documents of {{}} links a definition and has {LEAST} words or more left, so "
-        "protocol prose asks nothing; name code with its documents, such as sdist:NAME==VERSION",
+        nothing=f"protocol prose has no question: no paragraph of the documents of {{}} links a definition and has "
+        f"{LEAST} words or more left; name code with its documents, such as sdist:NAME==VERSION",
     )
 
 

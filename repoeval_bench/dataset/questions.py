@@ -87,8 +87,8 @@ class Question(BaseModel):
 def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
     """The benchmark with the questions of a file as its tasks, the first `limit` of them.
 
-    A UsageError lists, each as `path:line: …`, every row that is not as it should be, every file and line that does not
-    exist, and every quote that is not there.
+    One UsageError lists all wrong rows, files and lines that do not exist, and quotes that are not there, each as
+    `path:line: …`.
     """
     with os_errors_as(UsageError, f"the file of queries {path} cannot be read", "name another with --queries"):
         raw = path.read_bytes()

@@ -1,9 +1,9 @@
 """RepoEval as upstream publishes it: levels, names, parts that others score, and the format of its task files.
 
 No other file knows these. A row of a task file is JSON: `prompt` and `metadata` with `task_id`, `ground_truth`,
-`fpath_tuple`, `context_start_lineno` and `lineno` (or `line_no`), both 0-based, and at function level
-`function_name`. What upstream leaves loose is made firm here: ids that identify nothing are numbered, a tuple written
-as a string is read, and `--` becomes `_`.
+`fpath_tuple`, `context_start_lineno` and `lineno` (or `line_no`), both 0-based, and at function level `function_name`.
+This module repairs what upstream leaves open: ids that do not identify a task are numbered, a tuple written as a string
+is parsed, and `--` becomes `_`.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def _read_rows(raw: bytes, name: str) -> list[_Row]:
 def parse_tasks(raw: bytes, *, name: str, level: str) -> tuple[Task, ...]:
     """The tasks of a file's bytes in its order; a DatasetError lists each bad row as `name:line: field: problem`.
 
-    `task_id` becomes `owner_repo/number`: upstream's own number where every row has one and no two rows of a
+    `task_id` becomes `owner_repo/number`. The number is upstream's own if every row has one and no two rows of a
     repository share it, else the position among the repository's rows.
     """
     rows = _read_rows(raw, name)

@@ -70,8 +70,8 @@ def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmar
         lambda repo: _tests(benchmark.files[repo]),
         least=LEAST,
         named=named,
-        nothing=f"no test in {{}} calls a definition and has {LEAST} words or more left in its name and docstring, so "
-        "protocol tests asks nothing; name code with its tests, such as sdist:NAME==VERSION",
+        nothing=f"protocol tests has no question: no test in {{}} calls a definition and has {LEAST} words or more "
+        "left in its name and docstring; name code with its tests, such as sdist:NAME==VERSION",
     )
 
 

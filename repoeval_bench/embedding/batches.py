@@ -1,9 +1,9 @@
 """Forward passes on batches of prescribed shapes, so that a result depends on its own text alone.
 
 The same text in a batch of another shape differs by about 1e-7, enough to make a result depend on what happened to be
-cached. So texts go into buckets by their own length, a bucket is padded to one width, and a batch always has the same
-number of rows, the last one filled up with repeats. One thread computes a batch, for the matrices of a small batch are
-too small to share, and the bits are then the same however many cores there are.
+cached. So texts go into buckets by their own length, and a bucket is padded to one width. A batch always has the same
+number of rows: repeats fill up the last one. One thread computes a batch, because the matrices of a small batch are too
+small to share. So the bits are the same with any number of cores.
 """
 
 from __future__ import annotations

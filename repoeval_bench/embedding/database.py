@@ -96,9 +96,8 @@ class Database:
             log = path.with_name(f"{FILE}-wal")
             if log.exists() and log.stat().st_size:
                 raise CacheError(
-                    f"the vector cache {self._folder} is read-only, and {log.name} beside it holds entries that "
-                    "cannot be read here; run repoeval-bench cache info where the cache can be written, or set "
-                    "REPOEVAL_HOME to another folder"
+                    f"the vector cache {self._folder} is read-only, and entries in {log.name} cannot be read here; run "
+                    "repoeval-bench cache info where the cache can be written, or set REPOEVAL_HOME to another folder"
                 ) from None
             connection = _open(f"{path.as_uri()}?immutable=1", self._timeout)
         return connection

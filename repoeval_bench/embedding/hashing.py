@@ -19,8 +19,8 @@ from repoeval_bench.embedding.text_encoder import PlainEncoder
 class HashEncoder(PlainEncoder):
     """A term adds +-(1 + ln tf) to one of `dim` buckets, both chosen by its hash (Weinberger et al. 2009).
 
-    A text without a term has a direction of its own, the last dimension: orthogonal to every other text, for a vector
-    of length 0 has no direction to compare.
+    A text without a term gets the last dimension, orthogonal to every other text, because a vector of length 0 has no
+    direction to compare.
     """
 
     def __init__(self, spec: str, *, dim: int, seed: int) -> None:

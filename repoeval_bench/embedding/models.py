@@ -33,8 +33,8 @@ _WEIGHTS = "*.safetensors"
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 _EXPORTS = frozenset({"onnx", "openvino"})
 _FIRST = ("Transformer", "StaticEmbedding")
-"""The modules of sentence-transformers that turn a text into numbers as it is done here: a Router has a way for queries
-and another one for documents, each with its own tokens and limit."""
+"""The modules of sentence-transformers that turn a text into numbers as this project does. A Router is not one: it has
+different modules for queries and documents, each with its own tokens and limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +155,8 @@ def _model_folder(name: str) -> Path:
         return Path(snapshot_download(name, ignore_patterns=["onnx/*", "openvino/*", "*.h5", "*.msgpack", *_PICKLES]))
     except Exception as error:  # the hub's client raises a dozen kinds; all mean that the model is not here
         raise EmbeddingError(
-            f"model {name!r} is neither a folder, nor in the local hub cache, nor to be fetched "
-            f"({in_one_line(error)}); name the folder of a model that is here"
+            f"model {name!r} is not a folder, not in the local hub cache, and cannot be fetched "
+            f"({in_one_line(error)}); name the folder of a model"
         ) from error
 
 

@@ -131,8 +131,8 @@ class OpenAiEncoder:
         if long := sum(size > limit for size in sizes):
             raise EmbeddingError(
                 f"{long:,} of {len(sizes):,} texts may be longer than the {limit:,} tokens that {self._model} "
-                f"reads (the longest takes up to {max(sizes):,}); give tokenizer=FOLDER, so that they are cut as "
-                "long_queries and long_chunks say, or take smaller chunks and --set query=tail:N"
+                f"reads (the longest takes up to {max(sizes):,}); give tokenizer=FOLDER to cut them by long_queries "
+                "and long_chunks, or take smaller chunks and --set query=tail:N"
             )
 
     def encode_batches(

@@ -17,8 +17,8 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.embedding.database import MEND, Database
 
 Kind = Literal["vector", "tokens", "read", "score", "completion", "identity"]
-"""Kinds of entries: a vector's float32 bytes; a text's tokens, or how many of its characters are read, as eight
-bytes; a pair's score and its tokens, four bytes each; a completion and a model's identity as JSON."""
+"""Kinds of entries: a vector is float32 bytes. A text's tokens, or how many of its characters are read, are eight
+bytes. A pair's score and its tokens are four bytes each. A completion and a model's identity are JSON."""
 
 SEAL_BYTES = 8
 """Length of the checksum behind each value: BLAKE2b over the value, keyed by the entry's key."""

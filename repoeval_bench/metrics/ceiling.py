@@ -38,11 +38,11 @@ def score_ceilings(
     """Each measure's ceiling for every query; measures without one (diversity, spans) are left out.
 
     Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Line measures are
-    scored on the greedy choice of gold lines (measures of definitions on that of definitions, a part of one for its
-    share) among the chunks of the gold's files. That is a lower bound of the best possible, and raised to what was
-    `observed` (scores of a run on these qrels), so that no score is more than its ceiling; hence two runs over the same
-    chunks may state slightly different ones. `excluded` is query_id -> the chunks a query may not see; qrels without
-    them are given by the caller.
+    scored on the greedy choice of gold lines among the chunks of the gold's files. Measures of definitions are scored
+    on that of definitions, a part of one for its share. That is a lower bound of the best possible. It is raised to
+    what was `observed` (scores of a run on these qrels), so that no score is above its ceiling. So two runs over the
+    same chunks may state slightly different ceilings. `excluded` is query_id -> the chunks a query may not see; qrels
+    without them are given by the caller.
     """
     parsed = parse_measures(measures)
     by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]
@@ -155,7 +155,7 @@ def cover(
         return (len(new) if worth is None else fsum(map(worth.__getitem__, new))) / costs[chunk_id]
 
     costs = {chunk_id: lines.read(chunks[chunk_id]).cost for _, _, chunk_id in near}
-    # A gain only falls as more is collected, so the best by an old gain whose new one is the same is the best of all.
+    # A gain only falls as more is collected. So if the best by the old gains keeps its gain, it is the best of all.
     heap = [(-gain(chunk_id), position, chunk_id) for position, (_, _, chunk_id) in enumerate(near)]
     heapify(heap)
     while heap:

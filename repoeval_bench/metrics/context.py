@@ -51,8 +51,8 @@ class Context:
     `places`: chunk_id -> its place. `gold`: query_id -> Gold. `line_nws`: file -> non-whitespace characters of each
     line. `definitions`: query_id -> the gold lines of each definition that it needs. `texts`: chunk_id -> text.
     `vectors`: chunk_id -> vector of any norm. `subtopics`: query_id -> chunk_id -> the sub-topics that it covers.
-    `written`: query_id -> what a model wrote. `brought`: chunk_id -> the lines that are read where it is a hit, None
-    where these are its own; `hidden`: query_id -> lines that are never brought to it.
+    `written`: query_id -> what a model wrote. `brought`: chunk_id -> the lines that are read if it is a hit, None if
+    these are its own. `hidden`: query_id -> lines that it never gets.
     """
 
     places: Mapping[str, ChunkPlace] | None = None

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 class Definition:
     """One measure of the registry; a measure with values for k and options is a `Measure`.
 
-    `compute(run, k, **options)` gives float64 (n_queries,). `cutoff` says whether `@k` must, may or may not be
-    written, and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`.
-    `bands` are (from, word), best first; `avoid` says when another measure serves better. `ceiling` says which ranking
-    gives its ceiling: the relevant chunks by gain (the best possible), the greedy choice of what is named (another may
-    pass it), or none. Of two runs the one with the higher mean is better, or with the lower one where
-    `lower_is_better`.
+    `compute(run, k, **options)` gives float64 (n_queries,). `cutoff` says whether `@k` must, may or may not be written,
+    and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`. `bands` are (from,
+    word), best first; `avoid` says when another measure serves better. `ceiling` names the ranking that gives its
+    ceiling: the relevant chunks by gain (the best possible), the greedy choice of the named items (another may pass
+    it), or none. Of two runs the one with the higher mean is better, or with the lower one where `lower_is_better`.
     """
 
     name: str

@@ -80,10 +80,10 @@ class Entries:
 class JudgedRun:
     """A run's rankings against qrels, one position per query of the qrels.
 
-    `hits` are the relevant chunks that were retrieved, at their ranks; `relevant` are all relevant chunks, in the
-    best order. `depth` (int64, (n_queries,)) is how many chunks were retrieved. `unjudged` counts the queries of
-    the run that the qrels lack (they are not scored), `missing` the queries of the qrels that the run lacks (they
-    score 0). `rankings` and `context` serve the measures that look at more than ranks.
+    `hits` are the relevant chunks that were retrieved, at their ranks; `relevant` are all relevant chunks, in the best
+    order. `depth` (int64, (n_queries,)) is how many chunks were retrieved. `unjudged` counts the queries of the run
+    that the qrels lack: they are not scored. `missing` counts the queries of the qrels that the run lacks: they score
+    0. `rankings` and `context` serve the measures that look at more than ranks.
     """
 
     query_ids: tuple[str, ...]

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class RunScores:
     """Scores of a run: for each measure (canonical name) one value per query, in the order of the qrels.
 
-    `without_relevant` counts the queries without a relevant chunk (they score 0 and stay in the mean), `missing`
+    `without_relevant` counts the queries without a relevant chunk: they score 0 and stay in the mean. `missing` counts
     those that the run lacks (0 as well), `unjudged` the queries of the run that the qrels lack (not scored).
-    `strategy_counts` says how many queries were judged by what: `qrels`, `rule`, `token-f1`; `threshold` is that of
-    token-f1; `partly_judged` counts the queries of which only the retrieved chunks were judged.
+    `strategy_counts` counts the queries by how they were judged: `qrels`, `rule` or `token-f1`. `threshold` is that of
+    token-f1. `partly_judged` counts the queries of which only the retrieved chunks were judged.
     """
 
     query_ids: tuple[str, ...]
@@ -88,8 +88,8 @@ def score_run(
     """Score every query of the qrels; 0 where the run lacks it or nothing is relevant to it.
 
     `run` is a `Run` or query_id -> ranking: pairs (chunk_id, score) in rank order, or a mapping chunk_id -> score,
-    which is ranked by trec_eval's rule. What a measure needs beside ranks is looked up in `context`; it is a
-    MetricError where that is not there, as are duplicate ids, NaN scores and negative gains.
+    which is ranked by trec_eval's rule. What a measure needs beside ranks is looked up in `context`. It is a
+    MetricError if it is missing there, as are duplicate ids, NaN scores and negative gains.
     """
     return score_judged(judge(run, qrels, context), measures)
 

@@ -102,7 +102,7 @@ DEFINITIONS = (
         "stripped, n those of the ground truth",
         range="0..1; unrelated code is above 0",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_ES of its code",
-        avoid="it must work and not look alike: run its tests",
+        avoid="it has to work, not to look similar: run its tests",
         compute=edit_similarity,
     ),
     _of_text(

@@ -90,8 +90,8 @@ class Protocol:
             == "prompt",
             "the lines to be found follow the query in its file, so being near helps; they are not the only "
             "useful ones": self.gold == "body",
-            "the definitions were found by reading the code without running it, so dynamic names do not count; "
-            "the order of chunkers also depends on what a query may see (--set exclusion=NAME)": self.of_definitions,
+            "definitions were found by reading the code without running it, so dynamic names do not count; what a "
+            "query may see also changes the order of chunkers (--set exclusion=NAME)": self.of_definitions,
             "a docstring is written with its code in view, so it shares more words with it than a stranger's question "
             "does": self.tasks == "docstring",
             "of 60 questions that were read, 33 are about what their test calls; the rest is noise": self.tasks

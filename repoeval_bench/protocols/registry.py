@@ -51,8 +51,8 @@ _PROTOCOLS = (
         relevance="definitions",
         repositories="all",
         headline="micro",
-        users="what completion needs: the last 20 lines of the prompt ask for the definitions that the lines to be "
-        "written use and the prompt does not show",
+        users="what completion needs: the last 20 lines of the prompt are the query for definitions that the lines to "
+        "be written use and the prompt does not show",
         exclusion="free",
     ),
     Protocol(

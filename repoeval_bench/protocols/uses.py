@@ -63,8 +63,8 @@ def with_used(benchmark: Benchmark, gold: str) -> Benchmark:
     """
     if any(task.uses is None for task in benchmark.tasks):
         raise DatasetError(
-            f"gold {gold} needs the definitions that tasks use, and they are not known for {benchmark.name}; choose "
-            "another protocol, the function level of RepoEval, or a pack made by `data build --resolve names`"
+            f"gold {gold}: the definitions that tasks use are not known for {benchmark.name}; choose another "
+            "protocol, the function level of RepoEval, or a pack made by `data build --resolve names`"
         )
     files = benchmark.by_name
     tiers = tiers_of(gold)

@@ -47,7 +47,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     if decision is None:
         return [_too_little(recommendation)]
     if not any(mean for evidence in recommendation.evidence for mean in evidence.means.values()):
-        return ["No candidate found anything that was asked for, so none is better than another."]
+        return ["No candidate found anything, so none is better than another."]
     first = decision.choice
     lines = [
         f"Use {described(recommendation.candidates[first.name])}{_mean_tokens(recommendation, first.name)}.",

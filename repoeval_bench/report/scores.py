@@ -185,7 +185,7 @@ def footnotes(run: RunView) -> list[str]:
         said = [f"{share:.1%} of the {_LEAKS[name]}" for name, share in shares.items() if name in _LEAKS]
         lines.append(f"  leak: {', '.join(said)}")
     if copies := counts.chunks_duplicate:
-        lines.append(f"  chunks whose text is also elsewhere in the repository: {copies}")
+        lines.append(f"  chunks whose text repeats another of the repository: {copies}")
     return [*lines, *(f"  {line}" for line in losses(run))]
 
 

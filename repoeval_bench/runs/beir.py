@@ -101,7 +101,7 @@ class _Pool:
                 if documents.setdefault(chunk.chunk_id, chunk).embed_text != chunk.embed_text:
                     raise UsageError(
                         f"{chunk.chunk_id} is embedded with another header or text in {run.run_id} than in the runs "
-                        "before it, and has one id; export these runs one by one"
+                        "before it; export these runs one by one"
                     )
         for query in planned.queries:
             query_id = _id(query.query_id)

@@ -167,8 +167,8 @@ class ProcessPool:
 
     def _fail(self, task: _Task[Any]) -> None:
         reason = (
-            f"its worker process was killed {TRIES} times, also with no other job beside it; give it more memory, and "
-            "in a script of yours begin below if __name__ == '__main__'"
+            f"its worker process was killed {TRIES} times, also with no other job beside it; give it more memory; in "
+            "your own script start below if __name__ == '__main__'"
         )
         task.future = Future()
         if self._failed is None:

@@ -82,7 +82,7 @@ class LogRow(Record):
 
     query_id: Name
     system: Name
-    k_raw: Annotated[Count, Field(ge=1, description="How deep the system was asked to rank.")]
+    k_raw: Annotated[Count, Field(ge=1, description="Number of chunks the system had to rank for a query.")]
     topk: list[Retrieved]
     raw_topk: list[Retrieved] | None = Field(
         default=None, description="What the retriever ranked, before the reranker."

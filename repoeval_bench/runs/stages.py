@@ -209,8 +209,8 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, fe
             f"is nothing to score; {way_out}"
         )
     raise ResultError(
-        f"{with_gold} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}, and all "
-        f"others score 0 with every ranking; {way_out}, or ask for it with --set few_gold"
+        f"only {with_gold} of {total} queries have a relevant chunk under protocol {protocol.name} with {chunker}; the "
+        f"others score 0 with every ranking; {way_out}, or allow it with --set few_gold"
     )
 
 

@@ -1,8 +1,8 @@
 """A shipped pack from its facts.
 
 The packages are fetched through the user's own registry and checked against their hashes; nothing is built or run.
-Their files are taken by name and the tasks are read at their places: nothing is drawn or resolved again, so that a
-later rule does not move an edition. What comes out is checked against the fingerprint of each repository.
+Their files are taken by name and the tasks are read at their stored lines. Nothing is drawn or resolved again, so a
+later rule does not change an edition. What comes out is checked against the fingerprint of each repository.
 """
 
 from __future__ import annotations

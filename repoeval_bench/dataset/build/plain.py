@@ -90,10 +90,10 @@ def is_code_folder(source: str) -> bool:
 
 
 def without_tasks(folder: str) -> NoDataError:
-    """Return what to raise where a protocol that scores tasks is asked of such a folder."""
+    """Return what to raise where a protocol that scores tasks gets such a folder."""
     return NoDataError(
         f"{folder} is a folder of code without tasks; measure chunkers on it with `repoeval-bench recommend FOLDER`, "
-        "ask questions of it (--protocol docstring, or --queries FILE), or make a pack of it with `data build`"
+        "use questions (--protocol docstring, or --queries FILE), or make a pack with `data build`"
     )
 
 

@@ -1,8 +1,8 @@
 """Tokens of code, and how far back a prompt reaches.
 
-The tokenizer is a rule and needs no vocabulary: parts of identifiers (`camelCase` and `snake_case` are split), up to
-three digits, single signs, and a line end with the indentation behind it. RepoEval's prompts that were cut at 2,000
-tokens of Codex have 1,840 of these in the median.
+The tokenizer is a rule and needs no vocabulary. It splits identifiers at `camelCase` and `snake_case`. Other tokens are
+up to three digits, single signs, and a line end with the indentation behind it. RepoEval's prompts that were cut at
+2,000 tokens of Codex have 1,840 of these in the median.
 """
 
 from __future__ import annotations

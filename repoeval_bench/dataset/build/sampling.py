@@ -1,7 +1,7 @@
 """Samples of candidates and of tasks: drawn with a seed, spread over repositories and files.
 
-Every candidate has a place in one order: the first of each file, then the second of each file, and so on, files and
-candidates in an order that the seed decides. Only the front of that order is kept, so memory does not grow with a tree.
+All candidates are in one order: the first of each file, then the second of each file, and so on. The seed decides the
+order of files and of candidates. Only the front of that order is kept, so memory does not grow with a tree.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ class Distinct:
     def admits(self, tokens: Sequence[str]) -> bool:
         """Return False for a near-duplicate of a text that was admitted before; admit it otherwise.
 
-        Of two similar texts that are sorted alike, some pair is among the first `1 - SIMILAR` of both: there alone
-        others are looked up (prefix filtering; Chaudhuri et al. 2006). Long pairs come first, as few texts have them.
+        Two similar texts in the same sort order share a pair among the first `1 - SIMILAR` of both. So others are
+        looked up there alone (prefix filtering; Chaudhuri et al. 2006). Long pairs come first, as few texts have them.
         """
         pairs = frozenset(pairwise(tokens))
         ordered = sorted(pairs, key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))

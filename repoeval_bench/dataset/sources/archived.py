@@ -108,9 +108,9 @@ class ArchiveSource(Source):
     def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
         """See `Source`.
 
-        At function level each source file is verified by the SHA-256 of its LF-normalised text, one that the index
-        does not know is put to `left_out`, and one that is missing is a DatasetError. At the other levels, and for a
-        user's own set, the whole archive is verified.
+        At function level each source file is verified by the SHA-256 of its LF-normalised text. A file that the index
+        does not know goes to `left_out`, and a missing one is a DatasetError. At the other levels, and for a user's own
+        set, the whole archive is verified.
         """
         with self.archive(f"{tree}.zip") as path:
             known = index.file_hashes(tree) if self.manifest is None else {}
@@ -178,8 +178,8 @@ def _base_name(name: str) -> str:
 def _without_wrapper(members: Iterator[tuple[str, bytes]], tree: str, *, several: bool) -> list[tuple[str, bytes]]:
     """The files without the folder that some packers put around all repositories.
 
-    A folder around everything is a wrapper where it is named like the tree, or where `several` repositories
-    are known to be inside; otherwise it is the one repository.
+    A folder around everything is a wrapper if it is named like the tree, or if `several` repositories are known to be
+    inside. Otherwise it is the one repository.
     """
     files = list(members)
     while files:
@@ -224,8 +224,7 @@ class MirrorFolder(ArchiveSource):
         if not any(self._path.glob("*.zip")):
             raise NoDataError(
                 f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
-                "(`repoeval-bench recommend FOLDER` measures chunkers on a folder of code; `data build` makes a pack "
-                "of it)"
+                "(for a folder of code use `repoeval-bench recommend FOLDER`, or make a pack with `data build`)"
             )
         # A user's own set is known by its pins, so that an edited one gets a folder of its own.
         self.folder = (

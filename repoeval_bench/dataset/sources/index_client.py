@@ -1,7 +1,8 @@
 """Package indexes: the wheel or sdist of a version, from where pip's settings say, checked against the index's hashes.
 
-`pip download` would build what it fetches to learn its dependencies, so `unearth` fetches: it asks the index, and runs
-nothing. pip's settings are read as pip merges them: index, mirrors, proxy, certificates and keys are the user's own.
+`pip download` would build what it fetches to learn its dependencies. `unearth` only requests the index, and runs
+nothing. pip's settings are merged as pip merges them, so index, mirrors, proxy, certificates and keys are the user's
+own.
 """
 
 from __future__ import annotations
@@ -179,8 +180,8 @@ def _choose(
         )
     if not wheels and not sdists:
         raise SourceError(
-            f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index, so its sources are "
-            "not there; name a folder or an archive of them"
+            f"{name} {version} has neither a pure-Python wheel nor an sdist on the package index; name a folder or an "
+            "archive of its sources"
         )
     return (named or wheels or sdists)[0]
 

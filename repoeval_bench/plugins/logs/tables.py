@@ -69,9 +69,9 @@ def bounds_table(all_bounds: Sequence[Bounds], title: str) -> Table:
 def agreement_lines(agreement: JudgeAgreement, k: int, waiting: int) -> list[str]:
     """Return what the judgements cover, in sentences."""
     lines = [
-        f"{count(agreement.judged, 'judgement')} of the run's queries; the judge adds {agreement.added} relevant "
-        f"chunks to the gold, and calls {agreement.gold_refused} of the {agreement.gold_judged} gold chunks it saw not "
-        "relevant (they stay gold)"
+        f"{count(agreement.judged, 'judgement')} of the run's queries: the judge adds {agreement.added} relevant "
+        f"chunks; {agreement.gold_refused} of the {agreement.gold_judged} gold chunks it saw it calls not relevant "
+        "(they stay gold)"
     ]
     if agreement.unjudged_top:
         lines.append(

@@ -30,7 +30,7 @@ class ChunkhoundChunker(Peer):
 
     name: ClassVar[str] = "chunkhound"
     max_chunk_size: int = option(1200, "non-whitespace characters of a chunk, at most", Whole(1, LARGEST))
-    min_chunk_size: int = option(50, "below so many, a chunk is no longer halved", Whole(1, LARGEST))
+    min_chunk_size: int = option(50, "a chunk with fewer is not halved", Whole(1, LARGEST))
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the whole lines that the package names."""

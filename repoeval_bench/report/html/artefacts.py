@@ -27,7 +27,7 @@ COUNTS = {
     "chunks_truncated": "chunks cut by the model",
     "chunks_tokens": "tokens of the chunks",
     "chunks_tokens_lost": "tokens of the chunks that the model does not read",
-    "chunks_duplicate": "chunks whose text is also elsewhere",
+    "chunks_duplicate": "chunks whose text repeats another chunk",
     "chunks_merged": "documents merged into an identical one",
     "pairs": "pairs of query and chunk that the reranker read",
     "pairs_truncated": "pairs of query and chunk cut by the reranker",

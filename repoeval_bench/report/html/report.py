@@ -201,8 +201,8 @@ def _cannot_show(runs: Sequence[PageRun]) -> list[str]:
         "where they cut and have no ranks."
     ]
     return (lines if mapped else []) + [
-        f"{run.short}: this run stored no sources and chunk boundaries (it was imported, or made by an earlier "
-        "version), so its chunks cannot be drawn; run the evaluation again to see them."
+        f"{run.short}: its chunks cannot be drawn, because this run stored no sources and chunk boundaries (it was "
+        "imported, or made by an earlier version). Run the evaluation again to see them."
         for run in runs
         if run.stored.inspection is None
     ]

@@ -261,8 +261,8 @@ def leads_note(leads: Sequence[Comparison]) -> str:
     clusters = count(first.n_clusters, first.clustered_by)
     here = (
         f"On these repositories: {clusters}, which count like {first.effective_clusters:.0f} of equal weight. One "
-        "left out: the lowest and highest difference when any one is left out; if it is not significant without one "
-        "of them, that one is named."
+        "left out: the lowest and highest difference without any one of them. If the difference is not significant "
+        "without one, that one is named."
     )
     if first.on_new_repositories is None:
         return here

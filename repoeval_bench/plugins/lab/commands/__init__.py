@@ -19,7 +19,7 @@ group = CommandGroup(
             "Measure published numbers again, and say which are reproduced.",
         ),
         "leaderboard": (f"{_HERE}.leaderboard:leaderboard_command", "Rank all runs of a folder."),
-        "add": (f"{_HERE}.leaderboard:add_command", "Verify runs from elsewhere and add them to a folder."),
+        "add": (f"{_HERE}.leaderboard:add_command", "Verify runs of another machine and add them to a folder."),
         "stability": (f"{_HERE}.stability:stability_command", "Count the texts that a new version embeds again."),
     },
     resuming=frozenset({"reproduce"}),

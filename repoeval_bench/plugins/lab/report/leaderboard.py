@@ -90,7 +90,7 @@ def explained(leaderboards: Leaderboards) -> list[str]:
         )
         lines.append(
             "A rank does not prove a difference. “against the first” is the verdict of the sign-flip test on that "
-            "pair, Holm over all pairs, as `compare` has it."
+            "pair, adjusted (Holm) over all pairs, as in `compare`."
         )
     if leaderboards.ranked:
         flipped = sorted({plural(leaderboard.clustered_by) for leaderboard in leaderboards.ranked})
