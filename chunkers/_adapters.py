@@ -64,9 +64,8 @@ def spans_of(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[in
 def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | None:
     """Character spans of texts that follow each other in a text, for libraries that return strings only.
 
-    Each is looked for right behind the one before it, blanks skipped, and only if it is not there further on:
-    so a text that occurs twice is never taken for the wrong one unless something was left out before it. None
-    where a piece is not found.
+    Each is looked for right behind the one before it, blanks skipped, and further on only if it is not there. So a text
+    that occurs twice is never mistaken, unless something before it was skipped. None where a piece is not found.
     """
     spans: list[tuple[int, int]] = []
     end = 0

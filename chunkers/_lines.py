@@ -23,8 +23,8 @@ def nws_before(file: SourceFile) -> list[int]:
 def pack(sizes: Iterable[int], limit: int) -> list[int]:
     """Return where chunks start when items of the given sizes are put together in order, up to `limit` each.
 
-    An item above the limit is alone; items of size 0 stay with what precedes them, and at the start with
-    what follows, so that no chunk has size 0 unless all have.
+    An item above the limit is alone. Items of size 0 stay with what precedes them, and at the start with what follows.
+    So no chunk has size 0 unless all have.
     """
     starts: list[int] = []
     filled = 0

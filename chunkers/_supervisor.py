@@ -1,11 +1,12 @@
 """Run a program and end with it all that it started: `python _supervisor.py CHANNEL PARENT COMMAND ARGUMENT…`.
 
-A process of its own, because Linux gives orphans to the nearest ancestor that asks for them: in the caller's process
-they would lie among children that are not the program's. It imports little, so that it starts quickly.
+It is a process of its own, because Linux gives orphans to the nearest ancestor that requests them. In the caller's
+process they would be among children that are not the program's. It imports little, so that it starts quickly.
 
-`CHANNEL` is a socket, on which it writes a line: 0, or the error number for which the program cannot be started. When
-the program ends, the socket's other end is closed, or the process `PARENT` is gone (after kill -9, say), it ends the
-program's descendants, and then itself with the program's exit code (128 and the signal's number after a signal).
+`CHANNEL` is a socket, on which it writes a line: 0, or the error number for which the program cannot be started. It
+ends the program's descendants when the program ends, when the socket's other end is closed, or when the process
+`PARENT` is gone (after kill -9, say). Then it exits with the program's exit code (128 and the signal's number after a
+signal).
 """
 
 from __future__ import annotations

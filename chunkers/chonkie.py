@@ -2,8 +2,8 @@
 
 Unit of `chunk_size`: characters, whitespace included (chonkie's tokenizer "character"); bytes for `kind=fast`. Its
 CodeChunker adds up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text can be longer
-than `chunk_size`. The default of 2048 is chonkie's own; on Python it gives chunks of a mean size near those of
-`ast:max_nws=1500`, but a nominal size is not a promise: the realised size is printed beside every score.
+than `chunk_size`. The default of 2048 is chonkie's own. On Python it gives chunks of a mean size near those of
+`ast:max_nws=1500`. A nominal size is not a promise: the mean size is printed beside every score.
 
 chonkie up to 1.6.5 reports characters, later versions UTF-8 bytes. Which of the two is decided per file, by
 looking: the unit in which every slice equals the chunk's text.

@@ -17,9 +17,9 @@ class FixedChunker(Sized):
     """Whole lines up to max_nws non-whitespace characters (or max_tokens); with `offset`, packed from that line on.
 
     Every line is in exactly one chunk; a single line above the size is a chunk of its own. `offset` moves the
-    boundaries, so that the spread between offsets shows how much of a difference is luck of the cut. The lines
-    before it join the first chunk, which may so hold up to `offset` lines more than fit: a chunk of their own
-    would be a stub at the head of every file, and the spread would show its size.
+    boundaries, so that the spread between offsets shows how much of a difference is luck of the cut. The lines before
+    it join the first chunk, which may have up to `offset` lines more than fit. A chunk of their own would be a stub at
+    the head of every file, and the spread would show its size.
     """
 
     name: ClassVar[str] = "fixed"

@@ -69,9 +69,9 @@ class HeadedChunker:
 def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[Chunk]:
     """The same chunks, ordered by start as they are given, with headers of a kind in comment lines.
 
-    `scope` names the definitions that begin on a line before the chunk and reach into it, outermost first,
-    and those that begin in it, however deep. SpecError for an unknown kind; LanguageError where `scope` is asked
-    for a file whose language is not known or whose grammar is not installed.
+    `scope` names the definitions that begin on a line before the chunk and reach into it, outermost first, and all that
+    begin in it. SpecError for an unknown kind; LanguageError where `scope` is asked for a file whose language is not
+    known or whose grammar is not installed.
     """
     _check(kind)
     if kind == "none" or not chunks:

@@ -136,9 +136,9 @@ def _positions(file: SourceFile, unit: str) -> dict[int, int]:
 class ProgramChunker:
     """Any program that reads and writes JSON lines, started on the first file and kept for all.
 
-    `time_limit` is seconds per file. A program that dies, says nonsense, hangs, answers more than once or returns spans
-    outside the file is a ChunkError with the file's name and the program's last words, and is started afresh for the
-    next file. Call `close` after the last file: only then is it known that no answer was one too many.
+    `time_limit` is seconds per file. It is a ChunkError with the file's name and the program's last words if the
+    program dies, writes nonsense, hangs, answers more than once or returns spans outside the file. The program starts
+    again for the next file. Call `close` after the last file: only then is it known that no answer was one too many.
     """
 
     def __init__(self, command: str, time_limit: float = 60.0) -> None:
@@ -184,8 +184,8 @@ class ProgramChunker:
     def close(self) -> str:
         """End the program and all that it started; the end of its standard error.
 
-        An OutOfTurnError where it wrote more lines than it was asked for: each answer after a surplus one was taken for
-        the next file's, whether or not its spans fit there.
+        An OutOfTurnError if it wrote more lines than requested: each answer after a surplus one was taken for the next
+        file's, whether or not its spans fit there.
         """
         if self._talk is None:
             return ""

@@ -54,9 +54,9 @@ class RecursiveChunker(Sized):
     """Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.
 
     The words of the first two are those of the file's language, by its name; other files are cut at blank lines. The
-    text is cut at the first separator; pieces above `max_nws` non-whitespace characters (or `max_tokens`) are cut at
-    the next one, and neighbours are merged up to it. Blind to syntax: a `def` in a string is a separator too. No chunk
-    is above the size, so a long line is cut within.
+    text is cut at the first separator. Pieces above `max_nws` non-whitespace characters (or `max_tokens`) are cut at
+    the next one, and neighbours are merged up to that size. Blind to syntax: a `def` in a string is a separator too. No
+    chunk is above the size, so a long line is cut within.
     """
 
     name: ClassVar[str] = "recursive"

@@ -23,9 +23,9 @@ LINES = 20
 class WindowChunker(Cutter):
     """Sliding windows of `lines` lines that start every `step` lines (Zhang et al. 2023, arXiv 2303.12570).
 
-    With `max_tokens` of a `tokenizer` in place of `lines` a window is as many whole lines as fit, at least one, and the
-    next one starts `step` lines later, or where it ends if that comes first, so that no line is left out. The last
-    window is the first that reaches the end of the file. A window of blank lines only is left out.
+    With `max_tokens` of a `tokenizer` in place of `lines` a window has all whole lines that fit, at least one. The next
+    window starts `step` lines later, or where this one ends if that comes first, so no line is lost. The last window is
+    the first that reaches the end of the file. A window of blank lines only is left out.
     """
 
     name: ClassVar[str] = "window"

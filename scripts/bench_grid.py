@@ -2,8 +2,8 @@
 
 python scripts/bench_grid.py --source SOURCE [--embedder minilm]
 
-Whose vectors they are decides nothing about the time that is measured, so they are made by hashing unless asked
-otherwise: those of fourteen arms would take a model many minutes.
+The measured time does not depend on the embedder, so vectors are made by hashing unless another is named. A model would
+take many minutes for those of fourteen candidates.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ A FOLDER holds the runs of a pack and has its name, as these commands make it:
 repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstring --protocol body --tasks 2500 \
     --out FOLDER
 
-(2000 for pypi-40, whose 51 questions a repository are enough.) The candidates' packages are those of the extra `all`.
-A board's means are those of its repositories, each weighing 1 / (tau^2 + s^2). tau is one for all boards of a protocol:
-there each repository is as far from the mean of its board's others as it should be. For other languages the means are
+(2000 for pypi-40, whose 51 questions a repository are enough.) The candidates' packages are those of the extra `all`. A
+board's means are those of its repositories, each weighing 1 / (tau^2 + s^2). All boards of a protocol share one tau:
+with it each repository is as far from the mean of its board's others as expected. For other languages the means are
 those of all boards, and tau is that of each board's repositories around the other boards. Where repositories differ by
-less than their noise, tau is 0.005: one that is unlike all of them must be able to say so. What the bundled model ranks
-was measured once, for data/leaderboard/leaderboard.csv: the means are those of all data sets there, as far as each has
-the candidates, null where none has it, and tau^2 is BM25's plus the squared difference between two data sets.
+less than their noise, tau is 0.005: one that is unlike all of them must be able to say so. Runs by the bundled model
+are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that have a candidate, null if
+none has it. tau^2 is BM25's plus the squared difference between two data sets.
 """
 
 from __future__ import annotations

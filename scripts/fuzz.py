@@ -3,8 +3,8 @@
 python scripts/fuzz.py [--rows 1000000] [--seed 0] [--only KIND --first N]
 
 A row is one input. Refused means: one of this project's errors, a sentence. A traceback is any other exception, a hang
-a row that takes longer than its deadline. Out of range is an accepted value that is not what its reader states, or a
-refusal that names another line than the one at fault; too long is a sentence above the limit of all errors.
+a row that takes longer than its deadline. "Out of range" is an accepted value that is not what its reader states, or a
+refusal that names another line than the wrong one. "Too long" is a sentence above the limit of all errors.
 """
 
 from __future__ import annotations

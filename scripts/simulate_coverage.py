@@ -3,11 +3,11 @@
 python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAME]]
 
 Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20, 8 and 6 files, as so many of
-them drawn at random. A query's difference is a deviation that its file shares plus its own: both normal, both
-exponential less their mean (skewness 2), or, with two stored runs, both drawn from these runs' differences, centred.
-"whole files" are these runs' files with all their queries, drawn with replacement. +- is two Monte-Carlo errors.
-The last table is of files whose queries all score alike: where few files differ from the others, and where few differ
-by much.
+them drawn at random. A query's difference is a deviation that its file shares plus its own. Both are normal, or both
+exponential less their mean (skewness 2). With two stored runs both are drawn from these runs' differences, centred.
+"whole files" are these runs' files with all their queries, drawn with replacement. +- is two Monte-Carlo errors. The
+last table is of files whose queries all score alike: where few files differ from the others, and where few differ by
+much.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def benchmark_layout() -> Layout:
 def whole_files(sample: Sample, n_files: int, rng: np.random.Generator) -> tuple[int, int, int]:
     """Of BATCH data sets of files drawn from a sample of one column, whose true mean is 0: (held, rejected, held by t).
 
-    How many intervals hold 0, how many tests reject it, and how many CR2 intervals by Student's t hold it; each data
-    set has files, and so weights, of its own.
+    They are the intervals that hold 0, the tests that reject it, and the CR2 intervals by Student's t that hold it.
+    Each data set has files, and so weights, of its own.
     """
     around = sample.sums[:, 0] - sample.counts * sample.mean()[0]
     held = rejected = by_t = 0

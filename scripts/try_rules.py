@@ -9,8 +9,8 @@ Held-out files: a repository's files are halved at random, a rule sees n files o
 the other half. "gain" is that score less the score of the board's best, with its 95 % interval over repositories.
 
 Known truth: a repository's true scores are drawn from its posterior given all its files, and n files are drawn from its
-own with replacement, around that truth. "loss" is the best true score less that of the choice. Under it, how often the
-stated 95th percentile holds the loss, and how often the choice is the best where that is stated to be likely.
+own with replacement, around that truth. "loss" is the best true score less that of the choice. It also prints how often
+the loss stays below its stated 95th percentile, and how often the choice is the best if that is stated to be likely.
 """
 
 from __future__ import annotations

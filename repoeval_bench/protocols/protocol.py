@@ -55,11 +55,11 @@ class Protocol:
 
     `query` is `full`, `tail:LINES`, or of tests and prose `named`; `relevance` is a rule of `qrels.RULES`. `documents`
     says what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the
-    `baseline`'s chunks, scored through the lines they share with the chunker's. `exclusion` is what a query may not
-    see, `scope` whether a query searches its repository or all of them as one. Overriding a choice renames the
-    protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what
-    is asked: the benchmark's completion tasks, or a question about every documented function, by every test or by
-    every paragraph that links code, or the user's own questions; a question's gold are its `places`.
+    `baseline`'s chunks. These are scored through the lines they share with the chunker's. `exclusion` is what a query
+    may not see, `scope` whether a query searches its repository or all of them as one. Overriding a choice renames the
+    protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what the
+    queries are: the benchmark's completion tasks, a question for every documented function, every test or every
+    paragraph that links code, or the user's own questions. A question's gold are its `places`.
     """
 
     name: str

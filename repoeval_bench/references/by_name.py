@@ -1,7 +1,7 @@
 """The names on some lines in the languages other than Python: led to definitions by name, scope and imports.
 
-What a name is looked up in is led to by light types: `ScriptPlaces` knows those of JavaScript and TypeScript, and
-`StaticPlaces` those of the others. What is called on a value of unknown type is `dynamic`, and its name alone may tell.
+Light types decide where a name is looked up: `ScriptPlaces` knows those of JavaScript and TypeScript, `StaticPlaces`
+those of the other languages. What is called on a value of unknown type is `dynamic`, and its name alone may tell.
 """
 
 from __future__ import annotations

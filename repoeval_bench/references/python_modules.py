@@ -200,8 +200,8 @@ class Modules:
     def _roots(self, first: str, folders: list[str]) -> list[list[str]]:
         """The folders that hold a module or package of this name and may be on the path, the likeliest first.
 
-        The top and `src`; then the importer's own folder and those around it, the nearest first, but not
-        inside a package; then any other folder that is not a package.
+        First come the top and `src`. Then come the importer's own folder and those around it, the nearest first, but
+        not inside a package. Any other folder that is not a package comes last.
         """
         holding = [package.split("/")[:-1] for package in self._by_tail.get(first, ())]
         if first in sys.stdlib_module_names:

@@ -10,7 +10,7 @@ MOST = 200_000
 second."""
 
 DEEPEST = 2_000
-"""Syntax nodes in each other up to which a task's names are looked at: each step up a tree begins at its root, so deep
+"""Depth of nested syntax nodes up to which a task's names are resolved. Each step up a tree begins at its root, so deep
 code takes the square of its depth. Nobody writes so by hand, and Python's own parser gives up not far from there."""
 
 

@@ -222,7 +222,7 @@ class VisibleNames(FileDefinitions):
     def fitting(self, matches: Sequence[tuple[str, Parsed]], arguments: int | None) -> Sequence[tuple[str, Parsed]]:
         """Of what has one name that which a call with so many arguments can be for, where that leaves any.
 
-        In Java and C# a class has its base's methods of that name beside its own; in C# one of its own that can be
+        In Java and C# a class has its base's methods of that name beside its own. In C# one of its own that can be
         called so, by defaults or `params`, comes first.
         """
         at = matches

@@ -1,6 +1,6 @@
 """Output for people: tables, plots and pages, made from stored runs and from what `analysis` says about them.
 
-This room alone knows how a number is written, what a measure is called in a heading, and how one table becomes terminal
-text, Markdown, LaTeX, CSV or HTML. It reads runs through a `RunView`. Intervals and tests are those of
-`analysis`; a measure that `eval` did not compute is scored by `metrics` from the stored ranking.
+Only this room knows how a number is written, how a heading names a measure, and how one table becomes terminal text,
+Markdown, LaTeX, CSV or HTML. It reads runs through a `RunView`. Intervals and tests are those of `analysis`; a measure
+that `eval` did not compute is scored by `metrics` from the stored ranking.
 """

@@ -1,8 +1,8 @@
 """The one table: records that the terminal, Markdown, LaTeX and CSV are written from.
 
-A cell holds a value, not its text; the column says how the value is written. A column that has `value` is the one entry
-from which every form has it: `table_of` gives what is read (terminal, Markdown, LaTeX, pages), `record_of` what is
-computed with (CSV, JSON). Nothing here knows where it is shown: `terminal`, `formats` and `html/` do.
+A cell holds a value, not its text; the column says how the value is written. A column with `value` is the one entry
+behind every form: `table_of` gives what people read (terminal, Markdown, LaTeX, pages), `record_of` what programs
+compute with (CSV, JSON). Nothing here knows where it is shown: `terminal`, `formats` and `html/` do.
 """
 
 from __future__ import annotations
@@ -200,8 +200,8 @@ def spec_column(name: str, width: int = 36) -> Column:
 def record_table(records: Iterable[Mapping[str, Any]]) -> Table:
     """Records of plain values as a table with a column for every key of any of them.
 
-    A record within a record gives `outer.inner`; a pair of numbers gives `key.low` and `key.high`; of a list of records
-    each is named by its first value: `key.name.inner`.
+    A record within a record gives `outer.inner`. A pair of numbers gives `key.low` and `key.high`. In a list of records
+    the first value names each: `key.name.inner`.
     """
     flat = [_flat(record) for record in records]
     names = list(dict.fromkeys(key for record in flat for key in record))

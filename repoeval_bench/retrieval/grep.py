@@ -32,8 +32,8 @@ class GrepRetriever:
 
     A keyword is a `\w+` of the query, lower-cased, of three letters or more and no English stop word (Lucene's). Of
     those that occur the `keywords` rarest are taken, of equally rare ones the first in the query. Like `rg -i -F` it
-    matches inside words. Its weight is ln(1 + N / n), where n of the N units that the query may see hold it; its
-    first `hits` units in the order of files and lines count, as the tools of agents cut their answers.
+    matches inside words. Its weight is ln(1 + N / n), where n of the N units that the query may see contain it. Its
+    first `hits` units in the order of files and lines count, because the tools of agents cut their answers like this.
 
     `lines`: a unit scores the sum of its keywords' weights. `files`: files are ordered by the sum over the keywords in
     any of their units, and the units of a file by their own sum.

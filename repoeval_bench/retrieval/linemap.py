@@ -57,8 +57,8 @@ class LineMap:
     ) -> Run:
         """Return the k best documents of each query.
 
-        A line takes the largest score of the chunks on it, or the smallest score of all where there is none; a
-        document takes the mean of its non-blank lines. `run` has to rank every chunk that a query may see.
+        A line takes the largest score of the chunks on it, or the smallest score of all if there is none. A document
+        takes the mean of its non-blank lines. `run` has to rank every chunk that a query may see.
         """
         rankings = {}
         for query in queries:

@@ -73,9 +73,9 @@ def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def other_places(one: Ranking, other: Ranking, tolerance: float) -> list[int]:
     """Return the places, from 0, at which two rankings of one query are not the same.
 
-    They are the same if scores may be off by `tolerance`: the scores at each place are that near, so are the two scores
-    of each chunk that is in both, and a chunk that is in one alone scores no more than that above the other's last. So
-    chunks of nearly equal scores may change places, also across the end of the ranking.
+    Scores may be off by `tolerance`: those at each rank, and the two scores of each chunk that is in both. A chunk that
+    is in one alone may score that much above the other's last. So chunks of nearly equal scores may change places, also
+    across the end of the ranking.
     """
     scores = dict(one), dict(other)
     apart = set()

@@ -1,8 +1,8 @@
 """Exact search by inner product over rows that are held once, whose scores depend on the pair alone.
 
-A matrix product's last bits change with its shape and with the number of threads. So products only propose
-candidates, with a margin, and these are scored again one by one in a fixed order of summation: the result is that of
-a brute-force product where two scores differ by more than 1e-5.
+A matrix product's last bits change with its shape and with the number of threads. So products only propose candidates,
+with a margin. These are scored again one by one in a fixed order of summation. The result is that of a brute-force
+product if two scores differ by more than 1e-5.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _CORES = {core: core for core in ("Haswell", "Zen", "SkylakeX")} | dict.fromkeys
 class VectorIndex:
     """Items that are searched for by their rows: an item's score is that of its best row.
 
-    `rows` is float32 (n, dim); `owners` the item of each row, int64 (n,), ascending from 0 without a gap, or None
-    where every row is an item.
+    `rows` is float32 (n, dim). `owners` is the item of each row, int64 (n,), ascending from 0 without a gap, or None if
+    every row is an item.
     """
 
     def __init__(self, rows: NDArray[np.float32], owners: NDArray[np.int64] | None = None) -> None:
@@ -141,8 +141,8 @@ def _nth_largest(values: NDArray[np.floating], n: int) -> float:
 def _faiss() -> Any:
     """faiss, with the type of this processor set.
 
-    The OpenBLAS in faiss's wheels is of 2021; it takes newer processors for one of 2004 and multiplies at half their
-    speed. numpy's is younger and knows better. A core type that the user set stays.
+    The OpenBLAS in faiss's wheels is of 2021. It takes newer processors for one of 2004 and multiplies at half their
+    speed. numpy's is newer and knows them. A core type that the user set stays.
     """
     from threadpoolctl import threadpool_info
 

@@ -118,9 +118,9 @@ def export_beir(
     """Write what the runs ranked and were judged by as data sets below `folder`.
 
     There is one for each repository, or a single `pooled` one. The documents of several runs are side by side. A
-    README.md in `folder` makes the data sets of the repositories the subsets of one. Texts are not stored with a run:
-    they are cut again from `benchmark`, which must be that of the runs, and the runs must have one protocol: else it is
-    a UsageError.
+    README.md in `folder` makes the data sets of the repositories the subsets of one. Texts are not stored with a run,
+    so they are cut again from `benchmark`. It is a UsageError if that is not the benchmark of the runs, or if the runs
+    have several protocols.
     """
     pool = _Pool(protocol=Protocol.parse(_one_protocol(runs)))
     for run in runs:

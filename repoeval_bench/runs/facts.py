@@ -35,10 +35,10 @@ def with_facts(scores: QueryScores, path: Path | None) -> tuple[QueryScores, tup
 def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
     """Fact -> one value per query of `query_ids`; None for a query the file lacks.
 
-    A CSV has a header with `query_id`, a JSONL file an object with it in each line; in a CSV, numbers and
-    true/false/yes/no are read as such. A broken row, a fact without a name, named twice or with a control character in
-    its name, a number that is not finite, a query that appears twice, and a file that knows none of the queries are a
-    UsageError that names file:line.
+    A CSV has a header with `query_id`, a JSONL file an object with it in each line. In a CSV, numbers and
+    true/false/yes/no are read as such. A UsageError names file:line of a broken row, a number that is not finite, or a
+    query that appears twice. It also refuses a fact without a name, named twice or with a control character in its
+    name, and a file that knows none of the queries.
     """
     indexes = {query_id: i for i, query_id in enumerate(query_ids)}
     columns: dict[str, list[Fact]] = {}

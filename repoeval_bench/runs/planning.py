@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 class Plan:
     """Texts that a run will embed: made without a model, so that they can be shown before anything is computed.
 
-    `corpus` is what the chunker made and the retriever ranks, `documents` what is judged: the same, unless the
-    protocol judges every chunker on one baseline's chunks. `encoded` texts were embedded for it and for what was
-    planned with it; `usage` is what that used (tokens, as a server counts them), empty where it is not known.
+    `corpus` is what the chunker made and the retriever ranks. `documents` is what is judged: the same, unless the
+    protocol judges every chunker on one baseline's chunks. `encoded` texts were embedded for it and for the plans made
+    with it. `usage` is what that used (tokens, as a server counts them), empty if not known.
     """
 
     benchmark: Benchmark
@@ -77,9 +77,9 @@ class Inputs:
 
     They are the same for all chunkers of a comparison, so they are made once.
 
-    `facts` is task_id -> fact -> value, `lines` `repo/path` -> non-whitespace characters of each line, `gold_in_query`
-    query_id -> share of its gold's non-blank lines that are in the query, `sources` every file with its text, as a run
-    keeps them.
+    `facts` is task_id -> fact -> value, `lines` is `repo/path` -> non-whitespace characters of each line.
+    `gold_in_query` is query_id -> share of its gold's non-blank lines that are in the query. `sources` is every file
+    with its text, as a run stores them.
     """
 
     benchmark: Benchmark

@@ -28,11 +28,11 @@ FloatArray = NDArray[np.float64]
 class QueryScores:
     """Queries of a run in stored order, with what statistics need of each.
 
-    `repos` are the groups of the macro mean. Signs are flipped by `clusters`, which `clustered_by` names: a field
-    of the gold or the log, else the gold's files, else `query`; a query of which that is not known is `Alone`.
-    `gold_files` are the files of each query's gold, empty where none is known. `values` is measure -> float64
-    (n_queries,); `facts` is name -> one fact per query, of which the gold's `language` is read from `gold_files` where
-    it was not stored; `query_sha256` is the hash of each query's text, None where it was not stored.
+    `repos` are the groups of the macro mean. Tests flip signs by `clusters`, which `clustered_by` names: a field of the
+    gold or the log, else the gold's files, else `query`. A query without a known cluster is `Alone`. `gold_files` are
+    the files of each query's gold, empty where none is known. `values` is measure -> float64 (n_queries,). `facts` is
+    name -> one fact per query; if the gold's `language` was not stored, it is read from `gold_files`. `query_sha256` is
+    the hash of each query's text, None if it was not stored.
     """
 
     query_ids: tuple[str, ...]
@@ -162,8 +162,8 @@ def _columns(measures: Mapping[str, array[float]], n_rows: int) -> dict[str, Flo
 def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) -> list[QueryScores]:
     """Scores of the same queries, in one order and with the same clusters: what any of the runs knows of them.
 
-    The order is that of ids where it is not given and the runs have different ones, so that which run is the first
-    changes nothing. Runs that disagree about a query's cluster or repository are a UsageError.
+    If no order is given and those of the runs differ, it is that of ids. So it does not matter which run is the first.
+    Runs that disagree about a query's cluster or repository are a UsageError.
     """
     orders = {run.query_ids for run in runs}
     ids = tuple(order or (runs[0].query_ids if len(orders) == 1 else sorted(runs[0].query_ids)))

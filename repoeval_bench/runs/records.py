@@ -240,8 +240,8 @@ class Means(Averages):
 class Metrics(Record):
     """The content of metrics.json. Sizes and ceilings of an imported run are not known.
 
-    `leak` says how much of the gold is in the query, and how much of the top 10 overlaps the prompt; of an imported run
-    the first alone, where queries and sources are known.
+    `leak` is the share of the gold that is in the query, and the share of the top 10 that overlaps the prompt. An
+    imported run has the first alone, if queries and sources are known.
     """
 
     run_id: str

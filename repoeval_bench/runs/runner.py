@@ -106,8 +106,8 @@ def make_runs(
     """Yield for each chunker its run under each setting, or why the chunker failed there; each is stored when done.
 
     With `reuse` stored runs that exactly this code made are taken as they are. The settings are cut alike, and have one
-    embedder. Where there is none, a chunker's runs are one job, and its chunks go nowhere; else all chunkers cut first,
-    and what is missing is embedded in one pass. Raises a BenchError in one sentence.
+    embedder. Without one, a chunker's runs are one job, and its chunks stay there. With one, all chunkers cut first,
+    and missing vectors are embedded in one pass. Raises a BenchError in one sentence.
     """
     rows = list(zip(*(_planned_runs(setting, chunkers, home) for setting in settings), strict=True))
     stored = [[results.find(run.run_id) if reuse else None for run in row] for row in rows]
@@ -248,12 +248,12 @@ def _make_in_one_pass(
 class Runner:
     """Make the runs of requests: the data is fetched, each model located, and each file cut once.
 
-    Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data
-    is fetched. With `Workers` each run is a job of its own, whose worker reads the data that the request names; any
-    other executor makes the runs of the loaded data together. `benchmark` is data that is loaded already. At most
-    `sample` tasks are drawn from those that a protocol scores. With `ahead` False, one setting is made after the other,
-    and each run when it is asked for. Notices name each source of data, each part that is missing, and each option
-    without effect.
+    Everything that is wrong with the requests, and `problems` that were found before, is one UsageError, before data is
+    fetched. With `Workers` each run is a job of its own, whose worker reads the data that the request names. Any other
+    executor makes the runs of the loaded data together. `benchmark` is data that is loaded already. At most `sample`
+    tasks are drawn from those that a protocol scores. With `ahead` False, one setting is made after the other, and each
+    run when it is asked for. Notices name each source of data, each part that is missing, and each option without
+    effect.
 
     `skipped` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
     LanguageError. `failed` is setting -> chunker -> the error, where something went wrong: that ends its run alone.

@@ -1,8 +1,8 @@
 """TREC files: runs and qrels as trec_eval and ir_measures read them.
 
-A run line is `query Q0 chunk rank score tag`, a qrels line `query 0 chunk gain`. A reader of a run orders it by
-(score, chunk id), both descending, with scores narrowed to float32, as trec_eval does; the file's own ranks and
-order are not read. What is written here is read back in the same order.
+A run line is `query Q0 chunk rank score tag`, a qrels line `query 0 chunk gain`. A reader of a run orders it by (score,
+chunk id), both descending, with scores narrowed to float32, as trec_eval does. The file's own ranks and order are not
+read. What is written here is read back in the same order.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def run_lines(
 ) -> Iterator[str]:
     """Yield the lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
-    Scores are written with `%.9g`, which float32 survives. Two scores that float32 cannot tell apart, or a tie that
-    is not in the order of ids, would be reordered by a reader: there the lower one is written one float32 step
-    down. A score that is not finite, or clearly above the one before it, is a MetricError.
+    Scores are written with `%.9g`, which float32 survives. A reader would reorder two scores that are equal in float32,
+    or a tie that is not in the order of ids. There the lower one is written one float32 step down. A score that is not
+    finite, or clearly above the one before it, is a MetricError.
     """
     word = as_field(tag or "run", "tag")
     fields = fields or Fields()
@@ -108,8 +108,8 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
 def read_run(path: Path) -> Run:
     """Read a run file, each query ordered by (score as float32, chunk id), both descending.
 
-    A line without six fields, a score that is not a finite number, and a chunk that appears twice in a query are a
-    MetricError with file:line. The tag is the last line's; a query without a result has no line, so it is not there.
+    It is a MetricError with file:line if a line has not six fields, a score is not a finite number, or a chunk appears
+    twice in a query. The tag is the last line's; a query without a result has no line, so it is not there.
     """
     scores: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
@@ -126,9 +126,9 @@ def read_run(path: Path) -> Run:
 def read_qrels(path: Path, factor: float = 1) -> Qrels:
     """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; a query with none stays, empty.
 
-    A negative grade is not relevant, as trec_eval reads it. A line without four fields, a gain that is not a finite
-    number of at most `LARGEST_GAIN` times the factor, and a chunk that appears twice in a query are a MetricError with
-    file:line.
+    A negative grade is not relevant, as trec_eval reads it. It is a MetricError with file:line if a line has not four
+    fields, a gain is not a finite number of at most `LARGEST_GAIN` times the factor, or a chunk appears twice in a
+    query.
     """
     qrels: Qrels = {}
     for _, query_id, chunk_id, gain in qrels_rows(path, factor):

@@ -271,8 +271,8 @@ def _schema(text: bytes) -> Any:
 def current_run(folder: Path) -> RunView | None:
     """Return the run in a folder if it exists and was made by exactly this code and these packages; else None.
 
-    A run of somebody's module, program or plug-in is None too: that code may have changed, and nothing stored says so;
-    and so is a damaged one, whose means are not those of its queries.
+    A run of somebody's module, program or plug-in is None too, because that code may have changed and nothing stored
+    says so. So is a damaged one, whose means are not those of its queries.
     """
     if not (folder / MANIFEST).is_file():
         return None

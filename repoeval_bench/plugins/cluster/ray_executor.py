@@ -1,8 +1,8 @@
 """Jobs on a Ray cluster: a task for each run, and actors that hold the embedding model.
 
-A task needs one core. Where it meets texts without a vector, it sends them to an actor, on its own machine if there is
-one, and keeps what comes back in its machine's vector cache. Ray gives the task's core away while it waits. A task or
-an actor whose process or machine is lost is started again. The only file that knows Ray.
+A task needs one core. A job sends texts without a vector to an actor, on its own machine if there is one. It stores the
+answers in its machine's vector cache. Ray gives the task's core away while it waits. A task or an actor whose process
+or machine is lost is started again. The only file that knows Ray.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ TRIES = 10
 class RayCluster:
     """Jobs as Ray tasks; a context that leaves no process behind that it started.
 
-    Without an `address` Ray is started on this machine, on all its cores unless `cores` are given, with its dashboard,
-    its logs and its usage statistics off. An actor is on each machine, or, where it has GPUs, on each of
-    them. `store` is a URL at which vectors are shared.
+    Without an `address` Ray is started on this machine, on all its cores unless `cores` are given. Its dashboard, its
+    logs and its usage statistics are off. An actor is on each machine, or, where it has GPUs, on each of them. `store`
+    is a URL at which vectors are shared.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Finished runs in a store at a URL: an object for each, put whole, so that nobody ever finds half of one there.
 
 A run's folder is packed without the times of its files, in the order of their names. An object that is this run stays
-as it is; one that was cut off, is broken, or is a run of other code is replaced.
+as it is. One that was cut off, is broken, or is a run of other code is replaced.
 """
 
 from __future__ import annotations

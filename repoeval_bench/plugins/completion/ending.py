@@ -40,8 +40,8 @@ def stops(task: Task, language: str, *, chat: bool) -> tuple[str, ...]:
 def cut(answer: str, task: Task, *, chat: bool) -> str:
     """The lines of an answer that are in the target, each with a line end; empty for none.
 
-    Of a chat's answer that begins with a fence, what is in the fence; its first line is indented as the target's, for
-    servers strip what they send.
+    If a chat's answer begins with a fence, it is what is in the fence. Its first line is indented like the target's,
+    because servers strip what they send.
     """
     if chat:
         answer = _from_chat(answer, indentation(task.ground_truth))

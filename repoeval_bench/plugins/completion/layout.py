@@ -1,11 +1,11 @@
 """RepoCoder's prompt: what was retrieved as comments, the best nearest to the code, and then the code itself.
 
 Zhang et al. 2023 (arXiv 2303.12570), `_make_a_block` and `_build_prompt` of its code. Differences: the comment mark is
-that of the task's language, tokens are counted by a rule and not by a model's tokenizer, and without a fragment the
-heading is left out.
+that of the task's language. Tokens are counted by a rule and not by a model's tokenizer. Without a fragment there is no
+heading.
 
-As in RepoCoder, a chunk of the task's own file is shown only if it ends where the prompt begins, or before: then it
-holds neither the target, nor what follows it, nor what the prompt shows anyway.
+As in RepoCoder, a chunk of the task's own file is shown only if it ends where the prompt begins, or before. Then it
+contains neither the target, nor what follows it, nor what the prompt shows anyway.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A chunker is chunked once, ranked once for each view and retriever, and judged by every rule.
 
 A view is what a query is (its policy) and what it may not see (the exclusion). A grid is not a list of requests for the
-runner: that ranks and stores each run by itself, and the hundreds of cells here share a handful of rankings each.
+runner. The runner ranks and stores each run by itself, while hundreds of cells here share a handful of rankings.
 """
 
 from __future__ import annotations

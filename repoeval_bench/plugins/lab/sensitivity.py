@@ -171,10 +171,9 @@ def sensitivity(
     """Compare every pair of chunkers in every setting, at nominal sizes and (with `match`) at the first one's size.
 
     `fields` are further fields of `GridRequest`. `placebo` is the number of line offsets at which the fixed baseline is
-    started for the placebo band, 0 for none; an offset that cannot be given the baseline's realised size is left out,
-    counted. Chunkers, protocols and retrievers are specs. `fail` receives the spec and the error of each chunker that
-    fails, when the others are scored; unless it raises (the default), these are compared. Raises a BenchError in one
-    sentence.
+    started for the placebo band, 0 for none. An offset that cannot get the baseline's mean size is skipped and counted.
+    Chunkers, protocols and retrievers are specs. `fail` receives the spec and the error of each chunker that fails,
+    when the others are scored; unless it raises (the default), these are compared. Raises a BenchError in one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")

@@ -156,7 +156,7 @@ class Updates:
     """The mean share of non-whitespace characters that are embedded again, over `n_pairs` pairs of versions.
 
     `ci` is its 95 % interval, by sign flips of pairs. `to_fixed` is the mean difference to `fixed` of the same size
-    with its interval, None for `fixed` itself and where that was not measured for the same pairs.
+    with its interval. It is None for `fixed` itself, and if that was not measured for the same pairs.
     """
 
     share: float

@@ -98,9 +98,9 @@ _TAIL = 0.025
 def effective_size(sample: Sample) -> float | None:
     """Return how many independent yes/no answers carry as much as these clustered ones (Korn & Graubard 1998).
 
-    Their number over the design effect (at least 1: clusters are never taken to carry more), times (t of n - 1 / t of
-    the robust error's degrees of freedom)^2. Where all answers are equal the spread is not known, and each cluster
-    counts once. None for one cluster.
+    It is their number over the design effect, times (t of n - 1 / t of the robust error's degrees of freedom)^2. The
+    design effect is at least 1: clusters never count for more than themselves. Where all answers are equal the spread
+    is not known, and each cluster counts once. None for one cluster.
     """
     from scipy.special import stdtrit
 
@@ -135,7 +135,7 @@ def share_interval(answers: FloatArray | Sequence[float], clusters: Sequence[Has
 def quantile_interval(values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> HalfOpen:
     """95 % interval of the q-quantile from order statistics, at the effective size (Woodruff 1952 for clusters).
 
-    An end is None where there are too few values to set it: the largest of 20 is below the true p90 in one sample of
+    An end is None if there are too few values to set it: the largest of 20 is below the true p90 in one sample of
     eight. None in place of both for one cluster.
     """
     from scipy.special import bdtr

@@ -1,7 +1,7 @@
 """Rankings and judgements in TREC files. They become rows of the contract.
 
-A file's name says what it is: `.trec`, `.txt`, `.run` and `.qrels`, also with `.gz`, are TREC's; every other one is
-JSONL as `records` has it. TREC knows no files, lines, chunkers or indexes: places come from a corpus, and what nobody
+A file's name decides its format: `.trec`, `.txt`, `.run` and `.qrels`, also with `.gz`, are TREC's. Every other file is
+JSONL, as in `records`. TREC knows no files, lines, chunkers or indexes: places come from a corpus, and what nobody
 states is `not stated`.
 """
 
@@ -57,8 +57,8 @@ NOTHING_STATED = Stated()
 def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[int, LogRow]]:
     """(line number, or 0, and row) of every query of a log or of a bare ranking.
 
-    What is stated of a log, which says it itself, is a UsageError. The places of a ranking's chunks are those of the
-    corpus; a chunk that is not there is a ResultError, and so is a ranking that is longer than its depth.
+    What is stated of a log, which says it itself, is a UsageError. The lines of a ranking's chunks are those of the
+    corpus. A chunk that is not there is a ResultError, and so is a ranking that is longer than its depth.
     """
     if not is_trec(path):
         if stated != NOTHING_STATED:

@@ -1,7 +1,7 @@
 """The gold of an imported log: chunk ids, files or line ranges, matched with the chunks that were or could be found.
 
-Also which queries belong together, repositories and clusters, as gold and log name them: properties of the
-benchmark's queries, which a run has too whose log lacks a query.
+It also has the repositories and clusters of queries, as gold and log name them. They belong to the benchmark's queries,
+so a run whose log lacks a query has them too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Judgements:
     """query_id -> chunk_id -> gain, gain 0 for what was judged not relevant.
 
-    `pooled` says that files or lines were matched with the chunks that the log shows, because no corpus was given: then
+    `pooled` says that files or lines were matched with the chunks that the log shows, because no corpus was given. Then
     chunks that no system retrieved are not counted, and recall is too high. `files` is query_id -> its gold's files, by
     name, `places` query_id -> its gold's lines, where gold is of kind `lines`. `names` is query_id -> field -> what the
     gold names of the query.
@@ -58,7 +58,7 @@ def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> It
     """The log's rows, one at a time, each of their rankings in the order of its ranks; `rows` are those of a log.
 
     A query that appears twice, two costs of one index, ranks that are not 1, 2, 3, … and a chunk that is ranked twice
-    are a ResultError with file:line; so is a log of several systems, because a run is one system's.
+    are a ResultError with file:line. So is a log of several systems, because a run belongs to one system.
     """
     system: str | None = None
     seen: set[str] = set()
@@ -126,9 +126,9 @@ def judge_log(
     """Judge chunks: those that the gold names, that are in a file it names, or overlap its range, are relevant.
 
     A query may have any number of rows, in any number of files. `corpus` names every chunk with its place; without it
-    the chunks that the log has `shown` are taken for all. `cluster_by` is the field that names clusters. A gold row
-    that is neither a chunk nor a file, gold that mixes ids with files, two names of one query's repository, and an
-    answer to a query that is `unanswerable` are a ResultError.
+    the chunks that the log has `shown` are taken for all. `cluster_by` is the field that names clusters. It is a
+    ResultError if a gold row is neither a chunk nor a file, if gold mixes ids with files, if one query's repository has
+    two names, or if an `unanswerable` query has an answer.
     """
     by_file = shown if corpus is None else _by_file(corpus_chunks(corpus))
     gains: dict[str, dict[str, float]] = {}

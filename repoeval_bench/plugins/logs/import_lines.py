@@ -47,8 +47,8 @@ def _words(chunk: ChunkPlace) -> str:
 class LineInputs:
     """The inputs of line measures: the context, the rankings as far as they can be read, the files by name.
 
-    `unread` counts the queries that rank a chunk of which file or lines are not known: their reading ends there, for
-    what it would cost is not known. So their line measures are lower bounds.
+    `unread` counts the queries that rank a chunk without a known file or lines. Their reading ends there, because the
+    chunk's cost is not known. So their line measures are lower bounds.
     """
 
     context: Context

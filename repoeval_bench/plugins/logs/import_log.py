@@ -69,13 +69,13 @@ def import_run(
 ) -> RunView:
     """Judge a log, or a bare ranking (`import_formats`), and store it as a run.
 
-    Every query of the gold is scored: 0 where the log lacks it. Queries of the log without gold are left out and
-    counted; those that are `no_answer` are kept in the log and not scored: nothing is to be found. `files` is
-    a folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored
-    too. `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with
-    query_id and latency_ms; the log's own take precedence. `stated` is what a bare ranking does not say of itself.
-    Without `measures` the usual ones are scored; judged@5, judged@10 and bpref always are. A measure of lines without
-    lines is a UsageError. A log and a gold that share no query, or contradict each other, are a ResultError.
+    Every query of the gold is scored: 0 where the log lacks it. Queries of the log without gold are skipped and
+    counted. `no_answer` queries stay in the log and are not scored, because there is nothing to find. `files` is a
+    folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored too.
+    `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with query_id
+    and latency_ms; the log's own take precedence. `stated` is what a bare ranking does not say of itself. Without
+    `measures` the usual ones are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is
+    a UsageError. A log and a gold that share no query, or contradict each other, are a ResultError.
     """
     try:
         # A log takes many times its bytes in memory, so what is read of it is kept on disk until it is written.
@@ -170,8 +170,8 @@ class _Log:
     ) -> Self:
         """Read the rows of a log.
 
-        The file and lines of every chunk are kept if they are to be `shown`, those of ranked chunks, and the texts of
-        queries, if they are to be `placed`.
+        With `shown` the file and lines of every chunk are kept. With `placed` those of ranked chunks and the texts of
+        queries are kept.
         """
         rows: dict[str, _Row] = {}
         rankings: dict[str, list[tuple[str, float]]] = {}

@@ -3,8 +3,8 @@
 Unit of `chunk_size`, `min_chunk_size` and `chunk_overlap`: UTF-8 bytes, whitespace included. The default of 2000 gives
 chunks of about the size of `ast:max_nws=1500` on Python; the realised size is printed beside every score.
 
-The package reports its use to a server when it is imported, unless a variable of the environment says no, which is set
-here before the import. A program that imported the package earlier has decided for itself.
+The package reports its use to a server when it is imported. A variable of the environment, set here before the import,
+prevents that. A program that imported the package earlier has decided for itself.
 """
 
 from __future__ import annotations

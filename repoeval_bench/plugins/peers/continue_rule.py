@@ -32,8 +32,8 @@ _BODIES = frozenset({"block", "statement_block"})
 class ContinueChunker(Sized):
     """Files and definitions below `max_nws`; a larger one collapsed, and then what is in it.
 
-    A collapsed chunk is the lines of its whole definition, and its embedded text the shorter form: it is credited with
-    those lines and charged for them. A method is in its class's chunk too, if the class fits.
+    A collapsed chunk has the lines of its whole definition, and its embedded text is the shorter form. It is credited
+    with those lines and charged for them. A method is in its class's chunk too, if the class fits.
     """
 
     name: ClassVar[str] = "continue"

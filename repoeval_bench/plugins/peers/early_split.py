@@ -23,7 +23,7 @@ _WORDS = ("//", "#", "/*", "func", "var", "const", "fn", "public", "private", "t
 class EarlySplitChunker(Sized):
     """Whole lines until `max_nws` is passed, or 7/8 of it in front of a blank line, a comment or a declaration.
 
-    The line that passes the size is in the chunk, so a chunk can be larger by less than a line; a file below one and a
+    The line that passes the size is in the chunk, so a chunk can be larger by less than a line. A file below one and a
     half sizes is one chunk. Every line is in exactly one chunk. Blind to syntax: `type` starts a declaration wherever a
     line starts so.
     """

@@ -23,9 +23,9 @@ class LeastNestedChunker(Sized):
     """Whole lines up to `max_nws`, cut at the last of the borders that the fewest definitions of several lines cross.
 
     Comments and decorators right above a definition belong to it. A border that leaves less than an eighth of the size
-    is not chosen if a later one fits. As in the source of the rule, the borders up to the line that did not fit are not
-    looked at again for the next chunk. Every line is in exactly one chunk; a single line above the size is a chunk of
-    its own.
+    is not chosen if a later one fits. As in the source of the rule, the next chunk does not consider the borders up to
+    the line that did not fit again. Every line is in exactly one chunk; a single line above the size is a chunk of its
+    own.
     """
 
     name: ClassVar[str] = "least-nested"

@@ -1,8 +1,8 @@
 """The report: one HTML file that needs no network, made from stored runs alone.
 
 Scores, differences and segments are plain HTML; what belongs to single queries is packed data that the page's own
-script shows as text. Sources and prompts are untrusted: Jinja2 escapes everything it is given, the packed
-data is one base64 word, and the page's policy runs no script but this one.
+script shows as text. Sources and prompts are untrusted. Jinja2 escapes everything it is given, the packed data is one
+base64 word, and the page's policy runs only this script.
 """
 
 from __future__ import annotations

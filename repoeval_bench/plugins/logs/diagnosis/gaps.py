@@ -40,8 +40,8 @@ def find_gaps(scores: QueryScores, measure: str) -> tuple[list[Gap], int]:
     """(every segment that could be tested, by p; how many had too few clusters on one side).
 
     Segments are those of `segments`, clusters left out. The test is Student's t of a difference of two ratios with a
-    cluster-robust error, clusters that reach into both counting in both (Liang & Zeger 1986), and as many degrees of
-    freedom as the smaller side has clusters, less one.
+    cluster-robust error (Liang & Zeger 1986). Clusters that reach into both sides count in both. The degrees of freedom
+    are the number of clusters of the smaller side, less one.
     """
     values = scores.values[measure]
     numbers = {cluster: i for i, cluster in enumerate(dict.fromkeys(scores.clusters))}

@@ -135,9 +135,8 @@ def diagnose(
 ) -> Diagnosis:
     """Hold a run against the known playbook, and list the `worst` queries with gold, results and BM25's results.
 
-    `measure` is what segments and worst queries are judged by (ndcg@10 where it was scored), `facts` a file of facts
-    to split the queries by, `bm25` a run of BM25 (one in the same folder unless given). A UsageError: the run lacks the
-    measure.
+    `measure` decides segments and worst queries (ndcg@10 if it was scored). `facts` is a file of facts to split the
+    queries by, `bm25` a run of BM25 (one in the same folder unless given). A UsageError: the run lacks the measure.
     """
     (measure,) = shared_measures([run], [measure or _usual(run)])
     evidence = Evidence.read(run, with_facts(run.scores, facts)[0])

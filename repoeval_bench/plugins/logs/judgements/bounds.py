@@ -1,10 +1,10 @@
 """Scores between two judgements: the gold, which misses relevant chunks, and a judge, who may be too kind.
 
 The true set of relevant chunks is somewhere between the gold and gold plus judge, so every measure lies between the
-bounds given here.
-For precision, hit and MRR they are the scores by gold alone and by gold plus judge. Recall and nDCG are divided by
-what is relevant, so a chunk that the judge found and the run did not pulls them below the score by gold alone; and
-counting a chunk that the run ranks low can pull nDCG down. There the bounds are wider than those two scores.
+bounds given here. For precision, hit and MRR they are the scores by gold alone and by gold plus judge. Recall and nDCG
+are divided by what is relevant. So a chunk that the judge found and the run did not pulls them below the score by gold
+alone. Counting a chunk that the run ranks low can also pull nDCG down. There the bounds are wider than those two
+scores.
 """
 
 from __future__ import annotations
@@ -187,9 +187,9 @@ class JudgeAgreement:
 class BoundsReport:
     """The bounds of a run's measures, what the judge covered, and the precision of the first `k` corrected.
 
-    `without_grade` counts the rows of the judgements that have no grade yet; `corrected` is None without a
-    calibration, or where no chunk of the first `k` has a grade. `qrels` are gold plus judge, query_id -> chunk_id ->
-    gain, 0 for what was judged not relevant.
+    `without_grade` counts the rows of the judgements that have no grade yet. `corrected` is None without a calibration,
+    or if no chunk of the first `k` has a grade. `qrels` are gold plus judge, query_id -> chunk_id -> gain, 0 for what
+    was judged not relevant.
     """
 
     run: str
@@ -211,10 +211,9 @@ def bounds(
 ) -> BoundsReport:
     """The scores of a run by gold alone, by gold plus judge, and the bounds between which the truth lies.
 
-    `judgements` is a judged pool, `calibration` a JSONL file of chunks that a trusted person graded too: with it the
+    `judgements` is a judged pool. `calibration` is a JSONL file of chunks that a trusted person graded too: with it the
     precision of the first k (10 unless given) is corrected. `measures` are all that need ranks alone unless given;
-    Measures that cannot be bounded and judgements of other
-    queries are a UsageError, broken files a ResultError.
+    Measures that cannot be bounded and judgements of other queries are a UsageError, broken files a ResultError.
     """
     depth = chosen_depth([run], k)
     log = JudgedLog.read(run)
@@ -242,9 +241,9 @@ def bounds(
 def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> list[Bounds]:
     """Bounds of each measure over the run's queries; a grade of 1 or 2 counts as relevant.
 
-    For a fixed number of relevant chunks a measure is largest where those counted rank highest, and least where they
-    rank lowest or were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse
-    from below, and the extremes along the way are those over all sets.
+    For a fixed number of relevant chunks a measure is largest if those counted rank highest, and least if they rank
+    lowest or were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse order from
+    below. The extremes on the way are those over all sets.
     """
     chains = {query_id: _chain(log, query_id, grades.get(query_id, {})) for query_id in log.query_ids}
     longest = max((len(chain) for chain in chains.values()), default=0)

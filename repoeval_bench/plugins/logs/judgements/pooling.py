@@ -48,9 +48,9 @@ class Pool:
 def pool(runs: Sequence[RunView], k: int | None = None) -> Pool:
     """Each chunk among the first k of any run, once a query, with its text where a run keeps its sources.
 
-    k is 10 unless given. Queries are in the order of the first run, chunks in that of their ids: which run found one,
-    and how high, would sway a judge. Runs of different data, and a
-    depth that a run does not have, are a UsageError.
+    k is 10 unless given. Queries are in the order of the first run, chunks in the order of their ids. A judge who knew
+    which run found a chunk, and how high, could be biased. Runs of different data, and a depth that a run does not
+    have, are a UsageError.
     """
     depth = chosen_depth(runs, k)
     for run in runs:

@@ -74,8 +74,8 @@ def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]
 def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[str]] | None = None) -> Section:
     """Every measure as it is, with n negatives at ranks 1..n, and the paired change.
 
-    Without `negatives` they are chunks that were not retrieved: then only the shift counts, which n hard negatives at
-    the top of any corpus would bring. A query that has fewer than n of its own gets those.
+    Without `negatives` they are chunks that were not retrieved. Then only the shift counts: that of n hard negatives at
+    the top of any corpus. A query that has fewer than n of its own gets those.
     """
     unnamed = [f"\0negative {i}" for i in range(n)]
     inserted = {q: unnamed if negatives is None else list(negatives.get(q, ()))[:n] for q in log.query_ids}

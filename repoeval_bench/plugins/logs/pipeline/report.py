@@ -32,9 +32,9 @@ def latency(
 ) -> Section:
     """Median and p90 of each step, and of all steps together, with 95 % intervals.
 
-    `times` is query_id -> step -> milliseconds; `clusters` query_id -> its cluster, itself if it is not in there;
-    `search_only` says that `retrieve` leaves out what embedding the query took, `reranked` that every query had a step
-    `rerank`, whether its time is known or not.
+    `times` is query_id -> step -> milliseconds. `clusters` is query_id -> its cluster; a query that is not in it is its
+    own. `search_only` says that `retrieve` does not include embedding the query. `reranked` says that every query had a
+    step `rerank`, with or without a known time.
     """
     title = "latency, milliseconds"
     steps = list(dict.fromkeys(step for of_query in times.values() for step in of_query))
@@ -66,8 +66,8 @@ def cost(
 ) -> Section:
     """Vectors, tokens embedded, size of the index, vectors per second; tokens of a query where they are logged.
 
-    `index` is what the log or the run says of the index `version`, None where it says nothing; `encoded` how many
-    vectors were made in how many seconds.
+    `index` is what the log or the run says of the index `version`, None if it says nothing. `encoded` is the number of
+    vectors made, and the seconds.
     """
     figures: list[Statistic] = []
     notes: list[str] = []
@@ -112,8 +112,8 @@ def pipeline_report(
 ) -> PipelineReport:
     """Return what the log of a run says of each stage of its system.
 
-    `k` is how many results are read (10 unless given), `raw` the run of the raw retriever where the log has no
-    `raw_topk` (the first stage that the run names, if it is in the same folder). A depth that the run does not have and
+    `k` is the number of results read (10 unless given). `raw` is the run of the raw retriever if the log has no
+    `raw_topk`: the first stage that the run names, if it is in the same folder. A depth that the run does not have and
     a raw run of other data are a UsageError.
     """
     depth = chosen_depth([run], k)
