@@ -1,10 +1,7 @@
 """The documentation site: it builds without a warning, its links lead somewhere, and it loads nothing from elsewhere."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import gettempdir
@@ -14,6 +11,7 @@ import pytest
 import yaml
 
 import repoeval_bench
+from support.command import python
 from support.once import made_once
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,17 +46,10 @@ def site(tmp_path_factory):
 
 def build(folder):
     """`mkdocs build`, which runs the notebooks."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
-        cwd=ROOT,
-        env=dict(os.environ, NO_MKDOCS_2_WARNING="1", PYTHONPATH=str(ROOT)),
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "WARNING -" not in done.stderr
+    words = ("-m", "mkdocs", "build", "--strict", "-d", folder)
+    done = python(*words, cwd=ROOT, NO_MKDOCS_2_WARNING="1", PYTHONPATH=str(ROOT))
+    assert done.code == 0, done.err[-3000:]
+    assert "WARNING -" not in done.err
 
 
 @pytest.mark.slow

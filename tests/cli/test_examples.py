@@ -1,15 +1,13 @@
 """The list of commands, and the examples below every command's help, which are lines that the command takes."""
 
 import shlex
-import subprocess
-import sys
 
 import click
 import pytest
 
 from repoeval_bench.cli import COMMANDS, app, examples
 from repoeval_bench.cli.group import CommandGroup
-from support.command import bench
+from support.command import bench, python
 
 CONTEXT = click.Context(app)
 GROUPS = {
@@ -35,9 +33,9 @@ from repoeval_bench.cli import app
 app.main(["--help"], standalone_mode=False)
 assert not {"numpy", "pydantic"} & set(sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    listed = done.stdout.partition("Commands:\n")[2].splitlines()
+    done = python("-c", script)
+    assert done.code == 0, done.err
+    listed = done.out.partition("Commands:\n")[2].splitlines()
     names = [line.split()[0] for line in listed if line[2:3].strip() and line.startswith("  ")]
     assert names == app.list_commands(CONTEXT)
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
-from support.command import bench, heed_interrupts
+from support.command import bench, start
 from support.server import Site, serve
 
 
@@ -92,14 +90,7 @@ def test_a_fetch_that_is_interrupted_exits_130_and_the_next_one_is_whole(mirror,
     half = len(site.files["datasets.zip"]) // 2
     with serve(site) as running:
         running.stalls = [half]
-        command = [sys.executable, "-m", "repoeval_bench", "data", "fetch", "--source", running.url]
-        process = subprocess.Popen(
-            [*command, "--home", str(home)],
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-            preexec_fn=heed_interrupts,
-        )
+        process = start("-m", "repoeval_bench", "data", "fetch", "--source", running.url, "--home", home)
         deadline = time.monotonic() + 20
         while not any(home.rglob(".datasets.zip.*.part")):
             assert time.monotonic() < deadline, "nothing arrived"

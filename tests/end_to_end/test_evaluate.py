@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from ir_measures import RR, P, R, Success, nDCG
 from jsonschema import Draft202012Validator
 
-from support.command import bench, json_of, one_sentence, succeed
+from support.command import bench, json_of, one_sentence, python, succeed
 from support.runs import read_rows
 
 AST = "ast:max_nws=400"
@@ -115,11 +114,9 @@ def without_modules(words, heavy, home):
         f"heavy = {heavy!r} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    command = [sys.executable, "-c", script, *map(str, words)]
-    environment = dict(os.environ, REPOEVAL_HOME=str(home))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    done = python("-c", script, *words, REPOEVAL_HOME=str(home))
+    assert done.code == 0, done.err
+    return done.out
 
 
 def test_a_warm_run_imports_no_torch(mirror, warm_home, tmp_path):

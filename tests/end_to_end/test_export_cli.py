@@ -6,12 +6,11 @@ import io
 import json
 import re
 import shutil
-import subprocess
 
 import pytest
 
 from repoeval_bench.report.text import heading
-from support.command import bench, json_of, one_sentence, succeed
+from support.command import bench, json_of, one_sentence, pdflatex, succeed
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -98,15 +97,7 @@ def test_latex_is_well_formed(results, runs, tmp_path):
     assert not open_ones
     assert text.count("{") == text.count("}")
     if shutil.which("pdflatex"):
-        page = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n" + text + "\\end{document}\n"
-        (tmp_path / "page.tex").write_text(page)
-        done = subprocess.run(
-            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"],
-            cwd=tmp_path,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout[-2000:]
+        pdflatex(tmp_path, text)
 
 
 def test_several_runs_as_csv_and_json(results, runs, tmp_path):

@@ -1,11 +1,10 @@
 """docs/first-ten-minutes.md shows what its commands print."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.command import python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -15,12 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.slow
 def test_every_block_is_what_its_command_prints(real_source):
     """Typed again from the first to the last; the figures are of BM25, which every processor computes alike."""
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "refresh_console.py", "--source", real_source, "--check"],
-        env=dict(os.environ, PYTHONPATH=str(ROOT)),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    script = ROOT / "scripts" / "refresh_console.py"
+    done = python(script, "--source", real_source, "--check", PYTHONPATH=str(ROOT))
+    assert done.code == 0, done.err[-3000:]

@@ -2,25 +2,11 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
-from support.command import bench, heed_interrupts, one_sentence
+from support.command import bench, one_sentence, start
 from support.minirepo import build_mirror
-
-
-def start(*arguments, **environment):
-    """The command as a process whose output is read by the test."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "repoeval_bench", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=dict(os.environ, **environment),
-        preexec_fn=heed_interrupts,
-    )
 
 
 def test_ctrl_c_while_the_program_is_still_loading(tmp_path):
@@ -29,7 +15,7 @@ def test_ctrl_c_while_the_program_is_still_loading(tmp_path):
     interrupt = f"import os, time\nos.kill(os.getpid(), {int(signal.SIGINT)})\ntime.sleep(30)\n"
     (tmp_path / "click.py").write_text(interrupt)
     package_first = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
-    process = start("list", "measures", PYTHONPATH=package_first)
+    process = start("-m", "repoeval_bench", "list", "measures", PYTHONPATH=package_first)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "error: interrupted before anything was computed\n")
 
@@ -37,7 +23,7 @@ def test_ctrl_c_while_the_program_is_still_loading(tmp_path):
 @pytest.mark.parametrize("arguments", [["--help"], ["list", "languages"]])
 def test_a_reader_that_goes_away_ends_the_command_silently(arguments):
     """`repoeval-bench list languages | head -1`: no word on standard error, and the exit code a shell gives for SIGPIPE."""
-    process = start(*arguments)
+    process = start("-m", "repoeval_bench", *arguments)
     process.stdout.close()
     err = process.stderr.read()
     assert (process.wait(timeout=60), err) == (141, "")

@@ -76,7 +76,6 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
         return one_sentence(bench(*base, *options, home=tmp_path / "home"), code)
 
     (tmp_path / "q.jsonl").write_text("{}\n")
-    assert "name it with --queries FILE" in sentence("--protocol", "questions")
     assert "does not ask the questions" in sentence("--protocol", "body", "--queries", tmp_path / "q.jsonl")
     assert "does not exist" in sentence("--queries", tmp_path / "none.jsonl")
     assert "q.jsonl:1: query: it is missing" in sentence("--queries", tmp_path / "q.jsonl")

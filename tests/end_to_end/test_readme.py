@@ -1,15 +1,12 @@
 """The README shows what the commands print, on the real data."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from repoeval_bench.embedding.precision import cpu_has_bf16
-from support.command import bench_process
+from support.command import bench_process, python
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -49,18 +46,10 @@ def test_the_readmes_script_runs(tmp_path, mirror):
     assert len(script.splitlines()) <= 20
     assert "load_benchmark()" in script
     (tmp_path / "cutter.py").write_text(script.replace("load_benchmark()", f"load_benchmark({str(mirror)!r})"), "utf-8")
-    done = subprocess.run(
-        [sys.executable, "cutter.py"],
-        cwd=tmp_path,
-        env={**os.environ, "REPOEVAL_HOME": str(tmp_path), "PYTHONPATH": str(README.parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("<Comparison line_recall_auc: ast")
-    assert "query_id" in done.stdout
+    done = python("cutter.py", cwd=tmp_path, REPOEVAL_HOME=str(tmp_path), PYTHONPATH=str(README.parent))
+    assert done.code == 0, done.err
+    assert done.out.startswith("<Comparison line_recall_auc: ast")
+    assert "query_id" in done.out
     assert (tmp_path / "recall.png").read_bytes()[1:4] == b"PNG"
 
 

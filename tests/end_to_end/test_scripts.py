@@ -1,17 +1,20 @@
 """The scripts that people copy from."""
 
-import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from support.command import python
 from support.runs import write_run
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SCRIPT = SCRIPTS / "compare_chunkers.py"
+
+
+def script(name, *words, **env):
+    """Run a script of the checkout."""
+    return python(SCRIPTS / name, *words, PYTHONPATH=str(SCRIPTS.parent), **env)
 
 
 def test_compare_chunkers_is_short_and_runs(mirror, warm_home, tmp_path, monkeypatch, capsys):
@@ -36,40 +39,27 @@ def test_verdict_seeds_compares_with_every_seed(tmp_path):
         write_run(tmp_path / "two" / run, {"mrr": values}, files=files, headline_measure="mrr")
     write_run(tmp_path / "one" / "a", {"mrr": [0.5]})
     for folder, code, said in (("two", 0, "0 of 1 verdicts differ between 3 seeds"), ("one", 1, "holds 1 runs")):
-        command = [sys.executable, SCRIPTS / "verdict_seeds.py", tmp_path / folder, "--seeds", "3"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == code, done.stderr
-        assert said in done.stdout + done.stderr
+        done = script("verdict_seeds.py", tmp_path / folder, "--seeds", "3")
+        assert done.code == code, done.err
+        assert said in done.out + done.err
 
 
 @pytest.mark.slow
 def test_parts_of_the_benchmarks_run():
     """Those that need no data, at small sizes, whatever the figures: a part that fails ends `make bench` with 1."""
-    done = subprocess.run(
-        [sys.executable, SCRIPTS / "bench.py", "--quick"],
-        env=dict(os.environ, PYTHONPATH=str(SCRIPTS.parent)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
-    assert done.stdout.count("  took ") == 5
+    done = script("bench.py", "--quick")
+    assert done.code == 0, done.out[-3000:] + done.err[-1000:]
+    assert done.out.count("  took ") == 5
 
 
 @pytest.mark.slow
 def test_trees_of_two_sizes_are_measured_and_projected(tmp_path):
     """Each size has a row of time and one of memory; the projection names each stage."""
     words = ["--tree", SCRIPTS.parent / "repoeval_bench", "--megabytes", "0.1,0.3", "--plot", tmp_path / "scale.svg"]
-    done = subprocess.run(
-        [sys.executable, SCRIPTS / "bench_scale.py", *words],
-        env=dict(os.environ, PYTHONPATH=str(SCRIPTS.parent)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("their peak memory") == 2
-    stages = [line.split(" | ")[0] for line in done.stdout.splitlines() if line.startswith("| ")]
+    done = script("bench_scale.py", *words)
+    assert done.code == 0, done.err
+    assert done.out.count("their peak memory") == 2
+    stages = [line.split(" | ")[0] for line in done.out.splitlines() if line.startswith("| ")]
     assert {"| data build", "| embed, with a model"} <= set(stages)
     assert "<svg" in (tmp_path / "scale.svg").read_text("utf-8")
 
@@ -87,20 +77,16 @@ def test_index_experiments_asks_of_code_with_its_tests(tmp_path):
         (tmp_path / "code" / path).parent.mkdir(parents=True)
         (tmp_path / "code" / path).write_text(text, "utf-8")
     done = {
-        folder: subprocess.run(
-            [sys.executable, SCRIPTS / "index_experiments.py", "--source", tmp_path / "code" / folder],
-            env=dict(os.environ, PYTHONPATH=str(SCRIPTS.parent), REPOEVAL_HOME=str(tmp_path / "home")),
-            capture_output=True,
-            text=True,
-            check=False,
+        folder: script(
+            "index_experiments.py", "--source", tmp_path / "code" / folder, REPOEVAL_HOME=str(tmp_path / "home")
         )
         for folder in (".", "shop")
     }
-    assert done["."].returncode == 0, done["."].stderr
-    rows = [line.split(" | ") for line in done["."].stdout.splitlines() if line.startswith("| ")][1:]
+    assert done["."].code == 0, done["."].err
+    rows = [line.split(" | ") for line in done["."].out.splitlines() if line.startswith("| ")][1:]
     assert len(rows) == 10
     assert [row[-1] for row in rows[:7]] == ["0% |"] * 7
     shares = [int(row[-1].partition("%")[0]) for row in rows[7:]]
     assert 0 < shares[0] < shares[1] < shares[2]
-    assert done["shop"].returncode == 1
-    assert "the code has no tests" in done["shop"].stderr
+    assert done["shop"].code == 1
+    assert "the code has no tests" in done["shop"].err

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from support.command import python
+
 pytestmark = pytest.mark.slow  # building it takes seconds
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def run(site, cwd, *arguments, **env):
-    environment = dict(os.environ, PYTHONPATH=str(site), **env)
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)], cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
+    return python(*arguments, cwd=cwd, PYTHONPATH=str(site), **env)
 
 
 def test_the_wheel_holds_packages_types_and_index_and_nothing_else(site):
@@ -42,14 +41,14 @@ def test_an_installed_wheel_runs_the_whole_job(site, tmp_path, mirror, warm_home
     """From another folder, the installed package reads its own index and evaluates."""
     names = "import repoeval_bench, repoeval_bench.chunkers as c; print(repoeval_bench.__file__, c.__file__)"
     where = run(site[1], tmp_path, "-c", names)
-    assert where.stdout.count(str(site[1])) == 2, where.stdout + where.stderr
+    assert where.out.count(str(site[1])) == 2, where.out + where.err
     listed = run(site[1], tmp_path, "-m", "repoeval_bench", "list", "datasets")
-    assert "455" in listed.stdout, listed.stderr
+    assert "455" in listed.out, listed.err
     words = ("-m", "repoeval_bench", "eval", "-c", "ast:max_nws=400", "--details", "--source", mirror)
     done = run(site[1], tmp_path, *words, REPOEVAL_HOME=str(warm_home))
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert (tmp_path / "results").is_dir()
-    assert "macro, 2 repositories" in done.stdout
+    assert "macro, 2 repositories" in done.out
 
 
 TOOLS = {
@@ -144,7 +143,7 @@ def test_an_installed_wheel_keeps_data_in_the_users_cache_folder(site, tmp_path)
     """Away from a checkout, data and vectors go where the platform keeps caches."""
     script = "from repoeval_bench.dataset.home import data_home; print(data_home())"
     done = run(site[1], tmp_path, "-c", script, REPOEVAL_HOME="", XDG_CACHE_HOME=str(tmp_path / "caches"))
-    assert done.stdout.strip().endswith("repoeval-bench"), done.stdout + done.stderr
+    assert done.out.strip().endswith("repoeval-bench"), done.out + done.err
 
 
 def test_the_public_names_are_there_and_cost_little(site, tmp_path):
@@ -155,4 +154,4 @@ def test_the_public_names_are_there_and_cost_little(site, tmp_path):
         "assert all(hasattr(r, name) for name in r.__all__)\n"
     )
     done = run(site[1], tmp_path, "-c", script)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err

@@ -1,15 +1,13 @@
 """A leaf is deleted with its folder and its entry points, and the tool goes on without it."""
 
-import os
 import shutil
-import subprocess
-import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from support.command import python
 from support.plug_ins import install
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,17 +56,9 @@ def without(tmp_path_factory):
 
     def run(leaves, *words, code=0):
         here = made.get(leaves) or made.setdefault(leaves, copy(leaves))
-        environment = {**os.environ, "PYTHONPATH": str(here), "REPOEVAL_HOME": str(here / "home")}
-        environment.pop("REPOEVAL_SOURCE", None)
-        done = subprocess.run(
-            [sys.executable, "-m", *map(str, words)],
-            cwd=here,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
+        variables = {"PYTHONPATH": str(here), "REPOEVAL_HOME": str(here / "home"), "REPOEVAL_SOURCE": None}
+        done = python("-m", *words, cwd=here, **variables)
+        assert done.code == code, done.out + done.err
         return done
 
     return run
@@ -88,16 +78,16 @@ def test_every_leaf_is_named_by_entry_points_that_lead_somewhere():
 def test_the_tool_works_without_leaves(without, mirror, leaves, tmp_path):
     """Its help and its lists; without all of them a run too, and what they brought is unknown, in one sentence."""
     lost = tuple(map(module, leaves))
-    listed = without(leaves, "repoeval_bench", "--help").stdout
+    listed = without(leaves, "repoeval_bench", "--help").out
     commands = POINTS["repoeval_bench.commands"]
     for name, where in commands.items():
         assert (f"\n  {name} " in listed) is not where.startswith(lost), name
-    chunkers = without(leaves, "repoeval_bench", "list", "chunkers", "--json").stdout
+    chunkers = without(leaves, "repoeval_bench", "list", "chunkers", "--json").out
     for name, where in POINTS["repoeval_bench.chunkers"].items():
         assert (f'"{name}"' in chunkers) is not where.startswith(lost), name
     if leaves == tuple(LEAVES):
         for name in commands:
-            assert "unknown command" in without(leaves, "repoeval_bench", name, code=2).stderr
+            assert "unknown command" in without(leaves, "repoeval_bench", name, code=2).err
         run = ("eval", "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--out", tmp_path)
         without(leaves, "repoeval_bench", *run)
         assert list(tmp_path.glob("*/manifest.json"))

@@ -4,7 +4,6 @@ import csv
 import io
 import re
 import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import pytest
@@ -16,6 +15,7 @@ from repoeval_bench.report.formats import latex, latex_text, markdown, markdown_
 from repoeval_bench.report.scores import scores_csv
 from repoeval_bench.report.table import figures, make_table, with_notes
 from repoeval_bench.report.text import printable
+from support.command import pdflatex
 from support.runs import write_run
 
 NAMES = st.text(min_size=1, max_size=40) | st.text("\\{}&%$#_~^<>|\"'`*[]()!-,;:.@=+/ \nabc0", min_size=1, max_size=40)
@@ -84,16 +84,7 @@ def test_latex_has_no_sign_of_the_names_left_alone(name):
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_pdflatex_prints_nasty_names(tmp_path):
-    page = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n"
-    page += latex([table for name in NASTY for table in tables(name)]) + "\\end{document}\n"
-    (tmp_path / "page.tex").write_text(page, encoding="utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
+    pdflatex(tmp_path, latex([table for name in NASTY for table in tables(name)]) + "\n")
 
 
 @pytest.mark.parametrize("name", NASTY[:-1])  # a lone surrogate cannot be in a file

@@ -71,19 +71,53 @@ def bench_process(
     *arguments: object, home: Path | None = None, cwd: Path | None = None, timeout: float = 120, **env: str
 ) -> Result:
     """`repoeval-bench ARGUMENTS` in a process of its own, as a user runs it."""
-    environment = {name: value for name, value in os.environ.items() if name != "REPOEVAL_SOURCE"}
-    environment |= _environment(home, env)
+    variables: dict[str, str | None] = {"REPOEVAL_SOURCE": None, **_environment(home, env)}
+    return python("-m", "repoeval_bench", *arguments, cwd=cwd, timeout=timeout, **variables)
+
+
+def python(
+    *words: object, cwd: Path | None = None, timeout: float = 900, start_new_session: bool = False, **env: str | None
+) -> Result:
+    """Run this Python in a process of its own; a variable of the environment that is None is taken away."""
     done = subprocess.run(
-        [sys.executable, "-m", "repoeval_bench", *map(str, arguments)],
+        [sys.executable, *map(str, words)],
         capture_output=True,
         text=True,
-        env=environment,
+        env={name: value for name, value in (os.environ | env).items() if value is not None},
         cwd=cwd,
         timeout=timeout,
         check=False,
         preexec_fn=heed_interrupts,
+        start_new_session=start_new_session,
     )
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+def start(
+    *words: object, cwd: Path | None = None, start_new_session: bool = False, **env: str
+) -> subprocess.Popen[str]:
+    """Start this Python in a process of its own, whose output the test reads."""
+    return subprocess.Popen(
+        [sys.executable, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | env,
+        cwd=cwd,
+        preexec_fn=heed_interrupts,
+        start_new_session=start_new_session,
+    )
+
+
+def pdflatex(folder: Path, tables: str) -> None:
+    """Have pdflatex print tables, which must not fail."""
+    page = (
+        f"\\documentclass{{article}}\\usepackage{{booktabs,graphicx}}\\begin{{document}}\n{tables}\\end{{document}}\n"
+    )
+    (folder / "page.tex").write_text(page, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def at_terminal(*arguments: object, columns: int = 100, **env: str) -> str:

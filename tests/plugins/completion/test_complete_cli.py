@@ -1,10 +1,7 @@
 """`complete` on the small benchmark, with a server on this machine whose model copies n-grams of its prompt."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import time
 
 import pytest
@@ -13,7 +10,7 @@ from repoeval_bench import benchmark_of, evaluate, find_run
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.completion.layout import fragments_of
 from repoeval_bench.runs.records import COMPLETIONS, CompletionRow
-from support.command import bench, heed_interrupts, interrupt_when, json_of, one_sentence, succeed
+from support.command import bench, interrupt_when, json_of, one_sentence, start, succeed
 from support.completion_server import KEY
 
 
@@ -180,15 +177,8 @@ def test_ctrl_c_ends_at_once_and_keeps_what_was_answered(stored, server, complet
     model = f"openai:ngram,base_url={server.base_url},timeout=60"
     places = ("--source", mirror, "--out", stored / "runs", "--model", model)
     server.fail({}, {}, {}, *[{"silent": 30}] * 4)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "repoeval_bench", "complete", "run", *map(str, (*words, *places))],
-        env=dict(os.environ, REPOEVAL_HOME=str(stored / "home"), OPENAI_API_KEY=KEY),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=heed_interrupts,
-    )
+    command = ("-m", "repoeval_bench", "complete", "run", *words, *places)
+    process = start(*command, start_new_session=True, REPOEVAL_HOME=str(stored / "home"), OPENAI_API_KEY=KEY)
     interrupt_when(process, lambda: len(server.requests) >= 5)
     started = time.monotonic()
     _, said = process.communicate(timeout=60)

@@ -221,23 +221,6 @@ def test_the_loss_to_negatives_by_hand():
     assert named.notes == ("queries with fewer than 2 negatives in the file, which got those: 2 of 2",)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"query_id": "a", "chunk_id": "x"}\n', "n.jsonl:1: 'x' is relevant to 'a'"),
-        ('{"query_id": "a", "chunk_id": "y"}\n' * 2, "n.jsonl:2: 'y' appears twice"),
-        ('{"query_id": "zz", "chunk_id": "y"}\n', "has no negative of the run's queries"),
-        ('\n{"query_id": "a"}\n', "n.jsonl:2: chunk_id: it is missing"),
-    ],
-)
-def test_broken_negatives_name_file_and_line(tmp_path, content, message):
-    """One sentence with the place."""
-    (tmp_path / "n.jsonl").write_text(content)
-    with pytest.raises(ResultError) as error:
-        read_negatives(tmp_path / "n.jsonl", PLAIN.qrels)
-    assert message in str(error.value)
-
-
 def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
     """The first two of both logs, by id; neither rank, system, score nor gold."""
     one = {"a": row("a", "xyz", query="why"), "b": row("b", "x")}
@@ -247,21 +230,33 @@ def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
     assert rows[0] == {"query_id": "a", "chunk_id": "w", "grade": None, "query": "why", "text": "text of w"}
 
 
+def negatives_of(path):
+    return read_negatives(path, PLAIN.qrels)
+
+
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("read", "content", "message"),
     [
-        ('{"query_id": "a", "chunk_id": "x", "grade": 3}\n', "j.jsonl:1: grade"),
-        ('{"query_id": "a", "chunk_id": "x"}\n', "j.jsonl:1: grade: it is missing"),
-        ('{"query_id": "a", "chunk_id": "x", "grade": 1}\n' * 2, "j.jsonl:2: 'x' is judged twice for 'a'"),
-        ('{"query_id": "a", "chunk_id": "x", "grade": null}\n', "has no grade; write 2, 1 or 0"),
-        ("", "has no grade"),
+        (negatives_of, '{"query_id": "a", "chunk_id": "x"}\n', "a.jsonl:1: 'x' is relevant to 'a'"),
+        (negatives_of, '{"query_id": "a", "chunk_id": "y"}\n' * 2, "a.jsonl:2: 'y' appears twice"),
+        (negatives_of, '{"query_id": "zz", "chunk_id": "y"}\n', "has no negative of the run's queries"),
+        (negatives_of, '\n{"query_id": "a"}\n', "a.jsonl:2: chunk_id: it is missing"),
+        (read_judgements, '{"query_id": "a", "chunk_id": "x", "grade": 3}\n', "a.jsonl:1: grade"),
+        (read_judgements, '{"query_id": "a", "chunk_id": "x"}\n', "a.jsonl:1: grade: it is missing"),
+        (
+            read_judgements,
+            '{"query_id": "a", "chunk_id": "x", "grade": 1}\n' * 2,
+            "a.jsonl:2: 'x' is judged twice for 'a'",
+        ),
+        (read_judgements, '{"query_id": "a", "chunk_id": "x", "grade": null}\n', "has no grade; write 2, 1 or 0"),
+        (read_judgements, "", "has no grade"),
     ],
 )
-def test_broken_judgements_name_file_and_line(tmp_path, content, message):
+def test_broken_negatives_and_judgements_name_file_and_line(tmp_path, read, content, message):
     """One sentence with the place and the way out."""
-    (tmp_path / "j.jsonl").write_text(content)
+    (tmp_path / "a.jsonl").write_text(content)
     with pytest.raises(ResultError) as error:
-        read_judgements(tmp_path / "j.jsonl")
+        read(tmp_path / "a.jsonl")
     assert message in str(error.value)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
-from support.command import succeed
+from support.command import python, succeed
 
 SHARED = {
     "nDCG@5": "ndcg@5",
@@ -36,12 +34,7 @@ def test_eval_scores_what_ir_measures_scores(evaluate, tmp_path, relevance):
     (folder,) = [path for path in (tmp_path / "results").iterdir() if path.is_dir()]
     run = tmp_path / "run.trec"
     succeed("export", "runs", folder, "-o", run)
-    theirs = subprocess.run(
-        [sys.executable, "-m", "ir_measures", str(folder / "qrels.trec"), str(run), *SHARED],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    theirs = python("-m", "ir_measures", folder / "qrels.trec", run, *SHARED).out
     ours = json.loads((folder / "metrics.json").read_text("utf-8"))["micro"]
     expected = dict(line.split("\t") for line in theirs.splitlines())
     assert {SHARED[name]: value for name, value in expected.items()} == {
