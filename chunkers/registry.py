@@ -145,7 +145,7 @@ def snippet_of(spec: str, language: str) -> Snippet:
 
 
 def _shortened(spec: Spec) -> str:
-    """Return a spec without the options that have their defaults anyway, but for the first one, which is the size."""
+    """Return a spec without the options that have their defaults, except for the first one, which is the size."""
     usual = choose("chunker", Spec(spec.name, spec.target, {})).options
     first = next(iter(spec.params), "")
     params = {key: value for key, value in spec.params.items() if key == first or str(usual.get(key)) != value}

@@ -46,7 +46,7 @@ def fill(folder: Path, keys: list[bytes], vectors: np.ndarray, rows_at_once: int
 
 
 def ours(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable[[], np.ndarray]:
-    """Write in transactions of 1,000 rows; the reader opens the cache anew and checks every seal."""
+    """Write in transactions of 1,000 rows; the reader opens the cache again and checks every seal."""
     fill(folder, keys, vectors, ROWS_AT_ONCE)
 
     def read() -> np.ndarray:

@@ -38,9 +38,9 @@ def _named(part: str, value: str | None) -> str:
 
 
 def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) -> list[str]:
-    """The measures that all runs have, in the first one's order; of those the wanted ones.
+    """The measures that all runs have, in the first one's order; of those the requested ones.
 
-    A wanted measure that is not shared is a UsageError.
+    A requested measure that is not shared is a UsageError.
     """
     shared = [name for name in runs[0].metrics.micro if all(name in run.metrics.micro for run in runs[1:])]
     names = [names] if isinstance(names, str) else names

@@ -1,4 +1,4 @@
-"""Verdicts that rest on one file or repository: the difference when it is left out."""
+"""Verdicts that come from one file or repository: the difference when it is left out."""
 
 from __future__ import annotations
 

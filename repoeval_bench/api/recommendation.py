@@ -132,7 +132,7 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
 
 
 def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunker]]:
-    """Return the candidates in the order of their runs: what the middle size alone would choose is told early."""
+    """Return the candidates in the order of their runs: the choice of the middle size alone is printed early."""
     ascending = sorted(by_size, key=lambda of_size: max(candidate.size or 0 for candidate in of_size))
     middle = ascending[len(ascending) // 2]
     return [middle, *(of_size for of_size in by_size if of_size is not middle)]

@@ -13,7 +13,7 @@ Made = TypeVar("Made")
 
 
 LONGEST = 300
-"""Characters of a sentence that a user is told."""
+"""Characters of a sentence that a user reads."""
 
 _LONGEST_WORD = 60
 
@@ -113,7 +113,7 @@ class ResultError(BenchError):
 
 
 _LONGEST = 200
-"""Characters of others' messages that are told."""
+"""Characters of others' messages that are shown."""
 
 
 def os_reason(error: Exception) -> str:

@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 def read_zip(
     path: Path, is_wanted: Callable[[str], bool], *, max_unpacked: int = MAX_UNPACKED
 ) -> Iterator[tuple[str, bytes]]:
-    """(posix name, content) of each wanted file, in the archive's order.
+    """(posix name, content) of each requested file, in the archive's order.
 
     A DatasetError for an archive that is truncated or corrupt, or unpacks to more than `max_unpacked` bytes. So is any
     entry, requested or not, with an absolute path, `..`, a link, or a name that appears twice.

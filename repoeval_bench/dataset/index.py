@@ -157,7 +157,7 @@ def repositories() -> dict[str, Repository]:
 
 
 def used_definitions(level: str, tasks: Sequence[Task]) -> Uses | None:
-    """Return what these tasks of a published level use; None where the level's table is not at hand."""
+    """Return what these tasks of a published level use; None if the level's table is missing."""
     name = uses_name(level)
     return read_uses(read_text(name), tasks, name) if shipped(name) else None
 

@@ -291,7 +291,7 @@ def _inside(ascending: IntArray, starts: Sequence[int], ends: Sequence[int]) -> 
 
 
 def _running(counts: IntArray, starts: IntArray) -> IntArray:
-    """Running sums that begin anew at each start but the last, which is the end."""
+    """Running sums that begin again at each start but the last, which is the end."""
     total = np.append(0, np.cumsum(counts))
     return np.asarray(total[1:] - np.repeat(total[starts[:-1]], np.diff(starts)), dtype=np.int64)
 

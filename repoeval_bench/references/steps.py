@@ -1,4 +1,4 @@
-"""The steps that resolving the names of a task takes, counted alike on every machine."""
+"""The steps that resolving the names of a task takes, the same on every machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TooManyStepsError(Exception):
 class Steps:
     """Counts what is looked at: a type, a file or a syntax node that is asked about a name is one step.
 
-    `taken` are those of the task at hand, and `total` all.
+    `taken` are those of this task, and `total` all.
     """
 
     def __init__(self, most: int = MOST) -> None:

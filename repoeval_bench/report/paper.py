@@ -77,7 +77,7 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
 
 
 def _printed(mean: float) -> float:
-    """The mean rounded as it is printed: means that are printed alike are alike."""
+    """The mean rounded as it is printed: means with the same text are equal."""
     return float(f"{mean:{_NUMBER}}")
 
 

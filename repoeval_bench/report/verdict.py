@@ -214,7 +214,7 @@ def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
 
 
 def _failures(failed: int) -> list[str]:
-    """That runs are missing from the answer; their errors are told elsewhere."""
+    """Say that runs are missing from the answer; their errors are printed separately."""
     return [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared"] if failed else []
 
 

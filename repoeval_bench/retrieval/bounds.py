@@ -13,7 +13,7 @@ from repoeval_bench.retrieval.scope import Chunks, Excluded, visible
 
 
 class RandomRetriever:
-    """Scores are drawn anew for every query, from the seed and the query's id alone."""
+    """Scores are drawn again for every query, from the seed and the query's id alone."""
 
     def __init__(self, chunks: Chunks, own: Chunks, *, seed: int) -> None:
         self._chunks, self._own, self._seed = chunks, own, seed

@@ -40,7 +40,7 @@ def rerank(
 
 
 class RerankRetriever:
-    """Ranks the `k_raw` best of `first` anew by `scorer`.
+    """Ranks the `k_raw` best of `first` again by `scorer`.
 
     What the first stage has behind them stays behind them in its order, under scores that say nothing but that order.
     """

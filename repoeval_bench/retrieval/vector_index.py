@@ -23,7 +23,7 @@ SMALL = 4096
 """Up to so many rows numpy multiplies them all, a vector at a time; faiss takes longer to be imported."""
 
 SPARE = 64
-"""Rows that are fetched beyond those wanted at first, so that the margin is seldom fetched separately."""
+"""Rows that are fetched beyond those needed at first, so that the margin is seldom fetched separately."""
 
 AT_ONCE = 512
 """Vectors that are searched for together in a larger index."""

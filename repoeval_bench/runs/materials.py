@@ -56,7 +56,7 @@ class Setting:
 class Materials:
     """The data of requests, without some repositories, and what runs over it share.
 
-    Data is fetched when it is first asked for. An `embedder` that is given stands for every request's. `placed` says
+    Data is fetched when it is first asked for. An `embedder` that is given replaces every request's. `placed` says
     where encoders compute, see `make_embedder`. Vectors are shared where the runs of `results` are, new ones by
     `share`.
     """
