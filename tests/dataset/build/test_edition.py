@@ -39,7 +39,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
 from _shipping import pack_table, ship
 
 NAME = "small-2@2026-11"
-KINDS = ["pypi", pytest.param("npm", marks=needs_npm)]
+NPM = [needs_npm, pytest.mark.slow]  # each start of npm takes a second of the processor
+KINDS = ["pypi", pytest.param("npm", marks=NPM)]
 VERSION = {"pypi": "1.0", "npm": "1.0.0"}
 PROJECTS = {repo: repo.replace("_", "-") for repo in minirepo.REPOSITORIES}
 FIRST = min(PROJECTS)
@@ -148,9 +149,7 @@ def built(make, kind, index, tmp_path, monkeypatch):
     return pack
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [("pypi", "small-2"), ("pypi", NAME), pytest.param("npm", NAME, marks=needs_npm)]
-)
+@pytest.mark.parametrize(("kind", "name"), [("pypi", "small-2"), ("pypi", NAME), pytest.param("npm", NAME, marks=NPM)])
 def test_an_edition_is_the_pack_that_it_was_made_of(built, tmp_path, name):
     """Tasks, files and what they use are the same; the second time nothing is asked of the index."""
     whole = load_benchmark(built.root)
