@@ -86,6 +86,9 @@ def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | 
 _FAILURES: dict[tuple[str, SourceFile], ChunkError] = {}
 """Failures of packages, each tried once a process: one on a long or deep file takes as long as a success."""
 
+_MOST_FAILURES = 1000
+"""Failures that are kept: each holds its file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Peer(Cutter, ABC):
@@ -106,6 +109,8 @@ class Peer(Cutter, ABC):
         except ChunkError as error:
             # What the machine lacks now it may have later.
             if not isinstance(error.__cause__, MemoryError | OSError | ImportError):
+                if len(_FAILURES) == _MOST_FAILURES:
+                    del _FAILURES[next(iter(_FAILURES))]
                 _FAILURES[self.spec, file] = without_traceback(error)
             raise
         if spans is None:

@@ -63,12 +63,20 @@ def explanations(name: str) -> Iterator[str]:
         yield from _rows_of(plain, name)
     yield from _measures(name)
     yield from _packs(name)
+    yield from _lists(name)
     if meant := _facts().get(name):
         yield f"fact {name}: {meant}"
 
 
 _PLAIN = ("headers", "relevance", "exclusions", "expansions", "languages", "datasets")
 """Lists whose row says all that there is to say of a name."""
+
+
+def _lists(name: str) -> Iterator[str]:
+    """Yield the names of the list that is called so: `headers`, or `header`."""
+    for title, table in LISTS.items():
+        if name in (title, title.removesuffix("s")):
+            yield f"{title}: {', '.join(row[0] for row in table().texts())}; see `list {title}`"
 
 
 def _rows_of(plain: str, name: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, os_reason
+from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.files import readable
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import EXACT, STRICT, expectation
@@ -92,20 +92,28 @@ def read_yaml(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> 
 
     Values are texts, numbers, true, false, null, lists, and keys with values, within the limits above.
     """
+    return parse_yaml(path, read_limited(path, way_out, kind), way_out, kind)
+
+
+def read_limited(path: Path, way_out: str, kind: type[BenchError] = UsageError) -> bytes:
+    """Read the bytes of a YAML file; see `read_yaml`."""
+    with os_errors_as(kind, f"{path} cannot be read", way_out), path.open("rb") as stream:
+        raw = stream.read(MOST + 1)
+    if len(raw) > MOST:
+        raise kind(f"{path} cannot be read (it has more than {MOST:,} bytes); {way_out}")
+    return raw
+
+
+def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = UsageError) -> Document:
+    """Parse the bytes of a YAML file; see `read_yaml`."""
     import yaml
 
     try:
-        with path.open("rb") as stream:
-            raw = stream.read(MOST + 1)
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         remedy = "save it as UTF-8" if kind is UsageError else way_out
         raise kind(f"{path}:{line} is not UTF-8; {remedy}") from error
-    except OSError as error:
-        raise kind(f"{path} cannot be read ({os_reason(error)}); {way_out}") from error
-    if len(raw) > MOST:
-        raise kind(f"{path} cannot be read (it has more than {MOST:,} bytes); {way_out}")
     try:
         _check_size(yaml.parse(text, Loader=yaml.SafeLoader))
         loader = _loader(text)
@@ -205,7 +213,8 @@ def _places(node: yaml.Node, location: Place, walked: set[int]) -> Iterator[tupl
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.tag.rpartition(":")[2] not in ("str", "merge"):  # `on`, a number, nothing, a list
-                _refuse(f"the key {str(key.value)[:40]!r} is not a text; put it in quotes", key)
+                name = f"the key {key.value[:40]!r}" if isinstance(key, yaml.ScalarNode) else "a key"
+                _refuse(f"{name} is not a text; put it in quotes", key)
             inner = (*location, str(key.value))
             yield inner, key.start_mark.line + 1, True
             yield from _places(value, inner, walked)

@@ -20,13 +20,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.languages import ENDINGS
-from repoeval_bench.core.strict_yaml import read_yaml
+from repoeval_bench.core.strict_yaml import parse_yaml, read_limited
 from repoeval_bench.core.validation import mistakes
 from repoeval_bench.dataset.install import InstalledSet
 from repoeval_bench.dataset.repoeval import DEFAULT, Combination
 from repoeval_bench.dataset.sources import SetFacts
 
 MANIFEST = "pack.yaml"
+_AGAIN = "build the pack again"
 TREE = "repositories"
 
 FEWEST_TASKS = 20
@@ -96,14 +97,14 @@ class PackFile(BaseModel):
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, _raw: bytes) -> PackFile:
-    """Read `pack.yaml` again only where its bytes changed: a command asks for it several times, and YAML is slow."""
-    content = read_yaml(path, "build the pack again", DatasetError).content
+def _parsed(path: Path, raw: bytes) -> PackFile:
+    """Parse `pack.yaml` again only where its bytes changed: a command asks for it several times, and YAML is slow."""
+    content = parse_yaml(path, raw, _AGAIN, DatasetError).content
     try:
         return PackFile.model_validate(content)
     except ValidationError as error:
         problems = "; ".join(mistakes(error, "file"))
-        raise DatasetError(f"{path} does not have this version's format ({problems}); build the pack again") from error
+        raise DatasetError(f"{path} does not have this version's format ({problems}); {_AGAIN}") from error
 
 
 class Pack:
@@ -120,11 +121,7 @@ class Pack:
         path = root / MANIFEST
         if not path.is_file():
             return None
-        try:
-            raw = path.read_bytes()
-        except OSError:
-            raw = b""  # `read_yaml` says why
-        return cls(root, _read(path, raw))
+        return cls(root, _parsed(path, read_limited(path, _AGAIN, DatasetError)))
 
     @property
     def repositories(self) -> Mapping[str, PackSource]:

@@ -133,11 +133,12 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
             baseline = _position(file.get("baseline"), file.get("chunkers", []))
     check_requests(requests, home, collected)
     beside = [(_place(problem, document), problem.sentence) for problem in collected.mistakes]
-    # What a malformed key leaves out is missing, but is no mistake of its own.
+    # What a malformed key leaves out is missing, but is no mistake of its own; an unknown one may be any key, misspelt.
+    misspelt = not malformed <= BenchmarkFile.model_fields.keys()
     problems += [
         problem
         for problem in beside
-        if not malformed or (document.line(problem[0]) and malformed.isdisjoint(problem[0][:1]))
+        if malformed.isdisjoint(problem[0][:1]) and (document.line(problem[0]) or not misspelt)
     ]
     problems += _repeated(file, base, document)
     if problems:

@@ -40,6 +40,7 @@ def explain(name):
         ("lines R-prec", ["line_rprec: "]),
         ("definitions found", ["definition_recall_auc: "]),
         ("definitions@1500", ["definition_recall@1500: "]),
+        ("header", ["headers: none, path, scope", "see `list headers`"]),
         ("hybrid", ["hybrid: ", "k0=60"]),
         ("openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "timeout=60", "base_url"]),
         ("minilm", ["device=cpu", "precision=auto", "long_queries=head"]),

@@ -48,7 +48,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for 
         ("- " * 5000, "values are nested more than 32 levels deep"),
         ("a: &a [*a]\n", "a.yaml:1: not valid YAML ('a' is within itself)"),
         (BOMB, "it has more than 100,000 values"),
-        ("? [a]\n: b\n", "a.yaml:1: not valid YAML (the key "),
+        ("? [a]\n: b\n", "a.yaml:1: not valid YAML (a key is not a text; put it in quotes)"),
         ("a: 1\non: 2\n", "a.yaml:2: not valid YAML (the key 'on' is not a text; put it in quotes)"),
         ("? \n: b\n", "the key '' is not a text"),
         ("a: {1: x}\n", "the key '1' is not a text"),

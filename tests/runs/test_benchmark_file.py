@@ -111,6 +111,7 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
             "protocol: context",
             "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in a file)",
         ),
+        ("protocol: context\nlimit: 0", "no chunker was named"),
         ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
         ("chunkers: [ast]\nprotocol: body\nexclusion: repocoder", "leaves no gold"),
         ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),

@@ -63,7 +63,10 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
     if not is_trec(path):
         if stated != NOTHING_STATED:
             raise UsageError(f"{path} is a log, which says so itself; leave --system, --chunker and --depth out")
-        yield from read_rows(path, LogRow)
+        try:
+            yield from read_rows(path, LogRow)
+        except ResultError as error:
+            raise ResultError(f"{error}; or give a ranking as a TREC run, in a file named {', '.join(TREC)}") from error
         return
     run = read_run(path)
     places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, Place)} if corpus else None

@@ -26,6 +26,7 @@ from repoeval_bench.dataset.install import read_hashes
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.obtain import combination_at, obtain
 from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.sources import index_client
 from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.trees import DOCUMENTS
 from repoeval_bench.dataset.verification import verify
@@ -112,6 +113,8 @@ def serving(kind, patch, cache):
             name, raw = archived(kind, repo)
             site.files |= {f"files/{name}": raw, page_of(kind, repo): stated(kind, repo, raw, site)}
         patch.setenv("PIP_INDEX_URL", f"{site.url}/simple/")
+        # pip is asked for its settings by the tests of the index alone: that takes a process each time.
+        patch.setattr(index_client, "pip_settings", lambda: {"index-url": f"{site.url}/simple/"})
         patch.setenv("npm_config_registry", site.url)
         yield site
 
