@@ -169,7 +169,7 @@ def test_distance_counts_folders(one, other, expected):
 
 
 def test_what_cannot_be_asked_is_said():
-    with pytest.raises(DatasetError, match="needs the definitions that tasks use"):
+    with pytest.raises(DatasetError, match="definitions that tasks use are not known"):
         select(replace(BENCHMARK, tasks=(replace(TASK, uses=None),)), Protocol.parse("uses"))
     with pytest.raises(DatasetError, match="none uses a definition that its prompt does not show"):
         select(replace(BENCHMARK, tasks=(NEEDS_NONE,)), Protocol.parse("uses"))
