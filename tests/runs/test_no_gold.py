@@ -46,7 +46,7 @@ def test_fewer_than_half_with_a_relevant_chunk_is_refused_unless_asked_for(bench
     asked = {"protocol": "context+relevance=gold-share:0.9", "retriever": "bm25", "out": tmp_path / "results"}
     with pytest.raises(ResultError, match=r"(\d+) of (\d+) queries have a relevant chunk .* --set few_gold") as error:
         evaluate(benchmark, "ast:max_nws=400", **asked)
-    found, total = map(int, re.match(r"(\d+) of (\d+)", str(error.value)).groups())
+    found, total = map(int, re.search(r"(\d+) of (\d+)", str(error.value)).groups())
     assert 0 < 2 * found < total == len(benchmark.tasks)
     run = evaluate(benchmark, "ast:max_nws=400", few_gold=True, **asked)
     assert run.counts.queries_without_relevant == total - found
