@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from repoeval_bench.analysis import sign_flips
 from repoeval_bench.analysis.robust_errors import minimum_detectable
 from repoeval_bench.analysis.sign_flips import flip_signs
+from repoeval_bench.analysis.special import special
 from repoeval_bench.analysis.statistics import (
     Sample,
     cluster_sums,
@@ -20,6 +21,7 @@ from repoeval_bench.analysis.statistics import (
     intervals,
     mean_intervals,
 )
+from repoeval_bench.core.alone import alone
 
 
 def rng(seed=7):
@@ -255,3 +257,9 @@ def test_false_positives_and_power():
         shown[effect] = np.mean([p_of(Sample.micro(column(v), f.tolist()), 999)[0] <= 0.05 for v, f in made])
     assert shown[0.0] <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / samples)
     assert 0.74 <= shown[detectable] <= 0.86
+
+
+def test_scipys_functions_are_known_where_their_module_has_another_name(monkeypatch):
+    monkeypatch.setattr("repoeval_bench.analysis.special.alone", lambda name: alone(f"{name}_renamed"))
+    assert special() is scipy.special
+    assert special().stdtr(3, 0.0) == 0.5
