@@ -7,14 +7,18 @@ from typing import Any
 
 from repoeval_bench.core.alone import alone
 
+USED = ("betaincinv", "chdtri", "ndtri", "stdtrit")
+
 
 def special() -> Any:
-    """Return the module of scipy that has the functions of `scipy.special` over numpy's arrays.
+    """Return a module of scipy that has the functions `USED` of `scipy.special`, over numpy's arrays.
 
-    Its name is scipy's own business: where a version has no such module, all of `scipy.special` is imported.
+    Where they are is scipy's own business: if they are not where 1.17 has them, `scipy.special` is imported.
     """
     try:
         with alone("scipy.special._ufuncs") as functions:
-            return functions
+            if all(hasattr(functions, name) for name in USED):
+                return functions
     except ImportError:
-        return import_module("scipy.special")
+        pass
+    return import_module("scipy.special")

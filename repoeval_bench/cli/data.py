@@ -176,8 +176,9 @@ def _names(content: PackFile) -> Table:
     numbers = figures("tasks that use definitions", "names", number="")
     here = ".".join(platform.python_version_tuple()[:2])
     unread = (
-        f"unread: the file cannot be parsed (Python code by Python {here}), the repository is too large to resolve "
-        f"names in, or the code takes more than {MOST:,} steps or is nested more than {DEEPEST:,} deep"
+        f"unread: the file cannot be parsed (Python code by Python {here}; build with a newer one for newer syntax), "
+        f"the repository is too large to resolve names in, or the code takes more than {MOST:,} steps or is nested "
+        f"more than {DEEPEST:,} deep"
     )
     return make_table(
         ["level", *numbers, "resolved", "without a definition", *figures("unread", number="")],

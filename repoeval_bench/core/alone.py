@@ -1,8 +1,8 @@
 """Import one module of a large package, without what the packages around it import when they are run.
 
 One chunker of LlamaIndex or chonkie needs a fifth of its package, scipy's special functions a sixth. The other parts
-(query engines, clients of model servers) take seconds. A skipped package runs as soon as somebody uses a name of it or
-imports another of its modules, so nothing is missing.
+(query engines, clients of model servers) take seconds. A skipped package is imported as soon as somebody reads a name
+of it or imports another of its modules, so nothing is missing but in what `dir` and `vars` list before.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from itertools import accumulate
+from threading import Lock
 from types import ModuleType
 
+_LOCK = Lock()
 
-class _Package(ModuleType):
-    """A package that runs when a name is requested that it does not have yet; it has no `__path__` before."""
+
+class _Skipped(ModuleType):
+    """Stands in `sys.modules` for a package that was not run; a name that it does not have imports the package."""
 
     def __getattr__(self, name: str) -> object:
-        outer = sys.modules.get(self.__name__.rpartition(".")[0])
-        _ = outer and outer.__path__  # the package around it runs first, as in every import
-        if type(self) is _Package:
-            _open(self)
-            self.__class__ = ModuleType  # type: ignore[assignment] # a package of the usual kind from here on
-            assert self.__spec__ is not None
-            assert self.__spec__.loader is not None
-            self.__spec__.loader.exec_module(self)
-        return getattr(self, name)
+        with _LOCK:  # of two threads one removes it; the import below makes the other wait
+            if sys.modules.get(self.__name__) is self:
+                del sys.modules[self.__name__]
+        package = import_module(self.__name__)
+        for inner in [*vars(self)]:
+            if module := sys.modules.get(f"{self.__name__}.{inner}"):
+                vars(package).setdefault(inner, module)
+        return getattr(package, name)
 
 
 @contextmanager
@@ -38,21 +40,18 @@ def alone(name: str) -> Iterator[ModuleType]:
     try:
         for package in names:
             if package not in sys.modules and (spec := find_spec(package)):
-                module = sys.modules[package] = module_from_spec(spec)
-                module.__class__ = _Package
+                skipped = module_from_spec(spec)
+                skipped.__class__ = _Skipped
+                known = sys.modules.setdefault(package, skipped)
                 outer, _, inner = package.rpartition(".")
                 if outer:
-                    setattr(sys.modules[outer], inner, module)
-            elif isinstance(known := sys.modules.get(package), _Package):
-                _open(known)
+                    setattr(sys.modules[outer], inner, known)
+            if isinstance(known := sys.modules.get(package), _Skipped):
+                assert known.__spec__ is not None
+                # With a path its modules are found without running it.
+                vars(known)["__path__"] = known.__spec__.submodule_search_locations
         yield import_module(name)
     finally:
         for package in names:
-            if isinstance(known := sys.modules.get(package), _Package):
+            if isinstance(known := sys.modules.get(package), _Skipped):
                 vars(known).pop("__path__", None)
-
-
-def _open(package: _Package) -> None:
-    """Let the modules of a package be found without running it."""
-    assert package.__spec__ is not None
-    vars(package)["__path__"] = package.__spec__.submodule_search_locations

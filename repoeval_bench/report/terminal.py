@@ -139,12 +139,14 @@ def _flowed(texts: Sequence[Sequence[str]]) -> list[list[str]]:
 
 def _with_short_heads(table: Table) -> Table:
     """The table with headings folded between words where they are wider than the cells below them."""
+    if not table.rows:
+        return table
     columns = []
     for column, cells in zip(table.columns, zip(*table.texts(), strict=True), strict=True):
         widest = max(len(line) for cell in cells for line in (cell.split("\n") or [""]))
         # "95 % CI" stays together: a line of its own that begins with a sign says nothing.
         words = column.name.replace("95 % CI", "95\xa0%\xa0CI")
-        lines = wrap(words, max(widest, *map(len, words.split(" "))), break_long_words=False, break_on_hyphens=False)
+        lines = wrap(words, max(1, widest, *map(len, words.split(" "))), break_long_words=False, break_on_hyphens=False)
         columns.append(replace(column, name="\n".join(lines).replace("\xa0", " ")))
     return replace(table, columns=tuple(columns))
 
@@ -155,7 +157,7 @@ def _without_shared_labels(table: Table) -> Table:
     shared = [i for i in _labels(table) if len(table.rows) > 1 and cells[i][0] and len(set(cells[i])) == 1]
     if not shared:
         return table
-    said = " · ".join(f"{table.columns[i].name} {cells[i][0]}".replace("\n", "") for i in shared)
+    said = " · ".join(f"{table.columns[i].name} {cells[i][0]}".replace("\n", " ") for i in shared)
     others = [i for i in range(len(table.columns)) if i not in shared]
     return replace(_only(table, others), title=(*table.title, said))
 

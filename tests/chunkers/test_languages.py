@@ -31,6 +31,29 @@ def test_definitions_that_fit_are_whole(language: str) -> None:
     assert all(any(chunk.lines.contains(lines) for chunk in chunks) for lines in fit)
 
 
+ABOVE = [
+    ("a.js", "import x from 'x';\n\n", "/** About f. */\nfunction f(a) {\n  return [a, 2, 3];\n}\n"),
+    ("a.ts", "import { x } from 'x';\n\n", "// About f.\nexport function f(a: number): number[] {\n  return [a];\n}\n"),
+    (
+        "a.tsx",
+        "import React from 'react';\n\n",
+        "// About F.\nexport function F(p: P) {\n  return <ul>{p.a}</ul>;\n}\n",
+    ),
+    ("A.java", "package a;\n\n", "/** About A. */\n@Named\npublic class A {\n  private final int a;\n}\n"),
+    ("a.go", "package a\n\n", "// F is about f.\nfunc F(a int) []int {\n\treturn []int{a, a}\n}\n"),
+    ("a.rs", "use std::fmt;\n\n", "/// About f.\n#[inline]\nfn f(a: u32) -> Vec<u32> {\n    vec![a, a]\n}\n"),
+    ("a.c", "#include <stdio.h>\n\n", "/** About f. */\nstatic int *f(int a) {\n  return table + a;\n}\n"),
+    ("a.cpp", "#include <vector>\n\n", "/// About f.\ntemplate <typename T>\nT f(T a) {\n  return a + 1;\n}\n"),
+    ("A.cs", "using System;\n\n", "/// <summary>A.</summary>\n[Serializable]\npublic class A {\n  private int a;\n}\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "before", "definition"), ABOVE)
+def test_what_stands_above_a_definition_stays_with_it(path: str, before: str, definition: str) -> None:
+    chunks = AstChunker(max_nws=count_nws(definition), min_nws=0).chunk(SourceFile("r", path, before + definition))
+    assert [chunk.text for chunk in chunks] == [before, definition]
+
+
 @pytest.mark.parametrize("language", SAMPLES)
 def test_functions_are_found(language: str) -> None:
     path, text = SAMPLES[language]

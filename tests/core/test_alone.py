@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
@@ -76,6 +78,27 @@ def test_a_module_that_is_not_there_is_an_import_error(package):
     for name in (f"{package}s", "no_such_package.inner.module"):
         with pytest.raises(ModuleNotFoundError, match="No module named"), alone(name):
             pass
+
+
+def test_of_threads_that_ask_at_once_all_get_the_name_and_one_runs_the_package(package, tmp_path):
+    init = tmp_path / "outer_package" / "__init__.py"
+    init.write_text(f"import time\ntime.sleep(0.05)\n{init.read_text()}")
+    with alone(package) as module:
+        skipped = sys.modules["outer_package"]
+    with ThreadPoolExecutor(8) as threads:
+        assert [*threads.map(lambda _: skipped.own, range(8))] == [1] * 8
+    assert module.runs == [1]
+
+
+def test_a_package_that_cannot_be_run_is_an_import_error_each_time(package, tmp_path):
+    with alone(package):
+        skipped = sys.modules["outer_package"]
+    (tmp_path / "outer_package" / "__init__.py").write_text("import no_such_package\n")
+    for _ in range(2):
+        with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+            _ = skipped.own
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        import_module("outer_package")
 
 
 @pytest.mark.slow  # a process that imports both

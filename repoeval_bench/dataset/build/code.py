@@ -43,7 +43,7 @@ RULES = {
     "not text": "files that are not UTF-8, or with a NUL",
     "generated": "what a tool wrote, by the file's name, its first lines, or a declaration or source map beside it",
     "minified": "a line above 10,000 characters, or in a script lines of more than 110 characters in the mean",
-    "other language": "files of a language that was not requested",
+    "other language": "files of no requested language",
     "no grammar": "files of a language whose grammar is not installed; every whole installation has all of them",
     "unknown language": "files of none of the languages that are known; only documents of them are read",
 }

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.core.json_reader import UnreadableError
 from repoeval_bench.plugins.logs.records import Gold, Place, read_rows
 from repoeval_bench.runs.log import ChunkerOfLog, LogRow, Retrieved
 from repoeval_bench.runs.trec import qrels_rows, read_run
@@ -63,10 +64,19 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
     if not is_trec(path):
         if stated != NOTHING_STATED:
             raise UsageError(f"{path} is a log, which says so itself; leave --system, --chunker and --depth out")
+        rows = read_rows(path, LogRow)
         try:
-            yield from read_rows(path, LogRow)
+            first = next(rows)
+        except StopIteration:
+            return
         except ResultError as error:
-            raise ResultError(f"{error}; or give a ranking as a TREC run, in a file named {', '.join(TREC)}") from error
+            if isinstance(error.__cause__, UnreadableError):
+                raise
+            between = "\n  " if "\n" in str(error) else "; "
+            hint = f"or give a ranking as a TREC run, in a file named {', '.join(TREC)}"
+            raise ResultError(f"{error}{between}{hint}") from error
+        yield first
+        yield from rows
         return
     run = read_run(path)
     places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, Place)} if corpus else None
