@@ -42,10 +42,10 @@ def alone(name: str) -> Iterator[ModuleType]:
             if package not in sys.modules and (spec := find_spec(package)):
                 skipped = module_from_spec(spec)
                 skipped.__class__ = _Skipped
-                known = sys.modules.setdefault(package, skipped)
                 outer, _, inner = package.rpartition(".")
+                standing = sys.modules.setdefault(package, skipped)  # another thread may have imported it by now
                 if outer:
-                    setattr(sys.modules[outer], inner, known)
+                    setattr(sys.modules[outer], inner, standing)
             if isinstance(known := sys.modules.get(package), _Skipped):
                 assert known.__spec__ is not None
                 # With a path its modules are found without running it.
