@@ -102,7 +102,7 @@ def test_nothing_beside_the_hole_is_shown(stored, mirror):
 
 
 def test_completions_are_compared_and_split_as_any_measure(stored, complete):
-    """`compare`, `segments`, `gate` and `runs` know what was added."""
+    """`compare`, `segments`, `gate` and `report` know what was added."""
     pytest.importorskip("rapidfuzz")
     ids = [row["run_id"] for row in json.loads(complete("ast", "fixed", "--json").out)]
     out = ("--out", stored / "runs")
@@ -116,6 +116,8 @@ def test_completions_are_compared_and_split_as_any_measure(stored, complete):
     assert [model["others"] > 0 for model in held if model["identity"]["model"] == "ngram"] == [True]
     assert "edit similarity" in succeed("compare", *ids, "--details", *out).out
     succeed("segments", ids[0], *out)
+    succeed("report", ids[0], "-o", stored / "r.html", *out, home=stored / "home")
+    assert "edit similarity" in (stored / "r.html").read_text()
 
 
 def test_a_completed_run_is_verified_without_its_model(stored, server, complete, tmp_path, mirror):
