@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 
 # Each file as a chunk, with the header of `file:header=path`, as a header and as part of the text to embed.
@@ -20,7 +21,7 @@ for line in sys.stdin:
 def test_a_program_that_gives_headers_scores_what_the_same_headers_score(evaluate, tmp_path):
     """Same embedded texts, same charge for them, same metrics to the last digit: given as a header or as a text."""
     (tmp_path / "headed.py").write_text(HEADED, "utf-8")
-    program = f"exec:{sys.executable} {tmp_path / 'headed.py'}"
+    program = "exec:" + shlex.join([sys.executable, str(tmp_path / "headed.py")])
     specs = (f"{program} header", f"{program} text", "file:header=path", "file")
     chosen = [part for spec in specs for part in ("--chunker", spec)]
     done = evaluate(*chosen, "--retriever", "bm25", "--json")

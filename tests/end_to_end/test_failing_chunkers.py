@@ -171,7 +171,7 @@ def test_the_others_are_evaluated_and_json_has_the_reason(ask):
 def test_whatever_a_chunker_raises_ends_its_own_run_alone(ask, importable, tmp_path, command):
     """And whenever it does: while it cuts, with chunks that are none, or at the end."""
     kinds = KINDS if command == "compare" else ["Leaves"]
-    program = shlex.join(["exec:" + sys.executable, str(importable / "twice.py")])
+    program = "exec:" + shlex.join([sys.executable, str(importable / "twice.py")])
     names = ["fixed:max_nws=300", *(program if kind == "twice" else ours(kind) for kind in kinds), "ast:max_nws=300"]
     file = tmp_path / "bench.yaml"
     file.write_text(json.dumps({"chunkers": names, "protocol": "body", "retrievers": "bm25"}))

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -93,7 +94,7 @@ def test_the_workflow_by_hand_runs_as_printed(tmp_path, mirror):
     assert install == "pip install git+https://github.com/OWNER/repoeval-bench@REF"
     tool = tmp_path / "bin" / "repoeval-bench"
     tool.parent.mkdir()
-    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m repoeval_bench "$@"\n')
+    tool.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m repoeval_bench "$@"\n')
     tool.chmod(0o755)
     environment = {
         **os.environ,

@@ -20,7 +20,9 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
 TOOL = f"""\
-#!{sys.executable}
+#!/bin/sh
+'''exec' {shlex.quote(sys.executable)} "$0" "$@"
+' '''
 import json, os, sys
 print(json.dumps([sys.argv[1:], dict(os.environ)]))
 """
