@@ -10,6 +10,7 @@ and the first block that differs is an error.
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,7 @@ def prepared(place: Path, source: str) -> dict[str, str]:
     """The environment of the commands: this tree's `repoeval-bench`, the source, and the README's chunker."""
     (place / ".bin").mkdir()
     command = place / ".bin" / "repoeval-bench"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m repoeval_bench "$@"\n', encoding="utf-8")
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m repoeval_bench "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (cutter,) = re.findall(r"^```python\n(.*?# cutter\.py\n.*?)^```", readme, flags=re.MULTILINE | re.DOTALL)

@@ -17,7 +17,9 @@ OF_THE_COMMAND_LINE = (
 
 @pytest.mark.slow
 def test_the_user_s_environment_moves_no_test():
-    others = {"COLUMNS": "40", "LANG": "C", "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1", "FORCE_COLOR": "1"}
+    others = {"COLUMNS": "40", "PYTHONDONTWRITEBYTECODE": "1", "FORCE_COLOR": "1"}
+    # Python reads the path of a checkout that is installed in the locale's encoding, and starts only if it can.
+    others |= {"LANG": "C", "LC_ALL": "C"} if str(ROOT).isascii() else {}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "REPOEVAL_"))}
     command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow and not network and not full_data"]
     done = subprocess.run(

@@ -84,7 +84,8 @@ def installed(site, tmp_path, mirror, downloads):
         }
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         environment |= {name: str(tmp_path / folder) for name, folder in places.items()}
-        pins = str(CHECKOUT / "constraints.txt")
+        # These variables name several files with blanks between them, and the checkout's path may have one.
+        pins = shutil.copy(CHECKOUT / "constraints.txt", downloads)
         environment |= {"UV_CONSTRAINT": pins, "PIP_CONSTRAINT": pins, "UV_PYTHON": sys.executable}
         # pip reads the second as the value of compiling: what a command imports is compiled then, and nothing else.
         environment |= {"PIPX_DEFAULT_PYTHON": sys.executable, "PIP_NO_COMPILE": "0", "UV_CACHE_DIR": str(downloads)}
