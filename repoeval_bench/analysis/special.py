@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -10,6 +11,7 @@ from repoeval_bench.core.alone import alone
 USED = ("betaincinv", "chdtri", "ndtri", "stdtrit")
 
 
+@cache
 def special() -> Any:
     """Return a module of scipy that has the functions `USED` of `scipy.special`, over numpy's arrays.
 

@@ -84,16 +84,16 @@ def _drawings(table: Table, console: Console, width: int | None) -> tuple[tuple[
     if _is_prose(table):
         fits = _width(_drawn(_narrowed(table)), console) <= width
         return table.title, [_drawn(_folded(table)) if fits else _records(table)]
-    narrower = [_folded(table)]
-    for step in (_with_short_heads, _without_shared_labels, lambda shown: _folded(shown, NARROW)):
-        if _width(_drawn(narrower[-1]), console) <= width:
-            break
-        narrower.append(step(narrower[-1]))
+    for narrow in (_folded, _with_short_heads, _without_shared_labels, lambda shown: _folded(shown, NARROW)):
+        table = narrow(table)
+        drawing = _drawn(table)
+        if _width(drawing, console) <= width:
+            return table.title, [drawing]
     drawings = []
-    for part in _split(narrower[-1], console, width):
+    for part in _split(table, console, width):
         drawing = _drawn(part)
         drawings.append(drawing if _width(drawing, console) <= width else _drawn(_folded(part, NARROWEST)))
-    return narrower[-1].title, drawings
+    return table.title, drawings
 
 
 def _is_prose(table: Table) -> bool:
