@@ -1,4 +1,4 @@
-"""Adapters of chunkers from elsewhere: named failures, spans found, the spec given; plain functions too."""
+"""Adapters of other people's chunkers: named failures, spans found, the spec given; plain functions too."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ READ = 10
 """Chunks that a query is taken to read, where its cost is stated."""
 
 _DIGITS = 12
-"""Means are compared at so many digits: a sum's rounding error must not break a tie."""
+"""Means are compared at this number of digits: a sum's rounding error must not break a tie."""
 
 
 def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, seed: int = SEED) -> Choice:

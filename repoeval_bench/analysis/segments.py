@@ -28,7 +28,7 @@ UNKNOWN = "unknown"
 """Name of the segment whose queries lack the fact."""
 
 _FEW = 6
-"""Up to so many different numbers are segments of their own; more are cut into quarters."""
+"""Up to this many different numbers are segments of their own; more are cut into quarters."""
 
 BANDS = (("0", 0.0, 0.0), ("to 1/4", 0.0, 0.25), ("to 1/2", 0.25, 0.5), ("to 3/4", 0.5, 0.75), ("below 1", 0.75, 1.0))
 """(name, above, up to) of the distribution; the last holds what is below 1; 1 is a band of its own."""

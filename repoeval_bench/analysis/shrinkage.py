@@ -44,7 +44,7 @@ DRAWS = 10_000
 """Of what the candidates would score: a probability near 1/2 has a Monte-Carlo error of 0.005."""
 
 _DIGITS = 12
-"""Scores are compared at so many digits: a sum's rounding error must not break a tie."""
+"""Scores are compared at this number of digits: a sum's rounding error must not break a tie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

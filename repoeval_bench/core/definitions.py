@@ -1,6 +1,6 @@
 """The definitions of a file: functions, methods, classes, and variables of modules and classes, in ten languages.
 
-Read off the syntax tree by name, without resolving anything: what a name means elsewhere is not decided here.
+Read off the syntax tree by name, without resolving anything: what a name means in other files is not decided here.
 `definition_rules` knows the grammars; here are lines, nesting, comments above and bodies.
 """
 

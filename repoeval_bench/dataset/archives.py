@@ -1,4 +1,4 @@
-"""Archives from elsewhere: nothing is taken from one before all of it has been judged harmless."""
+"""Archives of other people: nothing is taken from one before all of it has been judged harmless."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _install_tree(target: Path, files: Iterable[tuple[str, bytes]]) -> None:
             try:
                 with file.open("xb") as stream:
                     stream.write(content)
-            except FileExistsError as error:  # on a file system that does not tell capitals apart, for example
+            except FileExistsError as error:  # on a file system that does not distinguish capitals, for example
                 raise DatasetError(f"{name} and a file before it have one name here; the set cannot be kept") from error
             hashes.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
         (temporary / HASHES).write_text("".join(hashes), encoding="utf-8")

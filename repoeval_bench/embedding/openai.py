@@ -119,7 +119,7 @@ class OpenAiEncoder:
         return [prefix + len(readable(text).encode()) + SPECIAL for text in texts]
 
     def cost(self, tokens: int) -> float | None:
-        """Return the cost of so many tokens; None without a price."""
+        """Return the cost of a number of tokens; None without a price."""
         return None if self._options.price is None else tokens * self._options.price / 1e6
 
     def check(self, texts: Mapping[Role, Sequence[str]]) -> None:

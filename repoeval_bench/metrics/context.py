@@ -25,7 +25,7 @@ class ChunkPlace(Place):
     header_nws: int = 0
 
     def __hash__(self) -> int:
-        # Places are looked up by the hundred thousand: one call instead of two, and headers hardly tell them apart.
+        # Places are looked up by the hundred thousand: one call instead of two, and headers hardly distinguish them.
         return hash((self.file, self.lines.start, self.lines.end))
 
     @classmethod

@@ -32,7 +32,7 @@ Judgements = Mapping[str, Mapping[str, float]]
 _T = TypeVar("_T")
 
 _FEW = 8
-"""Up to so many chunks are looked for one by one; for more, the whole ranking is numbered."""
+"""Up to this number, chunks are looked for one by one; for more, the whole ranking is numbered."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ class Names(Protocol):
         """Return the rules of a file's language."""
 
     def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
-        """Return what a call with so many arguments can be for; all of them where that leaves none."""
+        """Return what a call with this number of arguments can be for; all of them where that leaves none."""
 
     def text(self, path: str) -> str:
         """Return the text of a file."""
@@ -225,7 +225,7 @@ class LanguageRules:
         return True
 
     def may_take(self, signature: str, arguments: int) -> bool:
-        """Say whether a signature can be called with so many arguments though it names another number."""
+        """Say whether a signature can be called with this number of arguments though it names another one."""
         return False
 
     def is_told(self, name_in: str, defined_in: str) -> bool:

@@ -1,6 +1,6 @@
 """Light types of Go, Rust, Java, C, C++ and C#: what is declared, and what follows from it in a few steps.
 
-A value is where its type is written. Type parameters are not bound, and overloads are told apart by their number of
+A value is where its type is written. Type parameters are not bound, and overloads are distinguished by their number of
 arguments alone. What a name means without an object is for `Names` to say.
 """
 

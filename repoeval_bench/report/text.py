@@ -131,7 +131,7 @@ def cluster_count(number: int, clustered_by: str) -> str:
 def short_names(names: Sequence[str]) -> list[str]:
     """Each name without the options that all of its kind share; the full names where short ones would be equal.
 
-    An embedder that only some of the runs use is left out too: the retriever tells them apart.
+    An embedder that only some of the runs use is left out too: the retriever distinguishes them.
 
     >>> short_names(["ast:max_nws=1500,overlap=0", "fixed:max_nws=1500,offset=0", "fixed:max_nws=800,offset=0"])
     ['ast', 'fixed:max_nws=1500', 'fixed:max_nws=800']

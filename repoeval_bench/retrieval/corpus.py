@@ -146,7 +146,7 @@ def merge_identical(corpus: Corpus) -> Corpus:
 def chunk_blanked(
     corpus: Corpus, tasks: Iterable[Task], files: Mapping[str, Sequence[SourceFile]], chunker: Chunker
 ) -> Corpus:
-    """Return the corpus in which every task has its file's chunks anew, made with the ground truth's lines blanked.
+    """Return the corpus in which every task has its file's chunks again, made with the ground truth's lines blanked.
 
     Only the tasks' files are chunked again. Their ids carry the task's, so that no other task has the same.
     """

@@ -20,7 +20,7 @@ MARGIN = 2e-5
 """Distance to the last score within which more are kept: rounding may make a tie of it, and ids decide ties."""
 
 SMALL = 4096
-"""Up to so many rows numpy multiplies them all, a vector at a time; faiss takes longer to be imported."""
+"""Up to this number of rows numpy multiplies them all, a vector at a time; faiss takes longer to be imported."""
 
 SPARE = 64
 """Rows that are fetched beyond those needed at first, so that the margin is seldom fetched separately."""

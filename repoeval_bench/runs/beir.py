@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.source import Chunk
     from repoeval_bench.runs.view import RunView
 
-ELSEWHERE = "another folder with -o"
+OTHER_FOLDER = "another folder with -o"
 
 Title = Literal["none", "path"]
 """The title of a document: nothing, or repository/path. Readers embed it before the text."""
@@ -137,10 +137,10 @@ def export_beir(
     restricted = {name: _write(folder / name, pool, repos, title) for name, repos in sets.items()}
     about = _about(runs, title)
     for name, number in restricted.items():
-        write_named(folder / name / "README.md", _readme({"": number > 0}, about), ELSEWHERE)
+        write_named(folder / name / "README.md", _readme({"": number > 0}, about), OTHER_FOLDER)
     if not pooled:
         subsets = {name: number > 0 for name, number in restricted.items()}
-        write_named(folder / "README.md", _readme(subsets, about), ELSEWHERE)
+        write_named(folder / "README.md", _readme(subsets, about), OTHER_FOLDER)
     return Exported(
         sets=tuple(name or folder.name for name in sets),
         documents=sum(len(pool.documents[repo]) for repo in members),
@@ -188,7 +188,7 @@ def _write(folder: Path, pool: _Pool, repos: Sequence[str], title: Title) -> int
     if restricted:
         files["top_ranked.jsonl"] = _top_ranked(pool, queries, repos)
     for name, content in files.items():
-        write_named(folder / name, content, ELSEWHERE)
+        write_named(folder / name, content, OTHER_FOLDER)
     return restricted
 
 

@@ -1,4 +1,4 @@
-"""The run log as a contract: what a row of retrieved.jsonl.gz holds, in a run made here and in a log from elsewhere.
+"""The run log as a contract: what a row of retrieved.jsonl.gz holds, in a run made here and in a log of another system.
 
 `LogRow` is the one source: `check_row` checks what a run writes (the place of a chunk once), `view` what is read.
 """

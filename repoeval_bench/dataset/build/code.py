@@ -178,7 +178,7 @@ class Gathered:
 
 
 def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> Iterator[CodeFile]:
-    """The files that are taken, in the source's order; `languages` are wanted, none means all; `gathered` is filled.
+    """The files that are taken, in the source's order; `languages` are requested, none means all; `gathered` is filled.
 
     Documents are taken for what they ask, as long as there is room for them, and counted as no code.
     """

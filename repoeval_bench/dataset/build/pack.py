@@ -53,7 +53,7 @@ class BuildRequest:
     """Options of a build.
 
     `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks that are
-    drawn. `languages` are those that are wanted, none for all. `name` is the pack's, made of the sources' where empty.
+    drawn. `languages` are those requested, none for all. `name` is the pack's, made of the sources' where empty.
     `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
     (`names`), or not at all (`no`). `scip` are SCIP index files, the first of the first source and so on, which are
     asked before (extra `build`).

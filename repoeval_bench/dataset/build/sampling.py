@@ -25,7 +25,7 @@ SIMILAR = 0.8
 _TokenPair: TypeAlias = tuple[str, str]
 
 _CHARACTERS = 1_000_000
-"""Of files of which a mean is wanted: it needs no more, and a monorepo holds hundreds of times that."""
+"""Of files whose mean is computed: it needs no more, and a monorepo holds hundreds of times that."""
 
 
 class Candidate(NamedTuple):

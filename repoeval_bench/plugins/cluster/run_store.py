@@ -127,7 +127,7 @@ class StoredResults(Results):
             )
 
     def _fetch_records(self, store: ObjectStore) -> None:
-        """Bring here what the store says of runs that were added from elsewhere, and forget what it does not say."""
+        """Bring here what the store says of runs that were added, and forget what it does not say."""
         names = {name for name in store.states(VERIFIED) if name.count("/") == 1 and name.endswith(".json")}
         for path in (self.out / VERIFIED).glob("*.json"):
             if f"{VERIFIED}/{path.name}" not in names:

@@ -1,4 +1,4 @@
-"""A run from elsewhere on one's own leaderboard: computed again here, and recorded with what came of it."""
+"""A run of other people on one's own leaderboard: computed again here, and recorded with what came of it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def add_run(
             raise ResultError(f"{_refusal(result)}; nothing was added")
         values = sum(result.compared.values())
         state = VerificationState(status=VerificationStatus.VERIFIED, ranking=result.ranking, reason=result.reason)
-    # First, so that a run from elsewhere is never there without it and taken for one that was made here.
+    # First, so that an added run is never there without it and taken for one that was made here.
     record = write_record(stored, state, values=values, sha256=sha256)
     results.write_object(f"{VERIFIED}/{record.name}", record.read_bytes(), replace=True)
     if not stored.is_dir():

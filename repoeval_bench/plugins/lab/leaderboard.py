@@ -54,7 +54,7 @@ class RankedRun:
 
     @property
     def verification(self) -> VerificationState | None:
-        """Return what is known of a run that was added from elsewhere; None for one that was made here."""
+        """Return what is known of a run that was added; None for one that was made here."""
         return verification_of(self.run.folder)
 
 

@@ -1,4 +1,4 @@
-"""Records of the runs that were added to a folder from elsewhere: whether they were computed again, and as what.
+"""Records of the runs that others made and that were added to a folder: whether they were computed again, and as what.
 
 `verified/RUN_ID.json` lies beside the run folders and never in one: a run's own files are its maker's word. It holds
 the hash of every file of the run as it was when it was computed again, so that a later change is noticed.
@@ -34,7 +34,7 @@ class VerificationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationState:
-    """The verification of a run from elsewhere; `ranking` is None where nothing was computed, `reason` says why."""
+    """The verification of an added run; `ranking` is None where nothing was computed, `reason` says why."""
 
     status: VerificationStatus
     ranking: RankingStatus | None = None
@@ -82,7 +82,7 @@ def record_file(folder: Path) -> Path:
 
 
 def verification_of(folder: Path) -> VerificationState | None:
-    """Return what is known of a run in its place; None for one that was not added from elsewhere."""
+    """Return what is known of a run in its place; None for one that was not added."""
     path = record_file(folder)
     if not path.is_file():
         return None

@@ -94,7 +94,7 @@ class C(LanguageRules):
         return names.bare(path, NOWHERE, name) if names.of_namespaces(path, steps) else None
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
-        """Return the members with their definitions elsewhere, where a header only declares them."""
+        """Return the members with their definitions in other files, where a header only declares them."""
         if not matches or not all(definition.declaration for _, definition in matches):
             return matches
         named = names.of_name(path, qualified.rpartition(".")[2])

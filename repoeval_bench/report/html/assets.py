@@ -40,7 +40,7 @@ def environment(*more: Path) -> Environment:
 
 
 def _shown(value: object) -> object:
-    """A text from elsewhere without control characters, which no HTML may hold; Markup is ours."""
+    """A text of other people without control characters, which no HTML may hold; Markup is ours."""
     return visible(value) if type(value) is str else value
 
 

@@ -18,7 +18,7 @@ INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#d5dbe1", "#ffffff"
 DARK_INK, DARK_MUTED, DARK_GRID, DARK_PAPER = "#e6edf3", "#9da7b1", "#3a424b", "#0f141a"
 
 SERIES = ("#0066b3", "#c94f00", "#008060", "#791f11", "#b07fb0", "#4c00bc", "#915eff", "#5c3e65")
-"""On light paper. Told apart with every common kind of colour vision; the marks and dashes repeat the distinction."""
+"""On light paper. Distinct with every common kind of colour vision; the marks and dashes repeat the distinction."""
 
 DARK_SERIES = ("#58b0f5", "#ff9250", "#2fd0a2", "#e1264f", "#b1c3df", "#4b5eff", "#9b3ba6", "#897c93")
 """The same, in the same order, on dark paper."""

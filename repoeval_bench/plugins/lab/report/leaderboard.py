@@ -60,7 +60,7 @@ def notes(leaderboards: Leaderboards) -> list[str]:
 
 
 def verification_notes(leaderboards: Leaderboards) -> list[str]:
-    """Return what is known of each run from elsewhere."""
+    """Return what is known of each added run."""
     return [
         f"{entry.run_id}: {verification_words(entry.verification)}"
         for leaderboard in leaderboards.ranked
@@ -70,7 +70,7 @@ def verification_notes(leaderboards: Leaderboards) -> list[str]:
 
 
 def verification_words(state: VerificationState | None) -> str:
-    """Return what is known of a run from elsewhere, in words; nothing of one that was made here."""
+    """Return what is known of an added run, in words; nothing of one that was made here."""
     if state is None:
         return ""
     if state.status is VerificationStatus.VERIFIED:

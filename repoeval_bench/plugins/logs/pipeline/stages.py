@@ -58,7 +58,7 @@ def rewriting(log: JudgedLog, k: int) -> Section:
 
 
 def router(log: JudgedLog, k: int) -> Section:
-    """Coverage (share of queries that were routed), misroutes (share of the routed sent elsewhere), recall per source.
+    """Coverage (share of queries that were routed), misroutes (share of these sent to a wrong one), recall per source.
 
     A source's queries are those it holds the answer to (`expected_source`); where the log does not know, those that
     were sent to it.
