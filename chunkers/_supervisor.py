@@ -4,7 +4,7 @@ It is a process of its own, because Linux gives orphans to the nearest ancestor 
 process they would be among children that are not the program's. It imports little, so that it starts quickly.
 
 `CHANNEL` is a socket, on which it writes a line: 0, or the error number for which the program cannot be started. It
-ends the program's descendants when the program ends, when the socket's other end is closed, or when the process
+ends the program's descendants when the program ends or the socket's other end is closed. So it does when the process
 `PARENT` is gone (after kill -9, say). Then it exits with the program's exit code (128 and the signal's number after a
 signal).
 """

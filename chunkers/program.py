@@ -136,8 +136,9 @@ def _positions(file: SourceFile, unit: str) -> dict[int, int]:
 class ProgramChunker:
     """Any program that reads and writes JSON lines, started on the first file and kept for all.
 
-    `time_limit` is seconds per file. It is a ChunkError with the file's name and the program's last words if the
-    program dies, writes nonsense, hangs, answers more than once or returns spans outside the file. The program starts
+    `time_limit` is seconds per file. It is a ChunkError if the program dies, writes nonsense, hangs, answers more than
+    once or returns spans outside the file. The error has the file's name and the program's last words. The program
+    starts
     again for the next file. Call `close` after the last file: only then is it known that no answer was one too many.
     """
 
@@ -185,7 +186,7 @@ class ProgramChunker:
         """End the program and all that it started; the end of its standard error.
 
         An OutOfTurnError if it wrote more lines than requested: each answer after a surplus one was taken for the next
-        file's, whether or not its spans fit there.
+        file's, fitting or not.
         """
         if self._talk is None:
             return ""

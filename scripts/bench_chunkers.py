@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PEERS = {"chonkie": None, "astchunk": 1.5, "llama-index": None, "langchain": None}
-"""Peer -> the least ratio of its time to ast's. chonkie and llama-index parse the same bytes, which is most of the time
-of all; langchain does not parse."""
+"""Peer -> the least ratio of its time to ast's. chonkie and llama-index parse the same bytes, which takes most of the
+time. langchain does not parse."""
 
 
 def within(what: str, ratio: float, *, most: float | None = None, least: float | None = None) -> Row:

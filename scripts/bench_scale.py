@@ -3,8 +3,8 @@
 python scripts/bench_scale.py --tree FOLDER [--megabytes 1,3,10,30,100] [--to 10000] [--plot FILE.svg]
 
 FOLDER holds real Python files, such as the site-packages of an environment. A tree of a size is the first of them, by a
-hash of their paths. It becomes a pack of 400 tasks, whose queries under `body` see all of it, and one `compare` of
-three chunkers by BM25 on one core. Seconds of a stage are those that its runs stored.
+hash of their paths. It becomes a pack of 400 tasks, whose queries under `body` see all of it. One `compare` of three
+chunkers by BM25 runs on one core. Seconds of a stage are those that its runs stored.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Write a file as a comment on a pull request, or replace the comment of the same name: a step of action.yml.
 
 GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_TOKEN and PULL_REQUEST say where. A token that may not write (as that of a
-pull request from a fork) is a warning, for the table is in the step's summary too; anything else that goes wrong ends
-with exit code 1.
+pull request from a fork) is a warning, for the table is in the step's summary too. Any other error ends with exit code
+1.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ _Whole = Annotated[int, Field(ge=0)]
 class Bounds(Strict):
     """Bounds of a package: `lines`, the fewest and the most, and of the others at least so many.
 
-    Lines and files are of code in the recipe's languages, `functions` are candidates for function tasks, `documented`
-    those that `docstring` asks for, `upload_days` the days on which a new package was uploaded.
+    Lines and files are of code in the recipe's languages. `functions` are candidates for function tasks, `documented`
+    those of them for `docstring`. `upload_days` are the days on which a new package was uploaded.
     """
 
     lines: Annotated[list[_Whole], Field(min_length=2, max_length=2)]

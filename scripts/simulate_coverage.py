@@ -2,10 +2,10 @@
 
 python scripts/simulate_coverage.py [--samples N] [--runs RUN RUN [--measure NAME]]
 
-Files hold as many queries as RepoEval's do (42, 35, 22, …, 1) or, in the lines for 20, 8 and 6 files, as so many of
-them drawn at random. A query's difference is a deviation that its file shares plus its own. Both are normal, or both
-exponential less their mean (skewness 2). With two stored runs both are drawn from these runs' differences, centred.
-"whole files" are these runs' files with all their queries, drawn with replacement. +- is two Monte-Carlo errors. The
+Files hold as many queries as RepoEval's do (42, 35, 22, …, 1). In the lines for 20, 8 and 6 files, RepoEval's are drawn
+at random. A query's difference is a deviation that its file shares plus its own. Both are normal, or both exponential
+less their mean (skewness 2). With two stored runs both are drawn from these runs' differences, centred. "whole files"
+are these runs' files with all their queries, drawn with replacement. +- is two Monte-Carlo errors. The
 last table is of files whose queries all score alike: where few files differ from the others, and where few differ by
 much.
 """

@@ -5,12 +5,12 @@ python scripts/try_rules.py FOLDER [--others FOLDER] [--samples N]
 A FOLDER holds the runs of a pack: see scripts/estimate_prior.py. Each repository is new: the board, tau and the noise
 come from the others. With --others, the repositories of that folder are asked, and the board is that of FOLDER.
 
-Held-out files: a repository's files are halved at random, a rule sees n files of one half, and its choice is scored on
+Held-out files: a repository's files are halved at random. A rule sees n files of one half, and its choice is scored on
 the other half. "gain" is that score less the score of the board's best, with its 95 % interval over repositories.
 
-Known truth: a repository's true scores are drawn from its posterior given all its files, and n files are drawn from its
-own with replacement, around that truth. "loss" is the best true score less that of the choice. It also prints how often
-the loss stays below its stated 95th percentile, and how often the choice is the best if that is stated to be likely.
+Known truth: a repository's true scores are drawn from its posterior given all its files. n files are drawn from its own
+with replacement, around that truth. "loss" is the best true score less that of the choice. It also prints how often the
+loss stays below its stated 95th percentile, and how often a choice stated to be likely best is the best.
 """
 
 from __future__ import annotations

@@ -71,10 +71,10 @@ class Finding:
 class Report:
     """The suite's findings on one chunker, and measurements on the inputs that it could chunk.
 
-    The shares are over all inputs together: of lines that are in more than one chunk, and of chunks above the chunker's
-    `max_nws` (None without such a parameter). Both are None if no input gave a chunk. `not_cut` are the languages that
-    the chunker says it does not know, or whose grammar is not installed; that breaks no promise. `fails_on` are those
-    whose sample it fails on in any other way.
+    The shares are over all inputs: of lines in more than one chunk, and of chunks above the chunker's `max_nws` (None
+    without such a parameter). Both are None if no input gave a chunk. `not_cut` are the languages that the chunker says
+    it does not know, or whose grammar is not installed; that breaks no promise. `fails_on` are those whose sample it
+    fails on in any other way.
     """
 
     spec: str

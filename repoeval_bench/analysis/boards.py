@@ -71,8 +71,8 @@ class Boards(_Record):
     ) -> Prior:
         """The prior of candidates, each a chunker and its size in characters, None where it has none.
 
-        Of a protocol or retriever that no board has, nothing is expected: all means are 0, and the deviation is the
-        largest that its candidates have from 0. What BM25 says does not hold for a model, nor the other way round.
+        For a protocol or retriever without a board, all means are 0, and the deviation is the largest that its
+        candidates have from 0. What BM25 says does not hold for a model, nor the other way round.
         """
         questions = self.board(language).questions
         matches = [

@@ -128,9 +128,8 @@ def choice_of(
 ) -> Choice:
     """Choose among runs given as a table of scores.
 
-    `table` is float64 (n_queries, n_runs), its rows the queries of `scores`. `candidates` are the runs in
-    the order of the columns, by whose names `comparisons` call them; the comparisons are worked out here where there
-    are none.
+    `table` is float64 (n_queries, n_runs), its rows the queries of `scores`. `candidates` are the runs in the order of
+    the columns, and `comparisons` use their names. Without `comparisons` they are computed here.
     """
     order = [candidates.index(candidate) for candidate in ranked(candidates, measure)]
     if not comparisons:

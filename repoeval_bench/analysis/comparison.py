@@ -121,9 +121,9 @@ def leads(
 ) -> Comparisons:
     """Compare the `best` column with each other one, adjusted over all pairs, and nothing else.
 
-    `table` is float64 (n_queries, n_runs) of one measure, the primary one, its rows the queries of `scores`; `means`
-    are those of the columns, as they are stored. Numbers are those of `compare` for the same pairs, without what they
-    say of new repositories.
+    `table` is float64 (n_queries, n_runs) of the primary measure; its rows are the queries of `scores`. `means` are the
+    columns' means, as stored. Numbers are those of `compare` for the same pairs, without what they say of new
+    repositories.
     """
     others = [column for column in range(table.shape[1]) if column != best]
     pairs = np.array([*combinations(range(table.shape[1]), 2)], dtype=np.int64)

@@ -122,9 +122,9 @@ class GateConfig(Strict):
 class GateResult:
     """One limit and the value that was checked.
 
-    `value` is the mean, the paired difference or the milliseconds, `ci` its 95 % interval (None for a latency),
-    `limit` what `judged` (`lower end`, or `measured`) must reach or not pass. `warning` says that the interval rests
-    on few clusters; empty where it does not.
+    `value` is the mean, the paired difference or the milliseconds, `ci` its 95 % interval (None for a latency).
+    `judged` (`lower end` or `measured`) must reach `limit`, or not pass it. `warning` says that the interval rests on
+    few clusters; empty where it does not.
     """
 
     name: str
@@ -142,9 +142,9 @@ class GateResult:
 def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> list[GateResult]:
     """The result of every gate, in the order of the file.
 
-    `baseline` is the run that drops are measured from. One UsageError lists all gates on what the run does not have (a
-    measure, a segment, a baseline, a step's times) or on too few clusters for an interval. A baseline that cannot be
-    compared is one too.
+    `baseline` is the run that drops are measured from. One UsageError lists all gates that cannot be checked. The run
+    lacks a measure, a segment, a baseline, a step's times, or clusters enough for an interval. A baseline that cannot
+    be compared is one too.
     """
     problems = Problems()
     results = gate_each(run, config, baseline, problems)

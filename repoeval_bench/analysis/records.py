@@ -97,7 +97,7 @@ class NewRepositories:
     `ci` and `p` are those of sign flips over repositories: exact up to 14, `ci` None for fewer than 6. `deviation` is
     the standard deviation of the true differences between repositories. It is estimated by moments: the variance of the
     repositories' means less the mean of their squared errors, at least 0. `two_level` is the 95 % interval of the mean
-    over repositories, from the variance between them and that of files within them (t with n - 1 degrees of freedom).
+    over repositories. It has the variance between them and that of files within them (t with n - 1 degrees of freedom).
     It is never shorter than files alone make it. `prediction` is the 95 % interval of a new repository's true
     difference. It includes the uncertainty of `deviation`, and is never shorter than `two_level`. These three are None
     for fewer than three repositories.

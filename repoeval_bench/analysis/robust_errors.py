@@ -1,8 +1,8 @@
 """Standard errors over unequal clusters, with the degrees of freedom that they really have.
 
-CR2 errors (Bell & McCaffrey 2002) of a mean whose queries are independent in the working model: a cluster's residual
-is divided by sqrt(1 - its share of its group's queries). The degrees of freedom are Satterthwaite's of that estimate:
-with 42, 35, 22, … queries a file they are far fewer than the files.
+CR2 errors (Bell & McCaffrey 2002) of a mean whose queries are independent in the working model. A cluster's residual is
+divided by sqrt(1 - its share of its group's queries). The degrees of freedom are Satterthwaite's of that estimate: with
+42, 35, 22, … queries a file they are far fewer than the files.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
     """The true difference that one test would show with 80 % power, for each column.
 
     (t quantile of 1 - alpha / (2 tests) + that of 0.8) robust errors, alpha = 0.05. `tests` is the size of the family:
-    what passes at alpha / tests passes Holm whatever the others are. Where so few of the sign-flip test's flips may be
-    as extreme that nearly all clusters have to agree, it is the larger difference that this takes. None where the error
-    is unknown or 0, and where so few clusters show no difference in so many tests, however large it is.
+    what passes at alpha / tests passes Holm whatever the others are. With few clusters nearly all of them have to
+    agree, and it is the larger difference that this takes. None where the error is unknown or 0, and where so few
+    clusters show no difference in so many tests, however large it is.
     """
     errors = robust_error(sample)
     if errors.df <= 0 or sample.n_clusters < fewest_clusters(tests):

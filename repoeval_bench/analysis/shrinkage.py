@@ -2,8 +2,9 @@
 
 A few files of one's own say little about candidates that are close, and other repositories say nothing of what is
 special about one's own. So each candidate's own mean is moved towards what other repositories lead to expect, by as
-much as the own one is uncertain. Here x = own means less their mean over the k candidates, and pi = the same expected
-by the prior. tau = standard deviation of a repository's own x around pi, and V = the covariance of x over files:
+much as the own one is uncertain. Here x are the own means less their mean over the k candidates, and pi is the same
+expected by the prior. tau is the standard deviation of a repository's own x around pi, and V the covariance of x over
+files:
 
     s^2   = trace(V) / (k - 1)
     B     = tau^2 / (tau^2 + s^2)
@@ -12,7 +13,7 @@ by the prior. tau = standard deviation of a repository's own x around pi, and V 
 
 That is the James-Stein estimate with a known prior: normal prior, normal means, one weight for all candidates. It has
 the form of Efron and Morris (1975, "Data analysis using Stein's estimator and its generalizations") and of Fay and
-Herriot (1979). V is CR2 (`robust_errors`). The covariance of few files is known badly, so that of as many queries of
+Herriot (1979). V is CR2 (`robust_errors`). The covariance of few files is uncertain. So that of as many queries of
 other repositories is averaged in, with the weight of `SMOOTHING` files. The choice has the highest score, which is the
 least expected loss, where the loss of candidate a is max theta - theta_a.
 

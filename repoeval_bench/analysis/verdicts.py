@@ -130,9 +130,9 @@ def decide(
 ) -> Verdict:
     """Say which of the runs is best and which others are significantly worse, by `measure`.
 
-    `ranked` are the runs, the best mean first, named as in `comparisons`. These have the best run's pairs with all
-    others, or else those of one baseline. p is taken as it is: adjusted over all pairs it holds for a best run that was
-    picked by its scores.
+    `ranked` are the runs, the best mean first, named as in `comparisons`. They have the best run's pairs with all
+    others, or else one baseline's pairs. p is not adjusted again: adjusted over all pairs, it holds for a best run that
+    was picked by its scores.
     """
     best = ranked[0]
     if len(ranked) == 1:

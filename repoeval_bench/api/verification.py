@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 COMPLETERS = "repoeval_bench.completers"
 """The group of entry points with a function (run, settings, made, benchmark, into) of a run of completions.
 
-It gives `made`, which only retrieves, completed with the texts that the run stores; and (query id, claimed, computed)
-of each task that only one of them has.
+It gives `made`, which only retrieves, completed with the texts that the run stores. It also gives (query id, claimed,
+computed) of each task that only one of them has.
 """
 
 
@@ -38,12 +38,12 @@ def verify(
     allowed: Collection[str] = (),
     home: Path | None = None,
 ) -> Verification:
-    """Compute a run again from the data of a source and from what was asked, and compare each value.
+    """Compute a run again from the data of a source and the stored request, and compare each value.
 
-    `run` is a run, its id or its folder; `questions` the file of your own that it asked. `allowed` are specs of code
-    from outside, and of models of others, that may run, as the folder names them. It is a UsageError if it names others
-    or what does not exist, if the run was imported, or if the source has data of another name. A file that is missing
-    or broken, or that no run has, is a ResultError, and so is another name than the folder's.
+    `run` is a run, its id or its folder; `questions` the file of your own questions that it used. `allowed` are specs
+    of code from outside, and of models of others, that may run, as the folder names them. It is a UsageError if it
+    names other plug-ins or missing ones, if the run was imported, or if the source's data has another name. A file that
+    is missing or broken, or that no run has, is a ResultError, and so is another name than the folder's.
     """
     run = opened(run)
     config = check_allowed(run, allowed)

@@ -176,9 +176,8 @@ def _names(content: PackFile) -> Table:
     numbers = figures("tasks that use definitions", "names", number="")
     here = ".".join(platform.python_version_tuple()[:2])
     unread = (
-        f"unread: the file cannot be parsed (Python code by Python {here}; build with a newer one for newer syntax), "
-        f"the repository is too large to resolve names in, or the code takes more than {MOST:,} steps or is nested "
-        f"more than {DEEPEST:,} deep"
+        f"unread: not parsable (Python {here} reads no newer syntax), more than {MOST:,} steps, nested more than "
+        f"{DEEPEST:,} deep, or a repository that is too large"
     )
     return make_table(
         ["level", *numbers, "resolved", "without a definition", *figures("unread", number="")],

@@ -179,8 +179,8 @@ _GOLD = {
     "prompt": "[c, h+1): the prompt's lines and the first line to be written",
     "context": "[c, h+n): the prompt's lines and all lines to be written",
     "body": "[h, h+n): the lines to be written",
-    "uses": "the definitions of the names in the lines to be written (decorators, header and docstring of a function "
-    "or class, the statement of a name), at most 12 non-blank lines each, without lines that the prompt shows",
+    "uses": "the definitions of the names in the lines to be written: decorators, header and docstring of a function "
+    "or class, or the statement of a name; at most 12 non-blank lines each, without the prompt's",
     "places": "the lines that answer the question, in one or several places",
 }
 

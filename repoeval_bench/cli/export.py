@@ -67,8 +67,8 @@ def export_command(
     """Export RUNs (folders, ids, or parts of an id); of several runs the differences too.
 
     `csv` writes the scores to FILE and the differences beside it, `trec` the ranking to FILE and the judgements to
-    FILE.qrels. With --measure, `markdown` and `latex` are one table of short names, the best in bold, and letters for
-    the runs that a mean is significantly better than.
+    FILE.qrels. With --measure, `markdown` and `latex` are one table of short names, the best in bold. Letters name the
+    runs that a mean is significantly better than.
     """
     if form is None and output is not None and output.suffix:
         form = form_of(output, ENDINGS)

@@ -49,8 +49,9 @@ def sweep_command(
 ) -> None:
     """Evaluate each --chunker at each of --sizes, and print every measure beside the mean size of its chunks.
 
-    Without --sizes it prints recall and nDCG at k = 1, 3, 5, 10, 20, 50, the area under recall over k, and the knee:
-    the k whose recall is farthest above a straight line from the first k to the last. Stored runs are reused.
+    Without --sizes it prints recall and nDCG at k = 1, 3, 5, 10, 20, 50, the area under recall over k, and the knee.
+    The knee is the k whose recall is farthest above a straight line from the first k to the last. Stored runs are
+    reused.
 
     A chunker's other options do not change. To sweep an overlap, name several: -c ast:overlap=0 -c ast:overlap=5
     --sizes 500,1500. `window` keeps the ratio of step to lines.

@@ -2,7 +2,7 @@
 
 One chunker of LlamaIndex or chonkie needs a fifth of its package, scipy's special functions a sixth. The other parts
 (query engines, clients of model servers) take seconds. A skipped package is imported as soon as somebody reads a name
-of it or imports another of its modules, so nothing is missing but in what `dir` and `vars` list before.
+of it or imports another of its modules. Until then only `dir` and `vars` list less.
 """
 
 from __future__ import annotations

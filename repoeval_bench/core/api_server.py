@@ -45,8 +45,8 @@ _Content = TypeVar("_Content", bound=BaseModel)
 class Api:
     """One of a server's APIs: its name and path, the error it ends in, and the ways out that its errors name.
 
-    These are parts of messages: `resumption` says what is not lost when requests fail for good, `timeout_advice` what
-    helps against a timeout, `refused` what may be wrong with a refused request.
+    These are parts of messages: Three texts end its errors: `resumption` (what is not lost when requests fail for
+    good), `timeout_advice`, and `refused` (what may be wrong with a refused request).
     """
 
     name: str
@@ -101,8 +101,8 @@ class ApiServer:
     ) -> _Content:
         """Return the server's answer, as far as `model` reads it; it has at most `most` bytes.
 
-        429, 5xx, dropped connections, timeouts and answers that are not JSON are tried again, at most 6 times in all,
-        after what Retry-After asks for or 0.5, 1, 2, … seconds. Everything else is the API's error at once. `again` is
+        429, 5xx, dropped connections, timeouts and answers that are not JSON are tried again, at most 6 times in all.
+        The wait is Retry-After's, or 0.5, 1, 2, … seconds. Everything else is the API's error at once. `again` is
         called before the request is sent once more, and may refuse it.
         """
         from tenacity import Retrying, retry_if_exception_type

@@ -71,11 +71,11 @@ class Sample:
 class Benchmark:
     """Tasks and the repository files they are answered from, as loaded and selected.
 
-    `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over every task (id,
-    hashes of prompt and ground truth, lines) and every file (path, hash of its text). Another set has another
-    fingerprint. `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the
-    whole. `asked_repos` counts the repositories that the protocol scores, if it names them (else 0). `documents` are
-    what is written for readers beside the files, and never searched. `undecodable` names the files that are not UTF-8
+    `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over tasks (id, hashes of
+    prompt and ground truth, lines) and files (path, hash of the text). Another set has another fingerprint.
+    `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the whole.
+    `asked_repos` counts the repositories that the protocol scores, if it names them (else 0). `documents` are what is
+    written for readers beside the files, and never searched. `undecodable` names the files that are not UTF-8
     and were left out. `is_published`: whether this is the published benchmark, or a part of it, and not a user's own
     set. `unscored` counts the tasks that the protocol has no gold for. `of_definitions`: the definitions that tasks use
     are the gold, and are part of the fingerprint. `repos` are the repositories that were requested by name, none for

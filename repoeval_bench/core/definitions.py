@@ -46,9 +46,9 @@ class Definition:
     of any kind; `lines.start` where none are.
     header: decorators and signature, up to the line that the signature ends on; all of a definition without a body.
     named: the line that the name is on; it is behind the header in `typedef struct { … } name;`.
-    body: what is between the braces, or the indented block, without blank lines at its ends and comments on the line
-    that it is opened on; a docstring is in it. It shares a line with the header where both are on one; it is empty
-    where nothing is inside, and None where there is no body.
+    body: what is between the braces, or the indented block, a docstring included. Blank lines at its ends and comments
+    on the line that opens it are not. It shares a line with the header if both are on one. It is empty if nothing is
+    inside, and None without a body.
     doc: None where there is none. parent: the index of the definition around it.
     declaration: named here and defined elsewhere, as `int f(int);` is, or one of several signatures (@overload).
     broken: a syntax error is in it, so what it says can be wrong.

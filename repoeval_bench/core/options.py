@@ -157,8 +157,8 @@ def named_option(name: str, option: Option) -> str:
 def read_options(owner: str, given: Mapping[str, str], options: Mapping[str, Option]) -> dict[str, Any]:
     """Every option with its value, given or default, in the order of `options`; those without a value are left out.
 
-    A SpecError names `owner` in one sentence, for an option that does not exist, is missing, has no effect beside the
-    others, or has an impossible value. No value of an unknown option is repeated: it could be a key.
+    A SpecError names `owner` in one sentence. The option does not exist, is missing, has no effect beside the others,
+    or has an impossible value. No value of an unknown option is repeated: it could be a key.
     """
     for key in given:
         if not options:

@@ -8,8 +8,8 @@ What a part from outside offers:
 
 - chunker: `chunk(file)`, or a call with the file, gives the `Chunk`s of a `SourceFile`, made with `Chunk.cut`, in order
   of their start.
-- embedder: `encode(texts, role)` gives an array (n, dim); `identity` is a mapping of all that decides a vector
-  (model, version, options), as the cache keeps vectors by it.
+- embedder: `encode(texts, role)` gives an array (n, dim). `identity` is a mapping of all that decides a vector (model,
+  version, options): it is the cache's key.
 - retriever: `search(queries, k, excluded)` gives a `Run` with a ranking for each query.
 - reranker: `score(query, texts)` gives a number for each text, the higher the better.
 - protocol: a `Protocol` of `protocols.protocol`.
@@ -50,8 +50,8 @@ class Kind:
     `gives` are the parameters that are not options. `offers` are the attributes that a part from outside must have;
     `data` is the class of a part that is not made but is there. `wrapper` completes a part from outside: it is called
     with the part and its `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its further
-    parameters are options; any other callable makes one, which may be called in turn. `shown` is how what it offers is
-    written, for who wrote something else.
+    parameters are options. Any other callable makes a part, which may be called in turn. `shown` is what it must offer,
+    as an error message writes it.
     """
 
     name: str

@@ -19,9 +19,9 @@ Ranking = tuple[tuple[str, float], ...]
 class Run:
     """The rankings that a system returned, by query id. Every query of the run has an entry.
 
-    `latency_ms` is what ranking each query took, once its vector was there, and `rerank_ms` what ranking its best
-    again took, left out of what is not known: cached scores took no time. `pairs` is (pairs of query and
-    chunk that a model read, how many of them it had to cut). None of them takes part in equality.
+    `latency_ms` is the time of ranking each query, once its vector was there. `rerank_ms` is the time of ranking its
+    best again; a query with cached scores has none. `pairs` is (pairs of query and chunk that a model read, how many of
+    them it had to cut). None of them takes part in equality.
     """
 
     tag: str

@@ -60,11 +60,11 @@ _LISTS = ("block", "body", "list", "compound_statement", "preproc_if", "preproc_
 class Reparser:
     """A parser that knows the texts it parsed last, and reuses the tree of a text for another one much like it.
 
-    A search for a size cuts the same files again, all chunkers on syntax cut the same files, and a task's file differs
-    from the file only in the lines of its target. The tree is the one that a parse from scratch gives: tests compare
-    them on real files. How a parser recovers from a syntax error may depend on where it began. So a tree with an error
-    is neither reused for another text nor the result of reuse. Threads share nothing. `parses` counts the texts that
-    were parsed, here or with reuse.
+    A search for a size cuts the same files again, and all chunkers on syntax cut the same files. A task's file differs
+    only in the lines of its target. The tree is the one that a parse from scratch gives: tests compare them on real
+    files. How a parser recovers from a syntax error may depend on where it began. So a tree with an error is neither
+    reused for another text nor the result of reuse. Threads share nothing. `parses` counts the texts that were parsed,
+    here or with reuse.
     """
 
     def __init__(self, language: TreeSitterLanguage) -> None:
@@ -266,8 +266,8 @@ class Parsed:
         """Yield the node and the inner ones that cover its lines but perhaps the first or last, from outside in.
 
         Opening these is enough. Each comes with the line that the one around it adds at its end, None where it adds
-        none. A sum or a chain of calls over many lines is one node inside the other for each line, and so is what
-        follows `if (x)` on its line. Ends at the first node that is built otherwise.
+        none. A sum or a chain of calls over many lines has a node inside the other for each line. So has what follows
+        `if (x)` on its line. Ends at the first node that is built otherwise.
         """
         yield node, None
         roles, lists = self._grammar.roles, self._grammar.lists

@@ -37,8 +37,8 @@ def read_zip(
 ) -> Iterator[tuple[str, bytes]]:
     """(posix name, content) of each requested file, in the archive's order.
 
-    A DatasetError if the archive is truncated or corrupt, unpacks to more than `max_unpacked` bytes, or has an entry,
-    requested or not, with an absolute path, `..`, a link, or a name that appears twice.
+    A DatasetError if the archive is truncated or corrupt, or unpacks to more than `max_unpacked` bytes. So is any
+    entry, requested or not, with an absolute path, `..`, a link, or a name that appears twice.
     """
     with _open(path, zipfile.ZipFile) as archive:
         for member in _judge(path, _zip_entries(archive), max_unpacked, links=False):

@@ -44,8 +44,8 @@ def load_benchmark(
     repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks that
     remain keep their files, and the fingerprint is over what remains. A folder of code has files and no tasks.
     `questions` is a file of your own, whose rows take the place of the tasks. A notice says that data was just fetched,
-    that the set is a part of the whole, or that a ground truth is not at its lines. UsageError: an unknown combination,
-    repository or limit; DatasetError: data that is missing, broken or does not fit together.
+    that the set is partial, or that a ground truth is not at its lines. UsageError: an unknown combination, repository
+    or limit; DatasetError: data that is missing, broken or does not fit together.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"a limit of {limit} leaves no task; give a whole number from 1")

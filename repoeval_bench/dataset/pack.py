@@ -50,8 +50,8 @@ class PackSource(BaseModel):
 class PackUses(BaseModel):
     """Counts of a level's names by how they resolved.
 
-    tasks: how many use a definition. unread: how many are in a file that cannot be read, or not within the limit of
-    steps. names: all in tasks' lines. resolved: tier -> names; without: reason -> names that lead to no definition. The
+    `tasks` use a definition. `unread` are in a file that cannot be read, or not within the limit of steps. `names` are
+    all in tasks' lines. `resolved` counts them by tier, `without` those that lead to no definition by reason. The
     others are locals and the like.
     """
 

@@ -2,7 +2,7 @@
 
 No other file knows these. A row of a task file is JSON: `prompt` and `metadata` with `task_id`, `ground_truth`,
 `fpath_tuple`, `context_start_lineno` and `lineno` (or `line_no`), both 0-based, and at function level `function_name`.
-This module repairs what upstream leaves open: ids that do not identify a task are numbered, a tuple written as a string
+This module repairs what upstream leaves open. Ids that do not identify a task are numbered, a tuple written as a string
 is parsed, and `--` becomes `_`.
 """
 
@@ -242,7 +242,7 @@ def parse_tasks(raw: bytes, *, name: str, level: str) -> tuple[Task, ...]:
     """The tasks of a file's bytes in its order; a DatasetError lists each bad row as `name:line: field: problem`.
 
     `task_id` becomes `owner_repo/number`. The number is upstream's own if every row has one and no two rows of a
-    repository share it, else the position among the repository's rows.
+    repository share it. Else it is the position among the repository's rows.
     """
     rows = _read_rows(raw, name)
     return tuple(row.task(number, level) for row, number in zip(rows, _numbers(rows), strict=True))

@@ -1,9 +1,9 @@
 """The cache's database in a folder: diskcache's public interface writes entries, and sqlite reads them in bulk.
 
 diskcache reads one entry at a time, which takes twice as long as a cache of vectors may take, and lists no sizes. So
-this file knows diskcache's table. diskcache would unpickle what it reads, which lets anyone who can write the folder
-run code in the reader (CVE-2025-69872): nothing is ever read through it. Keys are SHA-256 digests and values raw bytes.
-The meaning of the bytes is not known here.
+this file knows diskcache's table. Nothing is ever read through diskcache, which would unpickle it: whoever can write
+the folder could run code in the reader (CVE-2025-69872). Keys are SHA-256 digests and values raw bytes. The meaning of
+the bytes is not known here.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Entry:
 class Database:
     """The entries in a folder; read-only where the folder cannot be written.
 
-    `timeout` is how many seconds to wait for another process that writes. Where that process's log cannot be read, as
-    sqlite needs an index beside it, opening is a CacheError: what was written last is never passed over.
+    `timeout` is how many seconds to wait for another process that writes. If that process's log cannot be read, as
+    sqlite needs an index beside it, opening is a CacheError. What was written last is never ignored.
     """
 
     def __init__(self, folder: Path, timeout: float = 60) -> None:

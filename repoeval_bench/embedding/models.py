@@ -42,8 +42,8 @@ class ModelFiles:
     """A model's folder and what decides its vectors.
 
     weights: SHA-256 of the weights file, or of the sorted hashes where there are several.
-    config: SHA-256 over the names and contents of all its JSON files but the tokenizer's, each of which may decide how
-    the weights are used; None for the bundled model, whose files are the published ones or refused.
+    config: SHA-256 over the names and contents of all its JSON files but the tokenizer's, as each may decide how the
+    weights are used. None for the bundled model, whose files are the published ones or refused.
     transformer: the folder of its first module, the one that transformers loads.
     max_tokens: how many tokens are read, special ones included; None for all.
     prompts: role or prompt name -> text put before the input.

@@ -177,6 +177,6 @@ class OpenAiEncoder:
     def _too_dear(self, spent: float, most: float) -> EmbeddingError:
         return EmbeddingError(
             f"the next request to {self._model} may cost {most:.6g}, and {spent:.6g} was spent, which could pass "
-            f"cost_limit={self._options.cost_limit:.6g} (in the unit of price); vectors so far are kept, raise "
-            "cost_limit and run the same command again"
+            f"cost_limit={self._options.cost_limit:.6g} (in the unit of price); raise cost_limit and run the same "
+            "command again: vectors so far are kept"
         )

@@ -1,7 +1,7 @@
 """In which numbers a model computes: fp32, or the half precision that the processor has instructions for.
 
-Half precision moves a cosine by up to 1e-4, so it is part of a vector's identity: it is in the embedder's spec, in the
-cache key and in the manifest. Runs of different precisions are never compared.
+Half precision moves a cosine by up to 1e-4, so it is part of a vector's identity. It is in the embedder's spec, the
+cache key and the manifest. Runs of different precisions are never compared.
 """
 
 from __future__ import annotations

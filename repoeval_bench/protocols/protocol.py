@@ -58,8 +58,8 @@ class Protocol:
     `baseline`'s chunks. These are scored through the lines they share with the chunker's. `exclusion` is what a query
     may not see, `scope` whether a query searches its repository or all of them as one. Overriding a choice renames the
     protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what the
-    queries are: the benchmark's completion tasks, a question for every documented function, every test or every
-    paragraph that links code, or the user's own questions. A question's gold are its `places`.
+    queries are: completion tasks, the user's own questions, or a question for every documented function, every test or
+    every paragraph that links code. A question's gold are its `places`.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Protocol:
             == "prompt",
             "the lines to be found follow the query in its file, so being near helps; they are not the only "
             "useful ones": self.gold == "body",
-            "definitions were found by reading the code without running it, so dynamic names do not count; what a "
+            "definitions come from reading the code, not from running it, so dynamic names do not count; what a "
             "query may see also changes the order of chunkers (--set exclusion=NAME)": self.of_definitions,
             "a docstring is written with its code in view, so it shares more words with it than a stranger's question "
             "does": self.tasks == "docstring",

@@ -51,8 +51,8 @@ _PROTOCOLS = (
         relevance="definitions",
         repositories="all",
         headline="micro",
-        users="what completion needs: the last 20 lines of the prompt are the query for definitions that the lines to "
-        "be written use and the prompt does not show",
+        users="what completion needs: the prompt's last 20 lines ask for definitions that the lines to be written use "
+        "and the prompt does not show",
         exclusion="free",
     ),
     Protocol(
@@ -105,8 +105,8 @@ _PROTOCOLS = (
         relevance="overlap",
         repositories="six",
         headline="macro",
-        users="after cAST (Zhang et al. 2025, appendix A.2): every chunker's scores go to lines, and from lines to "
-        f"the chunks of {BASELINE}, so that all are judged on one set of documents",
+        users="after cAST (Zhang et al. 2025, appendix A.2): every chunker's scores go to lines, and from lines to the "
+        f"chunks of {BASELINE}, one set of documents for all",
         documents="baseline",
     ),
 )

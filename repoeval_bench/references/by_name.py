@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from repoeval_bench.references.static_types import Members
 
 _TYPED = 2_000
-"""Characters of a line up to which its names are looked at by type: a longer one can be nested as deeply as it is long,
+"""Characters of a line up to which its names are resolved by type. A longer line can be nested as deeply as it is long,
 and each step up a tree begins at its root."""
 
 
@@ -41,7 +41,7 @@ and each step up a tree begins at its root."""
 class _Use:
     """A name with what it is looked up in ("" where nothing), its place, and whether it is bound or a macro right here.
 
-    `typed` is what it means by its type in JavaScript and TypeScript; None where that is not a definition of the
+    `typed` is what it means by its type in JavaScript and TypeScript. It is None if that is no definition of the
     repository, such as a key of an object. In the other languages `members` are what it is of what it is looked up in,
     if `inside`. `kind`: what the grammar calls it. `skips_locals`: no local is meant, though one has the name.
     `arguments`: how many it is called with.

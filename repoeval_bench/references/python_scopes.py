@@ -35,8 +35,8 @@ class Imported:
 class Bound:
     """One site that binds a name: a def or class, a parameter, or a target with what it is assigned.
 
-    `role`: the name is the value of `source`, an item of it, what its `with` gives, of the type that it names, or
-    tested to be of that type. `scope` is where `source` is read. `lines` are those of the statement. `local` sites
+    `role`: the name is the value of `source`, an item of it, or what its `with` gives; or it has the type that `source`
+    names, declared or tested. `scope` is where `source` is read. `lines` are those of the statement. `local` sites
     define nothing that others see: targets of comprehensions, caught exceptions, parameters of a lambda, tests.
     """
 

@@ -40,9 +40,9 @@ SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500",
 def score_tables(runs: Sequence[RunView]) -> list[Table]:
     """The line measures (comparable between chunkers, so they come first), then the measures over chunks.
 
-    One row per chunker and mean; all runs are of one protocol and dataset. Below the means of each run are the ends of
-    the headline mean's 95 % interval, its ceiling, and the score as a percentage of the ceiling. A single run is named
-    in the title, and its repositories have rows of their own. The notes are below the last table.
+    One row per chunker and mean; all runs are of one protocol and dataset. Below each run's means are the ends of the
+    headline mean's 95 % interval, its ceiling, and the score as a percentage of the ceiling. A single run is named in
+    the title, and its repositories have rows of their own. The notes are below the last table.
     """
     first = runs[0].metrics
     title = [

@@ -36,9 +36,9 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     Without a width every row is one line, except for prose in columns that have a width. The title is folded where it
     is wider than the rows and than a page.
 
-    Where a terminal is too narrow, headings are folded between words, a label that all rows share is said once above
-    them, and specs are folded between their options. Figures that still have no room are printed below in further
-    tables with the same rows. Prose becomes a list of each row's cells.
+    In a narrow terminal, headings are folded between words and specs between their options. A label that all rows share
+    is printed once above them. Figures that still have no room are printed below in further tables with the same rows.
+    Prose becomes a list of each row's cells.
     """
     from rich.text import Text
 

@@ -242,8 +242,8 @@ def _doubts(verdict: Verdict) -> list[str]:
         lines.append(f"{clusters} are too few: no difference{among} can be significant below {needed}")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
-            f"only {clusters}: one of them can decide an interval, and intervals over so few hold the true value in "
-            "about 85 of 100 cases instead of 95"
+            f"only {clusters}: one of them can decide an interval, which holds the true value in about 85 of 100 cases "
+            "instead of 95"
         )
     if any(pair.outcome is Outcome.EQUAL for pair in verdicts):
         lines.append(EQUAL)

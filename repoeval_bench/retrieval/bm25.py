@@ -168,11 +168,14 @@ class _TermIndex:
         columns: NDArray[np.int64],
         times: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Score of every text, float64 (size,), where a query sees those in `columns` so many `times` more or less.
+        """Score of every text, float64 (size,); the query sees those in `columns` `times` more or less often.
 
-        score = sum over the query's terms, repeats counted, of idf tf / (tf + k1 (1 - b + b length / mean length)),
-        with idf = ln(1 + (N - n + 0.5) / (n + 0.5)) (Lucene's; Kamphuis et al. 2020), where N, n and the lengths are
-        those of the chunks that are seen. `query` are the numbers of its terms and how often each is in it.
+        The score is Lucene's (Kamphuis et al. 2020), a sum over the query's terms, repeats counted:
+
+            idf tf / (tf + k1 (1 - b + b length / mean length)), with idf = ln(1 + (N - n + 0.5) / (n + 0.5))
+
+        N, n and the lengths are those of the chunks that are seen. `query` are the numbers of its terms and how often
+        each is in it.
         """
         n_seen, total = self._n_chunks + int(times.sum()), self._total + int((times * self._lengths[columns]).sum())
         numbers, repeats = query

@@ -68,8 +68,8 @@ class ChosenRetriever:
     ) -> Retriever:
         """Return the retriever over `chunks` (repository -> its chunks).
 
-        own: query_id -> chunks that this query alone sees. embedder: None where no vectors are asked for. ideal: gives
-        query_id -> the ids of the relevant chunks, best first; only a retriever that is meant to cheat calls it.
+        own: query_id -> chunks that this query alone sees. embedder: None without vectors. ideal: gives query_id -> the
+        ids of the relevant chunks, best first; only a retriever that is meant to cheat calls it.
         """
         built: Retriever = self.part.make(
             chunks=chunks, own=own or {}, embedder=embedder, ideal=ideal, scorer=self.scorer

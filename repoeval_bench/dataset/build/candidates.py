@@ -33,7 +33,7 @@ LEFT_OUT = {
     "short": f"the body has fewer than {SHORTEST} non-blank lines, the docstring not counted",
     "long": f"the body has more than {LONGEST}",
     "nested": "it is in the body of another candidate",
-    "overloaded": "another function of that name is in the same class or module of the file, before it; not in "
+    "overloaded": "another function of that name comes before it in the same class or module of the file; not in "
     "JavaScript and TypeScript, where overloads have no body",
     NEAR_DUPLICATE: "the body resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
 }

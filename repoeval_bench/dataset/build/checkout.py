@@ -1,8 +1,8 @@
 """Read a git checkout: the commit, its files, the tracked paths, and which other paths git ignores.
 
-Nothing that a checkout configures can run or be fetched: git is not started, and the configuration, which can name
-programs, is not opened. dulwich reads the single files of `.git`. Its `Repo` is not used: it reads the configuration,
-and its reader of reftables writes.
+Nothing that a checkout configures can run or be fetched. git is not started, and the configuration, which can name
+programs, is not opened. The single files of `.git` are read by dulwich. Its `Repo` is not used: it reads the
+configuration, and its reader of reftables writes.
 """
 
 from __future__ import annotations

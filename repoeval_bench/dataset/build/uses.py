@@ -91,8 +91,8 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                     bar.update()
             if more := len(task_uses.unread) - unread:
                 NOTICES.info(
-                    f"note: {count(more, 'task')} of {repo} left unread, so protocol uses skips them: the file cannot "
-                    f"be parsed, is nested more than {DEEPEST:,} deep, or takes more than {MOST:,} steps"
+                    f"note: protocol uses skips {count(more, 'unread task')} of {repo}: the file cannot be parsed, is "
+                    f"nested more than {DEEPEST:,} deep, or takes more than {MOST:,} steps"
                 )
             del resolver
             garbage += size

@@ -224,7 +224,7 @@ class MirrorFolder(ArchiveSource):
         if not any(self._path.glob("*.zip")):
             raise NoDataError(
                 f"the data folder {path} holds no archive; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
-                "(for a folder of code use `repoeval-bench recommend FOLDER`, or make a pack with `data build`)"
+                "(with code use `repoeval-bench recommend FOLDER`, or make a pack with `data build`)"
             )
         # A user's own set is known by its pins, so that an edited one gets a folder of its own.
         self.folder = (

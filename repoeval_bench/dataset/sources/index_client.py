@@ -1,8 +1,8 @@
 """Package indexes: the wheel or sdist of a version, from where pip's settings say, checked against the index's hashes.
 
 `pip download` would build what it fetches to learn its dependencies. `unearth` asks the index, fetches the file, and
-runs nothing. pip's settings are merged as pip merges them, so index, mirrors, proxy, certificates and keys are the
-user's own.
+runs nothing. Settings are merged as pip merges them, so index, mirrors, proxy, certificates and keys are the user's
+own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Analyse a leaderboard of chunkers: what size gains, how each compares with whole lines, what reading more gains.
 
-Chunkers are compared at equal size: a run has a size if its mean chunk is within 10 % of that of a `fixed` run beside
-it. A chunker that meets no such size is ranked, and in none of these comparisons. If `fixed` was itself matched to
-another chunker's size, one of its runs of about that size is the baseline, and the others are only ranked.
+Chunkers are compared at equal size. A run has a size if its mean chunk is within 10 % of a `fixed` run's beside it. A
+chunker that meets no such size is ranked, and in none of these comparisons. If `fixed` was itself matched to another
+chunker's size, its run nearest to that size is the baseline, and its others are only ranked.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SizedRun:
     """A run: its chunker by `name`, without its size, and `size`, the nws of `fixed` whose mean chunk it has, or None.
 
     `label` is unique on the leaderboard: `ast at 1,000`. If the run has no such size, or two would have this label, it
-    is `ast:max_nws=1300` with the option of the size, else the full spec.
+    is `ast:max_nws=1300`, else the full spec.
     """
 
     run_id: str
@@ -98,8 +98,8 @@ class LeaderboardAnalysis:
 
     `against` is run id -> its comparisons with `fixed` of its size, Holm over the runs of that size. The leaderboard's
     measure comes first, then those of `CLAIMED` that the runs have. `recall` is the measure of the frontier.
-    `languages` is language -> what to choose for its queries, where there are several. `updates` is run id -> the cost
-    of an update of code for its chunker, if that was measured on code in a language of its queries.
+    `languages` is language -> what to choose for its queries, where there are several. `updates` is run id -> its
+    chunker's cost of an update, if that was measured on code in a language of its queries.
     """
 
     leaderboard: Leaderboard

@@ -1,4 +1,4 @@
-"""The cost of updates of code for an index: the texts of a new version that were not in the old one, and means of that.
+"""The cost of an update of the indexed code: the texts of the new version that the old one lacks, and means of it.
 
 Means are over pairs of versions, from what `lab stability OLD NEW --json` printed of each.
 """

@@ -135,7 +135,7 @@ def share_interval(answers: FloatArray | Sequence[float], clusters: Sequence[Has
 def quantile_interval(values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> HalfOpen:
     """95 % interval of the q-quantile from order statistics, at the effective size (Woodruff 1952 for clusters).
 
-    An end is None if there are too few values to set it: the largest of 20 is below the true p90 in one sample of
+    An end is None if there are too few values to set it. The largest of 20 is below the true p90 in one sample of
     eight. None in place of both for one cluster.
     """
     from scipy.special import bdtr

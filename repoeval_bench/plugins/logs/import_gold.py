@@ -57,8 +57,8 @@ class Judgements:
 def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
     """The log's rows, one at a time, each of their rankings in the order of its ranks; `rows` are those of a log.
 
-    A query that appears twice, two costs of one index, ranks that are not 1, 2, 3, … and a chunk that is ranked twice
-    are a ResultError with file:line. So is a log of several systems, because a run belongs to one system.
+    A ResultError with file:line names a query that appears twice, two costs of one index, ranks that are not 1, 2, 3, …
+    or a chunk that is ranked twice. So is a log of several systems, because a run belongs to one system.
     """
     system: str | None = None
     seen: set[str] = set()
@@ -127,8 +127,8 @@ def judge_log(
 
     A query may have any number of rows, in any number of files. `corpus` names every chunk with its place; without it
     the chunks that the log has `shown` are taken for all. `cluster_by` is the field that names clusters. It is a
-    ResultError if a gold row is neither a chunk nor a file, if gold mixes ids with files, if one query's repository has
-    two names, or if an `unanswerable` query has an answer.
+    ResultError if a gold row is neither a chunk nor a file, or if gold mixes ids with files. So are a query whose
+    repository has two names, and an `unanswerable` query with an answer.
     """
     by_file = shown if corpus is None else _by_file(corpus_chunks(corpus))
     gains: dict[str, dict[str, float]] = {}

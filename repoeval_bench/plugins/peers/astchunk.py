@@ -1,8 +1,8 @@
 """astchunk, the code published with cAST (Zhang et al. 2025, arXiv 2506.15655), its lines mapped to the file.
 
-Unit of `max_chunk_size`: non-whitespace characters, the unit of this project. astchunk rebuilds its texts from syntax
-nodes, so they are not always slices of the file; its lines are right. A chunk here is the whole lines that it names, so
-two neighbours share a line where astchunk cuts within one.
+The unit of `max_chunk_size` is non-whitespace characters, as everywhere in this project. The package rebuilds its texts
+from syntax nodes, so they are not always slices of the file; its lines are right. A chunk here is the whole lines that
+it names, so two neighbours share a line where astchunk cuts within one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Definitions between a least and a largest size, nested ones too: a block rule of editors' indexers.
 
-Roo Code cuts so (RooCodeInc/Roo-Code, src/services/code-index/processors/parser.ts and constants/index.ts), and Kilo
-Code has the same parser: from 50 characters up to 1,000 and a tolerance of 15 %, what a syntax query finds.
-Here sizes are non-whitespace characters with the tolerance in them, blocks are whole lines, and a query's part is taken
-by the definitions of all ten languages; Roo Code's queries find more in some (`try` and `import` in Python, every arrow
-function in TypeScript).
+Roo Code (RooCodeInc/Roo-Code, src/services/code-index/processors/parser.ts and constants/index.ts) and Kilo Code have
+this parser. It takes what a syntax query matches, from 50 characters up to 1,000 and a tolerance of 15 %. Here sizes
+are non-whitespace characters with the tolerance in them, blocks are whole lines, and the definitions of all ten
+languages replace the query. Roo Code's queries match more in some (`try` and `import` in Python, every arrow function
+in TypeScript).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Definitions, nested ones too, what is between them, and windows over what is too large: ck's rule.
 
-ck cuts so (BeaconBay/ck, ck-chunk/src/lib.rs and query_chunker.rs of version 0.7): what a syntax query finds, the gaps
-between, and above 400 estimated tokens windows of 90 % of that, each repeating 80 tokens. ck estimates a token as 4.5
-characters, so its size is 1,800 here. The query is taken by the definitions of all ten languages.
+The rule is in BeaconBay/ck, ck-chunk/src/lib.rs and query_chunker.rs of version 0.7. Its chunks are what a syntax query
+matches, and the gaps between. Above 400 estimated tokens they are windows of 90 % of that, each repeating 80 tokens. A
+token counts as 4.5 characters, so the size is 1,800 here. The definitions of all ten languages replace the query.
 """
 
 from __future__ import annotations

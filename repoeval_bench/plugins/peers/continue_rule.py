@@ -1,9 +1,9 @@
 """Whole classes and functions, and collapsed forms of those that are too large: Continue's rule.
 
-Continue cuts so (continuedev/continue, core/indexing/chunk/code.ts, read at commit 03040a0): a file or a definition
-below the size is a chunk; of a larger class a form whose methods' bodies are "..." and of a larger function its head,
-and then what is in it, by the same rule. Continue's size is that of its embedding model, at most 512 tokens. What is in
-no definition of a file that is too large is in no chunk: the rule loses it.
+The rule is in continuedev/continue, core/indexing/chunk/code.ts (read at commit 03040a0). A file or a definition below
+the size is a chunk. A larger class gives a form whose methods' bodies are "...", and a larger function its head. What
+is in them follows by the same rule. The size is that of the embedding model, at most 512 tokens. In a file that is too
+large, the rule loses all code outside definitions.
 """
 
 from __future__ import annotations

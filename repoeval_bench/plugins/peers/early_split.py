@@ -1,8 +1,9 @@
 """Whole lines up to a size, ended early at blank lines, comments and declarations: a line rule of a code assistant.
 
-Sourcegraph embedded files so for Cody (sourcegraph/sourcegraph-public-snapshot, internal/codeintel/context/split.go):
-a chunk ends after 256 tokens, after 224 before such a line, and a file below 384 is not cut. A token is four bytes
-there; here these are shares of the size. The words are those of the source, and none is Python's.
+Sourcegraph embedded files in this way for Cody (sourcegraph/sourcegraph-public-snapshot,
+internal/codeintel/context/split.go). A chunk ends after 256 tokens, after 224 before such a line, and a file below 384
+is not cut. A token is four bytes there; here these are shares of the size. The words are those of the source, and none
+is Python's.
 """
 
 from __future__ import annotations

@@ -364,7 +364,7 @@ def test_tasks_of_too_many_steps_are_counted_as_unread(code, tmp_path, monkeypat
     pack = build_pack(BuildRequest(sources=(str(code),)), tmp_path / "p")
     unread = sum(each.uses.unread for each in pack.content.levels.values())
     assert unread > 0
-    assert any(line.startswith(f"note: {unread} tasks of mixed left unread") for line in notices)
+    assert any(line.startswith(f"note: protocol uses skips {unread} unread tasks of mixed: ") for line in notices)
 
 
 def too_many(*_):

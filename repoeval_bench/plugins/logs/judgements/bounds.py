@@ -211,9 +211,9 @@ def bounds(
 ) -> BoundsReport:
     """The scores of a run by gold alone, by gold plus judge, and the bounds between which the truth lies.
 
-    `judgements` is a judged pool. `calibration` is a JSONL file of chunks that a trusted person graded too: with it the
-    precision of the first k (10 unless given) is corrected. `measures` are all that need ranks alone unless given;
-    Measures that cannot be bounded and judgements of other queries are a UsageError, broken files a ResultError.
+    `judgements` is a judged pool. `calibration` is a JSONL file of chunks that a trusted person graded too. With it the
+    precision of the first k (10 by default) is corrected. `measures` are by default all that need ranks alone. Measures
+    that cannot be bounded and judgements of other queries are a UsageError, broken files a ResultError.
     """
     depth = chosen_depth([run], k)
     log = JudgedLog.read(run)
@@ -241,9 +241,9 @@ def bounds(
 def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> list[Bounds]:
     """Bounds of each measure over the run's queries; a grade of 1 or 2 counts as relevant.
 
-    For a fixed number of relevant chunks a measure is largest if those counted rank highest, and least if they rank
-    lowest or were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse order from
-    below. The extremes on the way are those over all sets.
+    For a fixed number of relevant chunks a measure is largest if they rank highest, and least if they rank lowest or
+    were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse order from below.
+    The extremes on the way are those over all sets.
     """
     chains = {query_id: _chain(log, query_id, grades.get(query_id, {})) for query_id in log.query_ids}
     longest = max((len(chain) for chain in chains.values()), default=0)

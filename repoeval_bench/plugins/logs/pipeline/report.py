@@ -112,9 +112,9 @@ def pipeline_report(
 ) -> PipelineReport:
     """Return what the log of a run says of each stage of its system.
 
-    `k` is the number of results read (10 unless given). `raw` is the run of the raw retriever if the log has no
-    `raw_topk`: the first stage that the run names, if it is in the same folder. A depth that the run does not have and
-    a raw run of other data are a UsageError.
+    `k` is the number of results read (10 unless given). `raw` is the raw retriever's run if the log has no `raw_topk`.
+    It is the first stage that the run names, if it is in the same folder. A depth that the run does not have and a raw
+    run of other data are a UsageError.
     """
     depth = chosen_depth([run], k)
     log = JudgedLog.read(run, raw or _first_stage(run))

@@ -1,7 +1,7 @@
 """Questions of another benchmark as files that this tool reads: gold for `logs import`, questions for `--queries`.
 
-Gold of lines and gold of whole files are two files, because gold of whole files does not depend on chunking: every
-chunk of the file is relevant.
+Gold of lines and gold of whole files are two files. Gold of whole files does not depend on chunking: every chunk of the
+file is relevant.
 """
 
 from __future__ import annotations
