@@ -25,7 +25,7 @@ _SECONDS_AT_MOST = 10.0
 """Longest wait for what cannot be ended, such as a process of another user."""
 
 _SECONDS_BETWEEN = 0.05
-"""Pause between two looks at whether the program has ended, where the system does not tell."""
+"""Pause between two checks that the program has ended, if the system does not notify."""
 
 
 def main(channel: int, parent: int, command: list[str]) -> None:
@@ -58,7 +58,7 @@ def main(channel: int, parent: int, command: list[str]) -> None:
 
 
 def _end_of(pid: int) -> list[int]:
-    """Return what becomes readable when a process ends; nothing where the system does not tell."""
+    """Return what becomes readable when a process ends; nothing if the system does not notify."""
     try:
         return [os.pidfd_open(pid)]
     except (AttributeError, OSError):  # not Linux, or one of before 2019

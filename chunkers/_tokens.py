@@ -28,7 +28,7 @@ LARGEST = 10**9
 """The largest size: more than a file has, and less than what libraries can hold."""
 
 NWS = 1500
-"""Non-whitespace characters of a chunk, at most, unless asked otherwise."""
+"""Non-whitespace characters of a chunk, at most, by default."""
 
 
 def tokenizer_option() -> str:

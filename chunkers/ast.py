@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 LEAST = 50
-"""Non-whitespace characters below which a piece is packed with what follows, unless asked otherwise."""
+"""Non-whitespace characters below which a piece is packed with what follows, by default."""
 
 
 @dataclass(frozen=True, slots=True)

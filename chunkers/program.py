@@ -287,7 +287,7 @@ class _Conversation:
             return list(self._answers.queue)
 
     def surplus(self) -> int:
-        """Let the program end by itself, as its input does: how many lines it wrote beyond those it was asked for."""
+        """Let the program end by itself, as its input does; return how many lines it wrote beyond those requested."""
         self._requests.put(None)
         n_answers = 0
         # It is over with the end of its output, or with silence.

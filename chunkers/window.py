@@ -16,7 +16,7 @@ from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 
 LINES = 20
-"""Lines of a window, unless asked otherwise."""
+"""Lines of a window, by default."""
 
 
 @dataclass(frozen=True, slots=True)

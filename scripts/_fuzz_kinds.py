@@ -207,7 +207,7 @@ def timings(rng: random.Random, inputs: Inputs) -> str:
 
 
 def odd_number(text: str) -> bool:
-    """Tell whether Python takes a text as a number, which no other reader of such a file does."""
+    """Return whether Python takes a text as a number, which no other reader of such a file does."""
     try:
         float(text)
     except ValueError:

@@ -92,7 +92,7 @@ def main() -> None:
     missed, failed, began = 0, [], time.perf_counter()
     for title, rows in sections.items():
         started = time.perf_counter()
-        # In a process of its own: what a child is said to have held at most begins with what its parent held.
+        # In a process of its own: a child's reported peak begins with its parent's.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             done = pool.submit(in_list, rows)
             if problem := done.exception():

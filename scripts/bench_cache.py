@@ -37,7 +37,7 @@ class Kept(NamedTuple):
 
 
 def fill(folder: Path, keys: list[bytes], vectors: np.ndarray, rows_at_once: int) -> None:
-    """Write all in transactions of so many rows."""
+    """Write all in transactions of `rows_at_once`."""
     cache = VectorCache(folder)
     for start in range(0, len(keys), rows_at_once):
         part = zip(keys[start : start + rows_at_once], vectors[start : start + rows_at_once], strict=True)
@@ -59,7 +59,7 @@ def ours(folder: Path, keys: list[bytes], vectors: np.ndarray) -> Callable[[], n
 
 
 def written_in_batches(folder: Path, keys: list[bytes], vectors: np.ndarray, rows_at_once: int) -> float:
-    """Vectors per second, so many in a transaction, as a run writes a batch when the model gives it."""
+    """Vectors per second in transactions of `rows_at_once`, as a run writes a batch when the model gives it."""
     started = time.perf_counter()
     fill(folder, keys, vectors, rows_at_once)
     return len(keys) / (time.perf_counter() - started)

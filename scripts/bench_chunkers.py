@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PEERS = {"chonkie": None, "astchunk": 1.5, "llama-index": None, "langchain": None}
-"""Peer -> the least ratio of its time to ast's. chonkie and llama-index parse the same bytes, which takes most of the
-time. langchain does not parse."""
+"""Peer -> the least ratio of its time to ast's. Both chonkie and llama-index parse the same bytes, which takes most of
+the time. langchain does not parse."""
 
 
 def within(what: str, ratio: float, *, most: float | None = None, least: float | None = None) -> Row:
@@ -130,7 +130,7 @@ def memory_of(path: str) -> float:
 
 
 def growth_rows() -> list[Row]:
-    """Tell whether time grows with the file and with its nesting, and not with a square of them; and memory."""
+    """Return whether time grows with the file and with its nesting, and not with a square of them; and memory."""
     chunker = AstChunker()
     small, large = large_file(2.5), large_file(20)
     one = best(lambda: chunker.chunk(small), 3)

@@ -2,7 +2,7 @@
 
 python scripts/bench_cluster.py [--source SOURCE]
 
-Jobs here are simulated: they return what a run's job returns, after doing nothing or as much work as they are told.
+Jobs here are simulated: they return what a run's job returns, after no work or a given amount of it.
 With a source, real jobs follow, on the real data: the same runs together and as jobs.
 """
 
@@ -52,7 +52,7 @@ class Worked:
 
 @dataclass(frozen=True)
 class Simulated:
-    """A job that takes as much work as it is told and has a result of the usual size."""
+    """A job with a given amount of work and a result of the usual size."""
 
     number: int
     loops: int = 0
@@ -76,7 +76,7 @@ def ray_on(cores: int) -> AbstractContextManager[Any]:
 
 
 def timed(executor: Any, number: int, loops: int = 0) -> tuple[float, list[Worked]]:
-    """(seconds, results) of so many jobs."""
+    """(seconds, results) of `number` jobs."""
     started = time.perf_counter()
     found = list(executor.map([Simulated(i, loops) for i in range(number)]))
     assert len({each.run_id for each in found}) == number, "each job once"
@@ -121,7 +121,7 @@ def executor_rows(name: str, on: Callable[[int], AbstractContextManager[Any]], m
 
 
 def _memory_after(executor: Any, number: int) -> int:
-    """Bytes that this process holds after so many jobs."""
+    """Bytes that this process holds after `number` jobs."""
     for _ in executor.map([Simulated(i) for i in range(number)]):
         pass
     return memory("VmRSS")

@@ -20,7 +20,7 @@ SMALL = 10
 """Megabytes of the tree that the larger one is compared with."""
 
 CORES = 2
-"""A recommendation's processor time is held against a bar in seconds on so many cores."""
+"""Cores on which the limit of a recommendation's processor time counts."""
 
 _WORDS = ("order", "price", "cache", "queue", "shelf", "node", "edge", "graph", "token", "parse", "merge", "split")
 

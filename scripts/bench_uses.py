@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CORES = 2
-"""Processor time is held against bars in seconds on so many cores."""
+"""Cores on which the limits of processor time count."""
 
 _CHUNKERS = ("-c", "fixed", "-c", "ast", "-c", "recursive", "--baseline", "fixed", "--retriever", "bm25")
 _LOAD = (

@@ -1,8 +1,7 @@
 """Write a file as a comment on a pull request, or replace the comment of the same name: a step of action.yml.
 
 GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_TOKEN and PULL_REQUEST say where. A token that may not write (as that of a
-pull request from a fork) is a warning, for the table is in the step's summary too. Any other error ends with exit code
-1.
+pull request from a fork) is a warning: the step's summary has the table too. Any other error ends with exit code 1.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def main() -> int:
     """Post or replace the comment."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, help="The comment, in Markdown.")
-    parser.add_argument("--name", required=True, help="What tells this comment from others of the pull request.")
+    parser.add_argument("--name", required=True, help="The mark of this comment among others of the pull request.")
     asked = parser.parse_args()
     # A name could end an HTML comment; its hash cannot.
     mark = f"<!-- repoeval-bench {hashlib.sha256(asked.name.encode()).hexdigest()[:16]} -->"

@@ -13,7 +13,7 @@ with it each repository is as far from the mean of its board's others as expecte
 those of all boards, and tau is that of each board's repositories around the other boards. Where repositories differ by
 less than their noise, tau is 0.005: one that is unlike all of them must be able to say so. Runs by the bundled model
 are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that have a candidate, null
-without one. tau^2 is BM25's plus the squared difference between two data sets.
+without one. There tau^2 is BM25's plus the squared difference between two data sets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Three questions about an index, asked of code with its tests: python scripts/index_experiments.py --source SOURCE.
+"""Three experiments with an index over code with its tests: python scripts/index_experiments.py --source SOURCE.
 
 Tests in it or not; the first 15 lines of a chunk alone; chunks that overlap.
 Each is ranked by BM25, and what docstrings of the code ask for is to be found.

@@ -148,8 +148,8 @@ def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
     """Write the facts of a new edition to the folder `out`, which must not exist yet or be empty; return its manifest.
 
     The folder is a `--source`: the pack is made of it as of a shipped one. A notice names each candidate
-    that was looked up. UsageError: what is asked does not exist or does not fit together; DatasetError: a list has too
-    few packages that meet the criteria. Then nothing is written.
+    that was looked up. UsageError: the request names what does not exist or does not fit together; DatasetError: a list
+    has too few packages that meet the criteria. Then nothing is written.
     """
     request.check()
     recipe = read_recipe(request.pack)
@@ -265,7 +265,7 @@ def _check_size(origin: Origin, folder: Path, recipe: Recipe) -> None:
 
 
 def _own_dependencies() -> frozenset[str]:
-    """Names of what this project depends on by itself, with all its extras."""
+    """Names of this project's own dependencies, with all its extras."""
     try:
         stated = requires("repoeval-bench") or []
     except PackageNotFoundError as error:
@@ -275,7 +275,7 @@ def _own_dependencies() -> frozenset[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write an edition to a folder; 2 where what is asked does not fit, 1 where too few packages do."""
+    """Write an edition to a folder; 2 if the request does not fit together, 1 if too few packages meet the criteria."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pack", help="the name of a shipped pack, or the file of a recipe")
     parser.add_argument("--edition", required=True, metavar="YYYY-MM", help="the edition's name")

@@ -26,7 +26,7 @@ Found = set[tuple[str, str, str]]
 def found_by(
     tasks: Iterable[Task], files: Iterable[SourceFile], *, jedi: bool = False, scip: Path | None = None
 ) -> Found:
-    """Return what one resolver alone finds: by name, unless jedi or an index is asked."""
+    """Return what one resolver alone finds: by name, unless jedi or an index is used."""
     wanted = "resolved" if jedi or scip else "imported"
     uses = resolve_tasks(tasks, files, jedi=jedi, scip=scip).uses
     return {

@@ -3,14 +3,14 @@
 python scripts/try_rules.py FOLDER [--others FOLDER] [--samples N]
 
 A FOLDER holds the runs of a pack: see scripts/estimate_prior.py. Each repository is new: the board, tau and the noise
-come from the others. With --others, the repositories of that folder are asked, and the board is that of FOLDER.
+come from the others. With --others, that folder's repositories are tried, with FOLDER's board.
 
 Held-out files: a repository's files are halved at random. A rule sees n files of one half, and its choice is scored on
 the other half. "gain" is that score less the score of the board's best, with its 95 % interval over repositories.
 
-Known truth: a repository's true scores are drawn from its posterior given all its files. n files are drawn from its own
-with replacement, around that truth. "loss" is the best true score less that of the choice. It also prints how often the
-loss stays below its stated 95th percentile, and how often a choice stated to be likely best is the best.
+Known truth: a repository's true scores are drawn from its posterior given all its files. Around that truth n files are
+drawn from its own, with replacement. "loss" is the best true score less that of the choice. It also prints how often
+the loss stays below its stated 95th percentile, and how often a choice that it calls likely best is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 FILES = (5, 20, 60, 200)
 FEWEST = 10
-"""Files that a repository needs to be asked: fewer have no half to hold out."""
+"""Files that a repository needs to be tried: fewer have no half to hold out."""
 NAMES = tuple(f"{name} at {size}" for name, size in CANDIDATES)
 DRAWS = 2_000
 BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)

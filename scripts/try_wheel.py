@@ -4,8 +4,8 @@ python scripts/try_wheel.py [--extra all] [PYTHON ...]
 
 Each environment is a new one and is removed. Versions are those of constraints.txt. The base wheel ranks the package's
 own functions by BM25; with an extra that has models, vectors rank them too. Prints a row for each Python: the MB (10^6
-bytes) that pip added to the new environment, and the bytecode that it made of them (uv makes none). Beside them are the
-time, how much of it was processor time, and what failed.
+bytes) that pip added to the new environment, and their bytecode (uv makes none). Beside them are the time, how much of
+it was processor time, and what failed.
 """
 
 import argparse

@@ -1,1 +1,1 @@
-"""Judging a chunker before any model is asked: conformance, sizes, statistics."""
+"""Judging a chunker without a model: conformance, sizes, statistics."""

@@ -1,8 +1,8 @@
 """Chunkers of one realised size: a nominal 1500 means different things to different chunkers.
 
 A size parameter is searched for until the mean size of the chunks, in nws, is near a target on
-the same files. Nothing but files and a spec goes in, so that it can be done before any model is asked. A chunker's
-name without its size says what makes two runs those of one chunker.
+the same files. Only files and a spec go in: it needs no model. A chunker's name without its size says what makes two
+runs those of one chunker.
 """
 
 from __future__ import annotations

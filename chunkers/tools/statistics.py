@@ -19,9 +19,9 @@ from repoeval_bench.core.source import Chunk, SourceFile, count_nws, nearest_ran
 class ChunkStats:
     """Totals over files. Sizes are nws: mean, and median, p95 and max by nearest rank; 0 for no chunk.
 
-    shared_lines, uncovered_lines: of `lines` non-blank ones, those in more than one chunk and in none.
-    definitions, whole: functions and types with a body in the files, and those that lie within one chunk,
-    decorators included. unknown: files of an unknown language, in which no definition is counted.
+    `lines` are the non-blank ones; `shared_lines` are in more than one chunk, `uncovered_lines` in none. `definitions`
+    are functions and types with a body; `whole` are those that lie within one chunk, decorators included. `unknown` are
+    files of an unknown language, whose definitions are not counted.
     """
 
     spec: str

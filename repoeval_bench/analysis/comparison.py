@@ -179,7 +179,7 @@ class _Tests:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Flipped:
-    """Columns whose signs are flipped in the place of the differences: all runs' scores, and the pairs of columns."""
+    """Columns whose signs are flipped instead of the differences: all runs' scores, and the pairs of columns."""
 
     table: FloatArray
     pairs: NDArray[np.int64]

@@ -123,8 +123,8 @@ class GateResult:
     """One limit and the value that was checked.
 
     `value` is the mean, the paired difference or the milliseconds, `ci` its 95 % interval (None for a latency).
-    `judged` (`lower end` or `measured`) must reach `limit`, or not pass it. `warning` says that the interval rests on
-    few clusters; empty where it does not.
+    `judged` (`lower end` or `measured`) must reach `limit`, or not pass it. `warning` says that the interval has few
+    clusters; else it is empty.
     """
 
     name: str

@@ -79,7 +79,7 @@ def _between(
         return None, None, None
     spread = float(means.var(ddof=1))
     known = errors[~np.isnan(errors)]
-    # A repository of one file tells nothing of its own error; it is taken from the others.
+    # A repository of one file does not show its own error, so the others' is used.
     within = float((known**2).mean()) if known.size else 0.0
     middle = float(means.mean())
     half = float(special().stdtrit(n - 1, (1 + LEVEL) / 2)) * sqrt(max(spread, within) / n)

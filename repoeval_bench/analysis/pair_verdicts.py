@@ -98,12 +98,12 @@ def judge(
 
 
 def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:
-    """Say whether so many clusters can show two means to be equal; `ties`: both runs score the same in all of them."""
+    """Return whether `n_clusters` can show two means to be equal; `ties`: both runs score the same in all of them."""
     return n_clusters >= FEWEST_CLUSTERS and (not ties or ties_tell(n_clusters, margin))
 
 
 def ties_tell(n_clusters: int, margin: float | None) -> bool:
-    """Return whether two runs that score the same in so many clusters are equal within the margin.
+    """Return whether two runs that score the same in all of `n_clusters` are equal within the margin.
 
     Let a share of all clusters as large as the margin differ by 1: then the means differ by the margin. The chance that
     n clusters include none of these is (1 - margin)^n.

@@ -129,11 +129,11 @@ class Comparison:
 
     `headline` says which mean decides: `p_adjusted` and `verdict` are about that one. The protocol's headline measure
     is `primary`: its tests are a family of their own, one for each pair of runs. All other measures are secondary and
-    make another family. p is adjusted by Holm within its `family` of so many tests. A ceiling is not a result of a run:
-    it is not tested, and `p_adjusted` is None.
-    `effect_size` is Cohen's d of the paired differences; None where all differ by the same. `effective_clusters` is how
-    many clusters of equal size would tell as much. `by_file` and `by_repository` leave each of them out; they are None
-    but for the primary measure, as is `on_new_repositories`.
+    make another family. p is adjusted by Holm within its family; `family` is its number of tests. A ceiling is not a
+    result of a run: it is not tested, and `p_adjusted` is None. `effect_size` is Cohen's d of the paired differences;
+    None where all differ by the same. `effective_clusters` is how many clusters of equal size would give as much
+    evidence. `by_file` and `by_repository` leave each of them out; they are None but for the primary measure, as is
+    `on_new_repositories`.
     """
 
     measure: str
@@ -179,7 +179,7 @@ class Comparison:
 
     @property
     def few_repositories(self) -> bool:
-        """Say whether the difference is significant over files, but not with repositories as the observations."""
+        """Return whether the difference is significant over files, but not with repositories as the observations."""
         ci = self.mean.ci_repositories
         return self.is_significant and self.n_repositories > 1 and (ci is None or ci[0] <= 0 <= ci[1])
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 POWER = 0.8
 
 _FEW_FLIPS = 8
-"""Up to so many flips as extreme as the observation, quantiles of t promise more power than the sign-flip test has."""
+"""Number of flips as extreme as the observation up to which quantiles of t promise more power than the sign-flip test
+has."""
 
 _DATA_SETS = 500
 """From which that power is taken: its Monte-Carlo error is 0.018."""
@@ -78,7 +79,8 @@ def robust_covariance(sample: Sample) -> FloatArray:
 
 
 def effective_clusters(sample: Sample) -> float:
-    """Return how many clusters of equal weight would tell as much: 1 / the sum of the squared weights in the mean."""
+    """Return how many clusters of equal weight would give as much evidence: 1 / the sum of the squared weights in the
+    mean."""
     return float(1 / (sample.weights**2).sum())
 
 
@@ -87,8 +89,8 @@ def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
 
     (t quantile of 1 - alpha / (2 tests) + that of 0.8) robust errors, alpha = 0.05. `tests` is the size of the family:
     what passes at alpha / tests passes Holm whatever the others are. With few clusters nearly all of them have to
-    agree, and it is the larger difference that this takes. None where the error is unknown or 0, and where so few
-    clusters show no difference in so many tests, however large it is.
+    agree, and it is the larger difference that this takes. None if the error is unknown or 0, or if the clusters are
+    too few to show any difference in that many tests.
     """
     errors = robust_error(sample)
     if errors.df <= 0 or sample.n_clusters < fewest_clusters(tests):

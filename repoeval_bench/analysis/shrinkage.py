@@ -1,10 +1,9 @@
 """Own means shrunk towards those of other repositories: which candidate to choose, and what it costs if that is wrong.
 
-A few files of one's own say little about candidates that are close, and other repositories say nothing of what is
-special about one's own. So each candidate's own mean is moved towards what other repositories lead to expect, by as
-much as the own one is uncertain. Here x are the own means less their mean over the k candidates, and pi is the same
-expected by the prior. tau is the standard deviation of a repository's own x around pi, and V the covariance of x over
-files:
+A few files of your own say little about close candidates, and other repositories say nothing of what is special about
+yours. So each candidate's own mean is moved towards what other repositories lead to expect, by as much as the own one
+is uncertain. Here x are the own means less their mean over the k candidates, and pi is the same expected by the prior.
+tau is the standard deviation of a repository's own x around pi, and V the covariance of x over files:
 
     s^2   = trace(V) / (k - 1)
     B     = tau^2 / (tau^2 + s^2)

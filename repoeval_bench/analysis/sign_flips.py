@@ -104,9 +104,9 @@ def flip_signs(
     `parts` is float64 (n_clusters, n_columns), what each cluster adds to the mean; `weights` (n_clusters,) are the
     clusters' weights, which sum to 1. `undecided(p, error)` says which columns need more flips, (n_columns,) bools; by
     default those whose p is within `CERTAIN` errors of 0.05. Every column gets the `first` flips, and an undecided one
-    up to `most`. Columns share their flips, so a column's numbers do not depend on which others are asked for, except
-    through how many flips it gets. `pairs` are positions of columns, int64 (n_pairs, 2): the second column minus the
-    first of each pair is flipped instead. A column's sums are added up once for all its pairs.
+    up to `most`. Columns share their flips, so the other columns change a column's numbers only by how many flips it
+    gets. `pairs` are positions of columns, int64 (n_pairs, 2): the second column minus the first of each pair is
+    flipped instead. A column's sums are added up once for all its pairs.
     """
     sample = _Sample(parts, weights, pairs)
     if len(parts) <= EXACT_CLUSTERS:
@@ -130,7 +130,7 @@ def flip_signs(
 
 
 def fewest_clusters(tests: int = 1) -> int:
-    """Return how many clusters one of so many tests takes to pass Holm: the smallest p of n clusters is 2 / 2^n."""
+    """Return how many clusters a test of a family takes to pass Holm: the smallest p of n clusters is 2 / 2^n."""
     return floor(log2(max(1, tests) / ALPHA)) + 2
 
 
@@ -226,7 +226,7 @@ def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, P
 
 
 def beyond_seen(values: FloatArray) -> tuple[float, float]:
-    """The lowest and the highest mean that clusters nobody has seen may bring; inf and -inf where the seen ones tell.
+    """The lowest and the highest mean that clusters nobody has seen may bring; -inf and inf if the seen ones decide.
 
     `values` are the clusters' means. Suppose most have one value and fewer than `_FEW_OTHERS` another. The mean is then
     the usual value plus the share of the others times their distance, below and above it. The share is taken at the
@@ -248,7 +248,7 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
 
 
 def _most_of(n_seen: int, n: int) -> float:
-    """The largest share that shows at most so many of n with a chance of 2.5 %."""
+    """The largest share that gives at most `n_seen` of n with a chance of 2.5 %."""
     return float(special().betaincinv(n_seen + 1, n - n_seen, 1 - ALPHA / 2))
 
 
@@ -336,7 +336,7 @@ class _Sample:
             low[column] = np.round(np.partition(all_low, position)[position], 12)
             high[column] = np.round(np.partition(all_high, n - 1 - position)[n - 1 - position], 12)
             least, most = beyond_seen(self._parts(column) / self._weights)
-            # What the test tells from 0 is not brought back to it.
+            # A difference that the test finds is not moved back to 0.
             if least < low[column] and not least <= 0 < low[column]:
                 low[column] = round(least, 12)
             if most > high[column] and not high[column] < 0 <= most:

@@ -78,9 +78,9 @@ class Verdict:
     `reference` is the run with the best mean; under `BASELINE` it is the baseline. `others` are the rest, the nearest
     to the best mean first. p is adjusted by Holm over `family` tests, of `pairs` pairs of runs. `measure` is a column's
     name, `over` the mean that decides. Signs are flipped by `clustered_by` (`file`, `query`, or a field);
-    `effective_clusters` is how many of equal size would tell as much. The counts are 0 of one run. `margin` is that of
-    equality, where one was given. `differences` are the comparisons of all measures behind it, each run minus the
-    reference, in the order of `others`.
+    `effective_clusters` is how many of equal size would give as much evidence. The counts are 0 of one run. `margin` is
+    that of equality, where one was given. `differences` are the comparisons of all measures behind it, each run minus
+    the reference, in the order of `others`.
     """
 
     result: Result
@@ -131,8 +131,8 @@ def decide(
     """Say which of the runs is best and which others are significantly worse, by `measure`.
 
     `ranked` are the runs, the best mean first, named as in `comparisons`. They have the best run's pairs with all
-    others, or else one baseline's pairs. p is not adjusted again: adjusted over all pairs, it holds for a best run that
-    was picked by its scores.
+    others, or else one baseline's pairs. Their p, adjusted over all pairs, holds for a best run that was picked by its
+    scores; it is not adjusted again.
     """
     best = ranked[0]
     if len(ranked) == 1:

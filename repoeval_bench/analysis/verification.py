@@ -90,7 +90,7 @@ class Verification:
 
 
 def other_data(run: RunView, data: str, fingerprint: str) -> Verification:
-    """Return what is said of a run whose data is not here: only that its fingerprint is another."""
+    """Return the sentence on a run whose data is not here: its fingerprint differs."""
     config = run.manifest.config
     claimed = None if config is None else config.fingerprint
     other = _difference(MANIFEST, "dataset.fingerprint", claimed, fingerprint)

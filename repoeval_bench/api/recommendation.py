@@ -72,9 +72,9 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
     """Choose a chunker and its size for the code of a benchmark or pack.
 
     `fields` are further fields of `RecommendRequest`. Every chunker is set to the mean size that `fixed` has at each of
-    `sizes`. Runs are stored in `out`, and stored ones that this very code made are taken as they are, so that an
-    interrupted recommendation goes on. With `Workers`, each run is a job of its own, whose worker reads the `data`.
-    `clock` gives seconds, for `time_limit`. Raises a BenchError in one sentence.
+    `sizes`. Runs are stored in `out`, and stored ones of exactly this code are reused, so an interrupted recommendation
+    goes on. With `Workers`, each run is a job of its own, whose worker reads the `data`. `clock` gives seconds, for
+    `time_limit`. Raises a BenchError in one sentence.
     """
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
@@ -139,7 +139,7 @@ def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunk
 
 
 def _check_choice(by_size: Sequence[Sequence[SizedChunker]], n_chunkers: int, skipped: Sequence[str]) -> None:
-    """A UsageError where one candidate alone is left of so many chunkers, a ChunkError where none is."""
+    """A UsageError if a single candidate is left of several chunkers, a ChunkError if none is."""
     candidates = [candidate for of_size in by_size for candidate in of_size]
     if not candidates:
         raise ChunkError("\n  ".join(["there is nothing to choose from: no chunker is left; name another", *skipped]))
@@ -180,7 +180,7 @@ def _gather(
 
 
 class _Progress:
-    """Tell how many runs there are, and after the first size what they alone would `choose`.
+    """Print how many runs there are, and after the first size what they alone would `choose`.
 
     The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
     retriever still to come has been timed. The first runs by vectors are not timed, because they wait for the model.

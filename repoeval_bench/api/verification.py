@@ -1,4 +1,4 @@
-"""Verify that a run folder is what it claims: make it again from the data and from what was asked, and compare.
+"""Verify that a run folder is what it claims: make it again from the data and its stored request, and compare.
 
 Taken over are the request, texts that a model wrote, and the ranking if it is by a model that is not here. Nothing that
 a folder names is run unless it is part of this package, or was allowed by name.

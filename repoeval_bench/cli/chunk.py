@@ -1,4 +1,4 @@
-"""`chunker show`, `chunker stats` and `chunker check`: what a chunker does, before any model is asked."""
+"""`chunker show`, `chunker stats` and `chunker check`: what a chunker does, without a model."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _rows_of(plain: str, name: str) -> Iterator[str]:
 
 
 def _has_value(plain: str, name: str) -> bool:
-    """Tell whether a name is a rule of this list with a value that is possible."""
+    """Return whether a name is a rule of this list with a value that is possible."""
     from repoeval_bench.protocols.qrels import relevance_rule
 
     try:

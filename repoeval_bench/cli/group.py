@@ -45,9 +45,9 @@ def _pipe_watched() -> Iterator[None]:
 class CommandGroup(click.Group):
     """A group whose commands are imported on request.
 
-    table: name -> (`module:Name` of the command, its purpose), in the order of use. examples: lines that begin with the
-    name of a command, shown below its help. resuming: the commands that find what they computed when called again.
-    further: names of the table that `--help` lists apart.
+    `table` is name -> (`module:Name` of the command, its purpose), in the order of use. `examples` are lines that begin
+    with the name of a command; they are shown below its help. `resuming` are the commands that find what they computed
+    when called again. `further` are names of the table that `--help` lists apart.
     """
 
     def __init__(

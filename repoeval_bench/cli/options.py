@@ -277,7 +277,7 @@ def words_of(
 def refuse_repeated(command: click.Command, words: Sequence[str], context: click.Context) -> None:
     """A click.UsageError where an option that takes one value is on the command line twice.
 
-    click itself takes the last value without a word. Other mistakes are told when the command is parsed.
+    click itself takes the last value without a word. Other mistakes are reported when the command is parsed.
     """
     inner = click.Context(command, parent=context, info_name=command.name, resilient_parsing=True)
     try:

@@ -122,7 +122,7 @@ def _with_what_is_here(request: RecommendRequest) -> RecommendRequest:
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:
-    """Tell all that is known to be wrong before code is read or fetched."""
+    """Report all that is known to be wrong before code is read or fetched."""
     problems = Problems()
     if report is not None:
         from repoeval_bench.report.html.assets import check_page

@@ -42,8 +42,10 @@ def runs_command(*, out: Path, prune: tuple[str, ...], dry_run: bool, yes: bool,
     """List the runs in --out, the newest first; or remove some of them.
 
     A RUN in any command is a folder, an id, or a part of an id that no other run has. It is also a chunker (ast,
-    fixed:max_nws=800) or an age: latest, @1, @2, … Runs that are unfinished or broken are named below the table.
-    --prune asks first, and removes only run folders and packs that recommend built.
+    fixed:max_nws=800) or an age: latest, @1, @2, …
+
+    Runs that are unfinished or broken are named below the table. --prune asks first, and removes only run folders and
+    packs that recommend built.
     """
     if prune:
         _prune(out, prune, dry_run=dry_run, yes=yes, as_json=as_json)

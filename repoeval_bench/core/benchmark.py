@@ -60,7 +60,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """At most so many tasks of the `of` that a protocol scores: repositories and files take turns, by a seed."""
+    """At most `most` of the `of` tasks that a protocol scores: repositories and files take turns, by a seed."""
 
     most: int
     of: int

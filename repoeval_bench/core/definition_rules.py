@@ -22,7 +22,8 @@ class Found:
     """A name that a node defines. `form` is the language's word, such as struct or property.
 
     `node` is what holds it, `at` where its name is, `body` what it consists of. `scope`: the names before its own, as
-    in `A::m`. `declared`: named here and defined elsewhere; None where that is so if a function or method has no body.
+    in `A::m`. `declared`: named here and defined in another place; None if that follows from a function or method
+    without a body.
     """
 
     kind: Kind
@@ -134,7 +135,8 @@ PYTHON = Rules(
         "block if_statement elif_clause else_clause try_statement except_clause except_group_clause finally_clause "
         "with_statement for_statement while_statement match_statement case_clause"
     ),
-    # In Python no definition is in an expression; elsewhere functions are passed as arguments, so all is visited.
+    # In Python no definition is in an expression. In other languages functions are passed as arguments, so all is
+    # visited.
     barren=words(
         "expression_statement return_statement assert_statement raise_statement delete_statement import_statement "
         "import_from_statement future_import_statement parameters argument_list"

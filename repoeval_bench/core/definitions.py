@@ -50,7 +50,7 @@ class Definition:
     on the line that opens it are not. It shares a line with the header if both are on one. It is empty if nothing is
     inside, and None without a body.
     doc: None where there is none. parent: the index of the definition around it.
-    declaration: named here and defined elsewhere, as `int f(int);` is, or one of several signatures (@overload).
+    declaration: named here and defined in another place, as `int f(int);` is, or one of several signatures (@overload).
     broken: a syntax error is in it, so what it says can be wrong.
     """
 

@@ -164,7 +164,7 @@ def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> Abstra
 
 @contextmanager
 def ending_with(last: Callable[[], None]) -> Iterator[None]:
-    """Do `last` at the end of the block, after an error too, and hide neither's error: one sentence tells both."""
+    """Do `last` at the end of the block, after an error too, and hide neither's error: one sentence names both."""
     try:
         yield
     except BaseException as error:
@@ -187,7 +187,7 @@ def without_traceback(error: ChunkError) -> ChunkError:
 
 
 def of_each(make: Callable[[Given], Made], values: Iterable[Given]) -> list[Made]:
-    """Make something of each value; one UsageError tells every mistake in them."""
+    """Make something of each value; one UsageError lists every mistake in them."""
     results: list[Made] = []
     wrong: list[UsageError] = []
     for value in values:

@@ -8,7 +8,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(
 
 
 def is_whole(text: str) -> bool:
-    """Tell whether a text is a whole number of at most 18 digits, without a sign.
+    """Return whether a text is a whole number of at most 18 digits, without a sign.
 
     >>> is_whole("12"), is_whole("-1"), is_whole("1_0"), is_whole("")
     (True, False, False, False)

@@ -1,7 +1,7 @@
 """Calls in a syntax tree, and its comments.
 
 There is one query per grammar, so that the tree is walked in C. If nodes can contain each other, its patterns are of
-single nodes: a pattern that waits for what follows a receiver waits through all of it. What a name refers to is not
+single nodes. A pattern that waits for what follows a receiver waits through all of it. What a name refers to is not
 known here.
 """
 

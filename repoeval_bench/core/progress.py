@@ -13,7 +13,7 @@ from repoeval_bench.core.visible import visible
 
 # Without the thread that watches over slow bars: with `miniters=1` every step looks at the clock.
 tqdm.monitor_interval = 0
-# A lock that processes share would be left behind by a worker that is killed, and told at the end of the command.
+# A killed worker would leave behind a lock that processes share, and the command would report it at its end.
 tqdm.set_lock(RLock())
 
 

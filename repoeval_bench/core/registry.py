@@ -127,19 +127,21 @@ KINDS: Mapping[str, Kind] = {
 class Row:
     """One part that can be named: what it means, what it takes, and where it is.
 
-    where: `module:Name`, imported on request. options: None where they are read from the class itself. target: what
-    follows the name, as MODEL in `st:MODEL`; in brackets where it may be left out. inner: the kind of part that the
-    target names; its options are taken too. needs: those of `Kind.gives` that it asks for. requires: packages that
-    only an extra installs. final: no other part ranks
-    its results again. origin: the package of a part from outside, "" for a built-in one. part: the part itself, where
-    it is data.
+    - where: `module:Name`, imported on request. part: the part itself, if it is data.
+    - options: None if they are read from the class itself.
+    - target: what follows the name, as MODEL in `st:MODEL`; in brackets if it may be left out. inner: the kind of part
+      that the target names; its options are taken too.
+    - needs: the parameters of `Kind.gives` that it has. requires: packages that only an extra installs.
+    - final: no other part ranks its results again. origin: the package of a part from outside, "" for a built-in one.
 
-    What else is known of a chunker. sizes: the options that set its chunks' size, where they have other names than
-    those that are known of any chunker. scaled: option of a size -> options that keep their ratio to it. parallel: it
-    keeps no state and starts no process, so it may cut in several processes, whose server imports it and its
-    `libraries`, modules that take long to import. series: its
-    colour in figures, as an index; None takes the next that is free. pasted: its class has `of_size` and `snippet`,
-    which tell its settings where its package is not installed, too.
+    Of a chunker:
+
+    - sizes: the options that set its chunks' size, if their names are not the usual ones. scaled: option of a size ->
+      options that keep their ratio to it.
+    - parallel: it keeps no state and starts no process, so it may cut in several processes. libraries: modules that
+      take long to import; the server of those processes imports them.
+    - series: the index of its colour in figures; None takes the next that is free.
+    - pasted: its class has `of_size` and `snippet`, which tell its settings even if its package is not installed.
     """
 
     name: str

@@ -102,7 +102,7 @@ MANY = 12
 def nearest(kind: str, given: str, known: Iterable[str], otherwise: str = "", *, listed_by: str = "") -> str:
     """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`.
 
-    Letters count alike in both cases. Where no name is near it says `otherwise`, or the command that lists them
+    Upper and lower case count the same. Where no name is near it says `otherwise`, or the command that lists them
     (`listed_by`) where they are more than `MANY`, or all names.
     """
     names = sorted(set(known))

@@ -117,7 +117,7 @@ class _KnownTrees:
 
 
 class _Trees:
-    """The trees that were used last, of texts of so many bytes together at most."""
+    """The trees that were used last; their texts have a limited number of bytes together."""
 
     def __init__(self, most: int) -> None:
         self._trees: dict[bytes, Tree] = {}

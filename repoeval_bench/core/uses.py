@@ -12,8 +12,8 @@ Kind = Literal["function", "method", "class", "variable", "attribute"]
 KINDS: frozenset[Kind] = frozenset(get_args(Kind))
 
 Tier = Literal["resolved", "imported", "distinctive"]
-"""Ways to resolve a name, the surest first: static analysis or a SCIP index, its file's scope and imports, the only
-definition of a long compound name."""
+"""Ways to resolve a name, the surest first: static analysis or a SCIP index, its file's scope and imports, a long
+compound name's only definition."""
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
 

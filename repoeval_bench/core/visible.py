@@ -1,4 +1,4 @@
-"""Text from elsewhere as a terminal may be given it: nothing in it can colour, move, erase, or turn what is around it.
+"""Text from outside made safe for a terminal: nothing in it can colour, move, erase, or turn what is around it.
 
 Names of repositories, systems and licences, what a program says on standard error, and source code are printed. A
 terminal obeys control characters in them, and shows text behind a bidirectional one in another order than it has.
@@ -29,7 +29,7 @@ _BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def one_line(text: str) -> str:
-    r"""The text `visible` and on one line: a name from elsewhere must not break the table or caption that it is in.
+    r"""The text `visible` and on one line: a name from outside must not break the table or caption that it is in.
 
     >>> one_line("a\r\nb\x1b[31m")
     'a b\\u001b[31m'

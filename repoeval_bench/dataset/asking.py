@@ -94,7 +94,7 @@ def name_parts(definitions: Iterable[Named]) -> set[str]:
 
 
 def _common(askers: Iterable[Asker]) -> frozenset[Named]:
-    """Return the definitions that so many name that none of them is about them."""
+    """Return the definitions that too many tests or paragraphs name for one to be about them."""
     n_askers = 0
     times: Counter[Named] = Counter()
     for asker in askers:

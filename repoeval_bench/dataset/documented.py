@@ -103,7 +103,8 @@ def with_question_tasks(
 def question_tasks(repo: str, level: str, by_file: Iterable[Sequence[tuple[str, Gold, str | None]]]) -> Iterator[Task]:
     """Yield a task for each distinct question of a repository's files, which take turns.
 
-    A question is its text, what answers it, and who asks it; the first who asks is the task's.
+    A question is its text, the definitions that answer it, and the functions that ask it; the first of these is the
+    task's.
     """
     golds: dict[str, list[Place]] = defaultdict(list)
     askers: dict[str, str | None] = {}

@@ -29,8 +29,8 @@ class InstalledSet:
     """One source's set on disk, as far as it concerns one combination; any part of it may be absent.
 
     `tree_name` is the folder of its repositories, if that is not the one of upstream's level. `endings` are those of
-    the files of its corpus. `missing` are repositories of a user's own set that could not be had, `whole` its tasks and
-    repositories with them.
+    the files of its corpus. `missing` are repositories of a user's own set that could not be fetched, `whole` its tasks
+    and repositories with them.
     """
 
     root: Path

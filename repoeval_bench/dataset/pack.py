@@ -52,7 +52,7 @@ class PackUses(BaseModel):
 
     `tasks` use a definition. `unread` are in a file that cannot be read, or not within the limit of steps. `names` are
     all in tasks' lines. `resolved` counts them by tier, `without` those that lead to no definition by reason. The
-    others are locals and the like.
+    others are locals and similar names.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -78,7 +78,8 @@ class PackLevel(BaseModel):
 class PackFile(BaseModel):
     """The content of a `pack.yaml`. `languages`: each with the grammar that read it; `rules`: their version.
 
-    `missing`: the repositories of a shipped pack that could not be had, each with the reason; their tasks are not here.
+    `missing`: the repositories of a shipped pack that could not be fetched, each with the reason; their tasks are not
+    here.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

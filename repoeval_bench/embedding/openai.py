@@ -168,7 +168,7 @@ class OpenAiEncoder:
             self._cost = pool.spent
 
     def _read(self, text: str, role: Role, tokens: int) -> str:
-        """Return what is sent of a text of so many tokens: its prefix, and as much of it as the model reads."""
+        """Return what is sent of a text of `tokens` tokens: its prefix, and as much of it as the model reads."""
         text = readable(text)
         if self.limit is None or self._tokens is None or tokens <= self.limit.max_tokens:
             return self._prefix(role) + text

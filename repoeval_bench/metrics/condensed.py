@@ -21,7 +21,7 @@ def judged_at(ranking: Sequence[str], judgements: Mapping[str, float], k: int) -
 def bpref(ranking: Sequence[str], judgements: Mapping[str, float]) -> float:
     """Binary preference (Buckley & Voorhees 2004), as trec_eval computes it; unjudged chunks play no part.
 
-    (1 / R) sum over retrieved relevant of 1 - min(n, R, N) / min(R, N). n are the judged non-relevant ranked higher, R
+    (1 / R) sum over retrieved relevant of 1 - min(n, R, N) / min(R, N); n are the judged non-relevant ranked higher, R
     and N the judged relevant and non-relevant. 0 without a relevant chunk.
     """
     relevant = sum(gain > 0 for gain in judgements.values())

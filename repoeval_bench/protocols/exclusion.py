@@ -68,7 +68,7 @@ def hidden_lines(tasks: Iterable[Task], files: Mapping[str, SourceFile], policy:
 
 
 def is_over_prompt(chunk: Chunk, task: Task) -> bool:
-    """Tell whether a chunk of the task's file overlaps the prompt, [c, h)."""
+    """Return whether a chunk of the task's file overlaps the prompt, [c, h)."""
     if task.places:  # a question has no prompt in a file
         return False
     return chunk.lines.start < task.body.start and chunk.lines.end > task.context_start

@@ -58,8 +58,8 @@ class Protocol:
     `baseline`'s chunks. These are scored through the lines they share with the chunker's. `exclusion` is what a query
     may not see, `scope` whether a query searches its repository or all of them as one. Overriding a choice renames the
     protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what the
-    queries are: completion tasks, the user's own questions, or a question for every documented function, every test or
-    every paragraph that links code. A question's gold are its `places`.
+    queries are: completion tasks, own questions, or one for every documented function, test, or paragraph that links
+    code. A question's gold are its `places`.
     """
 
     name: str
@@ -114,17 +114,17 @@ class Protocol:
 
     @property
     def of_definitions(self) -> bool:
-        """Tell whether the gold is the definitions that the lines to be written use."""
+        """Return whether the gold is the definitions that the lines to be written use."""
         return is_uses(self.gold)
 
     @property
     def counts_unscored(self) -> bool:
-        """Tell whether a run counts the tasks that have no gold under it: under others every task has some."""
+        """Return whether a run counts the tasks that have no gold under it: under others every task has some."""
         return self.of_definitions or self.tasks in ("docstring", "tests", "prose")
 
     @property
     def blanks(self) -> bool:
-        """Tell whether the ground truth's lines are blanked, so that a query has chunks of its own."""
+        """Return whether the ground truth's lines are blanked, so that a query has chunks of its own."""
         return self.exclusion in ("body", "free")
 
     @property

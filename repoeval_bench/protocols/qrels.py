@@ -156,7 +156,7 @@ def build_qrels(
 
 
 def _is_held(gold: Gold, chunk: Chunk, name: str, file: _IndexedFile) -> bool:
-    """Tell whether a chunk of the file holds a non-blank line of the gold."""
+    """Return whether a chunk of the file holds a non-blank line of the gold."""
     return any(location.file == name and file.n_filled(chunk.lines.common(location.lines)) for location in gold)
 
 

@@ -30,7 +30,7 @@ FACTS = {
 
 
 def is_uses(gold: str) -> bool:
-    """Tell whether a gold consists of used definitions: `uses`, or `uses:TIER` with the tiers up to that one."""
+    """Return whether a gold consists of used definitions: `uses`, or `uses:TIER` with the tiers up to that one."""
     return gold.partition(":")[0] == "uses"
 
 

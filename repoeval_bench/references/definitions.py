@@ -17,7 +17,7 @@ class Reader(Protocol):
     """Reads the names and the definitions of the files of some languages."""
 
     def knows(self, path: str) -> bool:
-        """Say whether a file is in one of the languages."""
+        """Return whether a file is in one of the languages."""
 
     def rules(self, path: str) -> LanguageRules:
         """Return the rules of a file's language."""

@@ -44,7 +44,7 @@ class FileDefinitions:
         self._names: dict[str, NamedIn] = {}
 
     def knows(self, path: str) -> bool:
-        """Say whether a file is in one of the languages."""
+        """Return whether a file is in one of the languages."""
         return path in self._files
 
     def rules(self, path: str) -> LanguageRules:

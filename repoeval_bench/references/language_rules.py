@@ -91,7 +91,7 @@ class NodeKinds:
     classes: Sequence[str] = ()
     generic: Sequence[str] = ()
     wraps: Sequence[str] = ()
-    """Types that are another type, but for pointers and the like."""
+    """Types that are another type, but for pointers and similar wrappers."""
     opened: Sequence[str] = ()
     """They hold bindings for what is around them: parameters, conditions, declarations."""
     around: Sequence[str] = ()
@@ -197,7 +197,7 @@ class LanguageRules:
         return ()
 
     def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
-        """Say whether what a type's name is looked up in may be of these files."""
+        """Return whether what a type's name is looked up in may be of these files."""
         return True
 
     def looked_up(
@@ -207,7 +207,7 @@ class LanguageRules:
         steps: Sequence[str],
         name: str,
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return what a name is of the module or type before it; None where that is asked as of any receiver."""
+        """Return what a name is of the module or type before it; None if it is resolved as a member of any receiver."""
         return None
 
     def members(
@@ -221,15 +221,15 @@ class LanguageRules:
         return matches
 
     def is_fit(self, parsed: Parsed, arguments: int | None) -> bool:
-        """Say whether a definition can be what is called, or not called where `arguments` is None."""
+        """Return whether a definition can be what is called, or not called where `arguments` is None."""
         return True
 
     def may_take(self, signature: str, arguments: int) -> bool:
-        """Say whether a signature can be called with this number of arguments though it names another one."""
+        """Return whether a signature can be called with this number of arguments though it names another one."""
         return False
 
-    def is_told(self, name_in: str, defined_in: str) -> bool:
-        """Say whether a file's name alone can mean a definition of another file."""
+    def decides_alone(self, name_in: str, defined_in: str) -> bool:
+        """Return whether a file's name alone can mean a definition of another file."""
         return True
 
     def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:

@@ -54,7 +54,7 @@ class Members:
                     return self._modules.follow(imported, cls)
                 if not all(self._in_target(cls, site) for site in sites):
                     return Name(cls, name)
-                # It is written in the target: a base may define it, and else it tells the type.
+                # It is written in the target: a base may define it, and else it gives the type.
                 in_target = in_target or Name(cls, name)
             elif "__getattr__" in cls.names:
                 outside = outside or Outside("dynamic")

@@ -30,7 +30,7 @@ class PythonNames:
         self._named: dict[str, Sequence[Definition]] = {}
 
     def knows(self, path: str) -> bool:
-        """Say whether a file is Python, by its name."""
+        """Return whether a file is Python, by its name."""
         return is_python(path)
 
     def rules(self, path: str) -> LanguageRules:  # noqa: ARG002 - the interface

@@ -1,6 +1,6 @@
 """A light inference of types: from constructors, annotations, returned values and the classes around a method.
 
-Nothing is run. What cannot be told from the source in a few steps has no type here.
+Nothing is run. What does not follow from the source in a few steps has no type here.
 """
 
 from __future__ import annotations

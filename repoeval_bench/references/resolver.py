@@ -71,7 +71,7 @@ class Resolver(ExitStack):
         self.analyses: list[Analysis] = [ScipNames(scip, sources, self.definitions)] if scip else []
 
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
-        """The definitions that these lines of a file use; None where the file cannot be read in so many steps.
+        """The definitions that these lines of a file use; None if the file cannot be read within the limit of steps.
 
         Left out are the functions around the lines, which are being written, and what is defined in them.
         """
@@ -115,7 +115,7 @@ class Resolver(ExitStack):
             ]
             if len(only) == 1 and only[0].kind in name.kinds:
                 rules = reader.rules(path)
-                if name.name not in rules.common and rules.is_told(path, only[0].file):
+                if name.name not in rules.common and rules.decides_alone(path, only[0].file):
                     yield only[0], "distinctive"
 
     @staticmethod

@@ -81,7 +81,7 @@ class Trees:
         return self._kept[path]
 
     def begin(self) -> None:
-        """Forget what modules give: how far that leads depends on what was asked before."""
+        """Forget what modules give: how far that leads depends on what was resolved before."""
         self._given.clear()
 
     def parent(self, node: Node) -> Node | None:

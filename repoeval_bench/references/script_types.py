@@ -1,8 +1,8 @@
 """Light types of JavaScript and TypeScript: what is declared, and what follows from it without running anything.
 
-A type is the node where it is written (a class, an interface, an object type or a function), with the types of its type
-parameters. Overloads are not chosen between, type arguments are not inferred, and of mapped and conditional types the
-parts are taken.
+A type is the node that declares it (a class, an interface, an object type or a function), and its type arguments.
+Overloads are not chosen between, type arguments are not inferred, and of mapped and conditional types the parts are
+taken.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MOST = 200_000
-"""Steps that a task may take. Tasks of published packages take up to some thousand, and so many more end in about a
+"""Steps that a task may take. Tasks of published packages take up to some thousand, and this limit ends in about a
 second."""
 
 DEEPEST = 2_000
@@ -19,7 +19,7 @@ class TooManyStepsError(Exception):
 
 
 class Steps:
-    """Counts what is looked at: a type, a file or a syntax node that is asked about a name is one step.
+    """Counts the steps of a search: each type, file or syntax node in which a name is looked up is one.
 
     `taken` are those of this task, and `total` all.
     """

@@ -118,7 +118,7 @@ class VisibleNames(FileDefinitions):
     ) -> list[tuple[str, Parsed]]:
         """Return what files define under a name at their top, or give on from others.
 
-        `tried`: how deep each was asked so far, as many ways may lead to one file.
+        `tried`: how deep each was searched so far, as many ways may lead to one file.
         """
         matches = []
         tried = {} if tried is None else tried
@@ -220,7 +220,7 @@ class VisibleNames(FileDefinitions):
         return self._members(path, qualified, name, self.rules(path))
 
     def fitting(self, matches: Sequence[tuple[str, Parsed]], arguments: int | None) -> Sequence[tuple[str, Parsed]]:
-        """Of what has one name that which a call with so many arguments can be for, where that leaves any.
+        """Of the definitions of one name those that fit a call's number of arguments, if any do.
 
         In Java and C# a class has its base's methods of that name beside its own. In C# one of its own that can be
         called so, by defaults or `params`, comes first.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class RankedRow:
     """A run by its position on the page, `name` as it is called there; of the first one `difference` is None.
 
-    `ci` is the 95 % interval of the difference, `behind` whether the run is surely worse, `outcome` what is said of it.
+    `ci` is the 95 % interval of the difference, `behind` whether the run is surely worse, `outcome` the sentence on it.
     `cost` is None where it is unknown.
     """
 

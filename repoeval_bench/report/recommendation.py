@@ -317,7 +317,7 @@ def _weight(recommendation: Recommendation) -> float:
 
 
 def evidence_name(evidence: Evidence) -> str:
-    """Return what was asked and how, in words: `uses by BM25`."""
+    """Return the questions and their retrievers, in words: `uses by BM25`."""
     return f"{evidence.protocol} by {_BY.get(evidence.retriever, evidence.retriever)}"
 
 

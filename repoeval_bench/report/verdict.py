@@ -67,9 +67,9 @@ class WordedVerdict:
 
 
 def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0) -> WordedVerdict:
-    """Say what `comparisons` of all pairs, or of all with a baseline, tell of the runs; by default those of all pairs.
+    """Return the verdict that `comparisons` give: those of all pairs, or of all with a baseline; by default all pairs.
 
-    So many runs of the same question have `failed`, and are not in it.
+    `failed` is the number of runs of the same question that failed and are not in it.
     """
     if len(runs) > 1:
         comparisons = comparisons or compare(runs)

@@ -1,4 +1,4 @@
-"""A retriever that was named: what a run is asked for, and how it is built over a corpus."""
+"""The retriever that a run names, and how it is built over a corpus."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ChosenRetriever:
 
     @property
     def vectors(self) -> bool:
-        """Tell whether it, or its first stage, compares vectors."""
+        """Return whether it, or its first stage, compares vectors."""
         return "embedder" in self.part.row.needs or (self.first is not None and self.first.vectors)
 
     @property

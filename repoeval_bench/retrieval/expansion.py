@@ -33,7 +33,7 @@ EXPANSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Rule of expansion: so many lines around a hit, or, where it is None, the definition around it."""
+    """Rule of expansion: a number of lines around a hit, or None for the definition around it."""
 
     lines: int | None
 

@@ -92,7 +92,7 @@ class _Task(Generic[T]):
 
     @property
     def is_lost(self) -> bool:
-        """Tell whether its pool broke before it was done."""
+        """Return whether its pool broke before it was done."""
         return self.future.done() and isinstance(self.future.exception(), BrokenProcessPool)
 
 
@@ -116,7 +116,7 @@ class ProcessPool:
 
     @property
     def is_started(self) -> bool:
-        """Tell whether workers are there, so that the next jobs do not pay for their start."""
+        """Return whether workers are there, so that the next jobs do not pay for their start."""
         return self._pool is not None
 
     def __enter__(self) -> Self:
@@ -323,7 +323,7 @@ def _run(job: Callable[[], T]) -> T:
 
 
 def _travels(error: Exception) -> bool:
-    """Tell whether the caller gets this error, and does not take it for the loss of a worker."""
+    """Return whether the caller gets this error, and does not take it for the loss of a worker."""
     with suppress(Exception):  # many classes of errors cannot be made again of what they print
         return not isinstance(pickle.loads(pickle.dumps(error)), BrokenProcessPool)  # noqa: S301 - it was made here
     return False

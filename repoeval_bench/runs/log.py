@@ -127,7 +127,7 @@ class Moment(NamedTuple):
     whole_day: bool
 
     def is_after(self, other: Moment) -> bool:
-        """Tell whether this is later; where either has no time of day, days are compared."""
+        """Return whether this is later; where either has no time of day, days are compared."""
         if self.whole_day or other.whole_day:
             return self.at.date() > other.at.date()
         return self.at > other.at

@@ -43,7 +43,7 @@ class Setting:
         return make_inputs(self.selected, self.protocol)
 
     def is_cut_like(self, other: Setting) -> bool:
-        """Tell whether a chunker gives both the same, so that their runs can be made together."""
+        """Return whether a chunker gives both the same, so that their runs can be made together."""
         mine, its = self.request, other.request
         return (
             (mine.match_size, mine.header, mine.skip_errors) == (its.match_size, its.header, its.skip_errors)

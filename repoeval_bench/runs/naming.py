@@ -206,7 +206,7 @@ def opened(given: RunView | str | Path, results: Path = RESULTS) -> RunView:
 
 
 def is_chunker(typed: str, full: str) -> bool:
-    """Tell whether a spec as typed is the full one without some options: `fixed:max_nws=800` and `…,offset=0`."""
+    """Return whether a spec as typed is the full one without some options: `fixed:max_nws=800` and `…,offset=0`."""
     try:
         typed_spec, full_spec = Spec.parse(typed), Spec.parse(full)
     except SpecError:  # a run's id or folder is not a spec

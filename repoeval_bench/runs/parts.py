@@ -36,7 +36,7 @@ OF_STORE = ".store"
 
 
 def is_url(text: str) -> bool:
-    """Tell whether a text names a store, not a folder."""
+    """Return whether a text names a store, not a folder."""
     return "://" in text
 
 
@@ -166,7 +166,7 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
 
 
 def needs_vectors(retriever: str, measures: Sequence[str] | None = None) -> bool:
-    """Tell whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
+    """Return whether a run embeds anything: its retriever or one of its measures may ask for vectors."""
     from repoeval_bench.metrics import inputs_of
 
     return choose_retriever(retriever).vectors or "vectors" in inputs_of(measures or ())
@@ -292,5 +292,5 @@ def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:
 
 
 def contradicts(chunker: Chunker, header: str) -> bool:
-    """Tell whether a chunker's spec has a header of another kind."""
+    """Return whether a chunker's spec has a header of another kind."""
     return Spec.parse(chunker.spec).params.get("header", header) != header

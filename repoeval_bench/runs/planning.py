@@ -192,7 +192,7 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
 
 def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:
-    """Tell whether further processes are worth their start.
+    """Return whether further processes are worth their start.
 
     Each chunker cuts every file, and the file of a task once more, without what the task asks for.
     """

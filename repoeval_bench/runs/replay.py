@@ -243,7 +243,7 @@ class Ranker:
 
 
 def has_model(retriever: ChosenRetriever) -> bool:
-    """Tell whether a model takes part in ranking."""
+    """Return whether a model takes part in ranking."""
     return retriever.vectors or bool(retriever.model)
 
 
@@ -324,7 +324,7 @@ def _pack_of(pack: str, benchmark: Benchmark) -> str:
 
 
 def is_of_pack(name: str, edition: str) -> bool:
-    """Tell whether data of this name is a shipped pack's."""
+    """Return whether data of this name is a shipped pack's."""
     return name.startswith(f"pack-{edition}-")
 
 

@@ -200,7 +200,7 @@ class RunRequest(DataRequest):
 
     @property
     def needs_vectors(self) -> bool:
-        """Tell whether the embedder takes part: the retriever or a measure asks for vectors."""
+        """Return whether the embedder takes part: the retriever or a measure asks for vectors."""
         return needs_vectors(self.retriever, self.measures)
 
     @property

@@ -487,7 +487,7 @@ def _make_one(request: RunRequest, materials: Materials, *, reuse: bool, sample:
 
 
 def stands_alone(request: RunRequest, without: frozenset[str]) -> bool:
-    """Tell whether `eval` of this request alone scores the same tasks as beside the other requests."""
+    """Return whether `eval` of this request alone scores the same tasks as beside the other requests."""
     return request.limit is None or unscored_repositories([request]) == without
 
 

@@ -255,7 +255,7 @@ class Replay:
 
 
 def _is_bounded(measure: str) -> bool:
-    """Tell whether nothing scores above a measure's ceiling: that is promised of the built-in ones alone."""
+    """Return whether nothing scores above a measure's ceiling: that is promised of the built-in ones alone."""
     return any(row.name == re.split("[@(]", measure)[0] for row in rows("measure"))
 
 

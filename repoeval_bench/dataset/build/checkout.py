@@ -53,7 +53,7 @@ class Checkout:
     known: frozenset[str]
 
     def is_committed(self, path: str, raw: bytes) -> bool:
-        """Tell whether the commit has the file with this content, line ends apart."""
+        """Return whether the commit has the file with this content, line ends apart."""
         algorithm = "sha256" if len(self.commit) == 64 else "sha1"
         contents = (raw, raw.replace(b"\r\n", b"\n"))
         return self.committed.get(path) in {
@@ -229,11 +229,11 @@ class _IgnoreRules:
         self._rules: dict[str, list[tuple[str, list[Pattern]]]] = {}
 
     def skip_file(self, path: str) -> bool:
-        """Tell whether git skips a file that it does not track."""
+        """Return whether git skips a file that it does not track."""
         return self.skip_folder(path.rpartition("/")[0]) or self._excludes(path, is_folder=False)
 
     def skip_folder(self, path: str) -> bool:
-        """Tell whether git enters a folder without tracked files."""
+        """Return whether git enters a folder without tracked files."""
         if path not in self._skipped:
             self._skipped[path] = (
                 self.skip_folder(path.rpartition("/")[0])

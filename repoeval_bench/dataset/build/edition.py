@@ -50,8 +50,8 @@ AT_ONCE = 8
 def make_edition(shipped: Pack, target: Path) -> Pack:
     """Make the pack of shipped facts in the folder `target`, in place of one that is there.
 
-    A package that cannot be had is left out with its tasks, and named with the reason in the pack's `missing`.
-    DatasetError: none can be had, one is not the file that was pinned, or what comes out has another fingerprint.
+    A package that cannot be fetched is left out with its tasks, and named with the reason in the pack's `missing`.
+    DatasetError: none can be fetched, one is not the file that was pinned, or what comes out has another fingerprint.
     """
     names = read_table(shipped.root / FILES).splitlines()[1:]
     with new_folder(target) as folder:
@@ -104,7 +104,7 @@ def combination_of_pack(content: PackFile) -> Combination:
 
 
 def _fetch_all(content: PackFile, names: frozenset[str], tree: Path) -> dict[str, str]:
-    """Write the named files of every package into the folder `tree`; repository -> why it could not be had."""
+    """Write the named files of every package into the folder `tree`; repository -> why it could not be fetched."""
     missing: dict[str, str] = {}
     with (
         open_registry(registry_of(content)) as registry,

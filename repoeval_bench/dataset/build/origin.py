@@ -21,10 +21,10 @@ from repoeval_bench.dataset.sources.index_client import TamperedError
 class Origin:
     """A source that was opened. `name` is the repository's name in the pack.
 
-    `facts` are what a pack records of it: kind, version, hash, commit … `paths` are those of its files. `entries`
-    lists them in one order, each to be read before the next is taken. `left_out` are counts of what is known to be left
-    out before that. `licence` is what its metadata says, "" where they say nothing. `notes` are what a user is told of
-    how it was read.
+    `facts` are what a pack records of it: kind, version, hash, commit … `paths` are those of its files. `entries` lists
+    them in one order, each to be read before the next is taken. `left_out` are counts of what is known to be left out
+    before that. `licence` is what its metadata says, "" where they say nothing. `notes` say for the user how it was
+    read.
     """
 
     name: str

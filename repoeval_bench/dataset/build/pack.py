@@ -102,9 +102,8 @@ def build_pack(
     """Build a pack of the sources in the folder `out`, which must not exist yet or be empty.
 
     Notices name every source, and say where there are too few tasks. `opener` opens a source's text,
-    with a folder for what it fetches. UsageError: what is asked does
-    not exist or does not fit together; DatasetError: a source cannot be read, holds no code, or gives no task. Then
-    nothing is written.
+    with a folder for what it fetches. UsageError: the request names what does not exist or does not fit together;
+    DatasetError: a source cannot be read, holds no code, or gives no task. Then nothing is written.
     """
     request.check()
     target = new_target(out, "pack")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Registry(Protocol):
-    """A registry of published packages. What cannot be had is a DatasetError."""
+    """A registry of published packages. A file that cannot be fetched is a DatasetError."""
 
     def releases(self, name: str) -> list[Release]:
         """All releases of a package, the newest version first."""

@@ -81,7 +81,7 @@ def take_turns(orders: Sequence[Iterable[Candidate]]) -> Iterator[tuple[int, Can
 
 
 def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
-    """At most so many tasks of a benchmark, in their order: drawn as a pack draws its own.
+    """A sample of a benchmark's tasks, in their order, drawn as a pack draws its own.
 
     Their repositories keep every file. It is the benchmark itself where it has no more tasks.
     """

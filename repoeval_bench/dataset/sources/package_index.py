@@ -25,7 +25,7 @@ from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path,
 
 
 def fetch_wheels(folder: Path) -> None:
-    """Fetch the pinned wheels; a SourceError says why one could not be had, or that it is another one."""
+    """Fetch the pinned wheels; a SourceError says why one could not be fetched, or that it is another one."""
     with open_index() as packages:
         for wheel in index.sources().wheels:
             name, _, version = wheel.requirement.partition("==")

@@ -148,7 +148,7 @@ class StoredResults(Results):
 
 
 def results_of_store(url: str, folder: Path) -> StoredResults:
-    """The results of a store, whose cache a folder is from now on; a UsageError where either cannot be had."""
+    """The results of a store, with a folder as their cache from now on; a UsageError if either cannot be used."""
     results = StoredResults(folder, ObjectStore(url))
     with os_errors_as(UsageError, f"{folder}, in which {url} is cached, cannot be written", "choose another --home"):
         if not (folder / OF_STORE).is_file():
@@ -183,7 +183,7 @@ def put_run(folder: Path, store: ObjectStore) -> None:
 
 
 def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
-    """Tell whether a run is in a store and whole; then its folder is in `out` in one step."""
+    """Return whether a run is in a store and whole; then its folder is in `out` in one step."""
     with _run_of_store(run_id, store, out) as fetched:
         if fetched is not None:
             publish(fetched, out)
@@ -210,13 +210,13 @@ def _run_of_store(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path |
 
 
 def _holds(store: ObjectStore, folder: Path) -> bool:
-    """Tell whether a store holds the run in a folder, times apart; the object is read."""
+    """Return whether a store holds the run in a folder, times apart; the object is read."""
     with _run_of_store(folder.name, store, folder.parent) as stored:
         return stored is not None and not differing(folder, stored)
 
 
 def _ends(run_id: str, store: ObjectStore) -> bool:
-    """Tell whether a run's object is in a store and has the end of an archive, which one that was cut off lacks."""
+    """Return whether a run's object is in a store and has the end of an archive, which one that was cut off lacks."""
     try:
         return store.tail(_name(run_id), _END_BYTES).startswith(_END)
     except FileNotFoundError:

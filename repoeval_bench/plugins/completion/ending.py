@@ -28,7 +28,7 @@ def indentation(text: str) -> str:
 
 
 def stops(task: Task, language: str, *, chat: bool) -> tuple[str, ...]:
-    """Return what a server is told to stop at: code in the first column, where the target has none; at most four texts.
+    """Return the server's stop texts, at most four: code in the first column, if the target has none.
 
     Nothing in a chat, where the first line may have lost its indentation.
     """

@@ -24,7 +24,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
 MAX_TOKENS: Mapping[str, int] = {"function": 500, "line": 100, "api": 100}
-"""Level -> tokens that an answer may have, unless asked otherwise."""
+"""Level -> tokens that an answer may have by default."""
 
 INSTRUCTION = (
     "You continue source code. Answer with the lines that come next and nothing else: no explanation, no code fence, "
@@ -54,7 +54,7 @@ class Answer(BaseModel, strict=True, extra="ignore", frozen=True):
 
     @property
     def cut_off(self) -> bool:
-        """Tell whether it ended at the limit of tokens."""
+        """Return whether it ended at the limit of tokens."""
         return self.finish == "length"
 
 
@@ -105,7 +105,7 @@ class Model:
 
     @property
     def chat(self) -> bool:
-        """Tell whether it is asked as a chat."""
+        """Return whether it is asked as a chat."""
         return self.api == "chat"
 
     @property

@@ -301,7 +301,7 @@ def _cell(setting: _Setting, retriever: ChosenRetriever, measure: str) -> Cell:
 
 
 class GridRequest(DataRequest):
-    """Everything that is asked of a sensitivity grid: every chunker in every combination of the rest."""
+    """A request for a sensitivity grid: every chunker in every combination of the rest."""
 
     chunkers: tuple[str, ...] = option((), "Two or more; repeat it.", "SPEC", also="-c", spelled="--chunker")
     protocols: tuple[str, ...] = option(

@@ -180,7 +180,7 @@ def _join(run: RunView, fitting: Sequence[list[RunView]], groups: list[list[RunV
 
 
 def _fits(run: RunView, group: Sequence[RunView]) -> bool:
-    """Tell whether the run can be compared with every one of the group."""
+    """Return whether the run can be compared with every one of the group."""
     measure = headline_measure([run])
     try:
         for other in group:

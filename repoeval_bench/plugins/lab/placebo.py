@@ -13,7 +13,7 @@ from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_size, mean_nws
 from repoeval_bench.core.source import SourceFile
 
 SPAN = 20
-"""Offsets lie within so many lines: half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""
+"""Lines within which offsets lie: half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""
 
 TOLERANCE = 0.05
 """An arm whose realised mean is farther from the baseline's, as a share of it, is not a placebo."""

@@ -22,14 +22,14 @@ NOT_STATED = "not stated"
 
 
 def is_trec(path: Path) -> bool:
-    """Tell whether a file is one of TREC, and not JSONL."""
+    """Return whether a file is one of TREC, and not JSONL."""
     name = PurePath(path.name.lower())
     return (name.with_suffix("").suffix if name.suffix == ".gz" else name.suffix) in TREC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """The facts that a bare ranking does not state: its system, its index's chunker, how deep it was asked to rank.
+    """The facts that a bare ranking does not state: its system, its index's chunker, the requested depth.
 
     Without them the system is its tag, or the file's name, and the depth that of its longest ranking.
     """

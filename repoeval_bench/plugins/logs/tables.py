@@ -103,7 +103,7 @@ def corrected_lines(corrected: Corrected) -> list[str]:
 
 
 def _name(name: str) -> str:
-    """A figure's name with its measure written as elsewhere: `nDCG@10 raw`."""
+    """A figure's name with its measure in the usual spelling: `nDCG@10 raw`."""
     measure, blank, rest = name.partition(" ")
     return heading(measure) + blank + rest if "@" in measure or not blank else name
 

@@ -1,7 +1,8 @@
 """Whole lines up to a size, each chunk from the middle of the one before: a window rule of a code search engine.
 
-bloop cut so (BloopAI/bloop, server/bleep/src/semantic/chunk.rs and semantic.rs), from 50 up to 256 tokens. Here the
-least size is a fifth of the other, too, and chunks are whole lines; bloop cuts within lines that leave a quarter free.
+bloop cut in this way (BloopAI/bloop, server/bleep/src/semantic/chunk.rs and semantic.rs), from 50 up to 256 tokens.
+Here the least size is a fifth of the other, too, and chunks are whole lines; bloop cuts within lines that leave a
+quarter free.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whole lines up to a size, cut where the fewest definitions are open: a rule of an editor's index.
 
-Zed's semantic index cut so (zed-industries/zed, crates/semantic_index/src/chunking.rs), from 1,024 to 8,192 bytes.
-Here the least size is an eighth of the other, too.
+Zed's semantic index cut in this way (zed-industries/zed, crates/semantic_index/src/chunking.rs), from 1,024 to 8,192
+bytes. Here the least size is an eighth of the other, too.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class CSharp(LanguageRules):
     sees_all = True
 
     def may_take(self, signature: str, arguments: int) -> bool:
-        """Say whether a call fits by defaults of parameters or by `params`."""
+        """Return whether a call fits by defaults of parameters or by `params`."""
         parameters = parameters_of(signature)
         open_ended = any(parameter.startswith("params ") for parameter in parameters)
         needed = sum(1 for parameter in parameters if "=" not in parameter) - open_ended

@@ -115,7 +115,7 @@ class Java(LanguageRules):
         return (names.in_files(path, files, name), None) if files else None
 
     def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
-        """Say whether the class around a type, or a package of it, is of these files."""
+        """Return whether the class around a type, or a package of it, is of these files."""
         outer = names.bare(path, NOWHERE, steps[-2])[0]
         return bool(outer) or any(_class(names.imports, steps[:at]) for at in range(2, len(steps) + 1))
 
@@ -127,7 +127,7 @@ class Java(LanguageRules):
         return (named, None) if named else None
 
     def is_fit(self, parsed: Parsed, arguments: int | None) -> bool:
-        """Say whether a definition is called as it is here: a field may have the name of a method."""
+        """Return whether a definition is called as it is here: a field may have the name of a method."""
         return (parsed.kind == "method") == (arguments is not None)
 
 

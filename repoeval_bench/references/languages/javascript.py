@@ -81,8 +81,8 @@ class JavaScript(LanguageRules):
                     one = any(_JS_GIVEN.search(files.files[file].text) for file in modules)
                     yield Import(clause, match["member"] or ("default" if one else None), modules)
 
-    def is_told(self, name_in: str, defined_in: str) -> bool:
-        """Say whether a name alone tells: what a declaration file has for users of a script is often another thing."""
+    def decides_alone(self, name_in: str, defined_in: str) -> bool:
+        """Return whether a name alone decides: a declaration file often has another thing for users of a script."""
         return not defined_in.endswith(".d.ts") or name_in.endswith((".ts", ".tsx"))
 
 

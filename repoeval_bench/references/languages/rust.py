@@ -100,7 +100,7 @@ class Rust(LanguageRules):
         return names.in_files(path, _module(names.imports, path, tuple(steps[:-1])), steps[-1])
 
     def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
-        """Say whether a path begins in these files: `serde_json::Error` does not."""
+        """Return whether a path begins in these files: `serde_json::Error` does not."""
         outer = names.bare(path, NOWHERE, steps[-2])[0]
         known = {"crate", "self", "super", *(import_.name for import_ in names.imports.of(path) if import_.files)}
         module = rf"\bmod\s+{re.escape(steps[0])}\b"

@@ -228,7 +228,7 @@ def differences_note(differences: Sequence[Comparison], n_runs: int) -> str:
 def leads_table(leads: Sequence[Comparison], run: Callable[[Comparison], str], kind: str) -> Table:
     """Return how far each primary difference holds: on these repositories and new ones, without files and repositories.
 
-    What one repository alone cannot tell is left out.
+    What a single repository cannot show is left out.
     """
 
     def new(value: Callable[[NewRepositories], Cell]) -> Callable[[Comparison], Cell]:

@@ -70,7 +70,7 @@ def leaderboard_command(*, out: Path, site: Path | None, updates: Path | None, a
 @out_option
 @home_option
 def add_command(*, folders: tuple[Path, ...], out: Path, **data: Any) -> None:
-    """Compute run folders from elsewhere again, as verify does, and copy them to the runs of --out.
+    """Compute run folders of other machines again, as verify does, and copy them to the runs of --out.
 
     A run that is not what it claims is refused with the values that differ (exit 1). A run that cannot be computed
     again (it was imported, or its code is not allowed) is added as not verified.

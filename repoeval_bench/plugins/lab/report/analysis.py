@@ -104,7 +104,7 @@ def against_table(analyses: Sequence[LeaderboardAnalysis]) -> Table:
 
 
 def agreement_table(agreements: Sequence[ProtocolAgreement]) -> Table:
-    """A row for each pair of protocols: how alike they rank, and how many verdicts change between them."""
+    """A row for each pair of protocols: how similarly they rank, and how many verdicts change between them."""
     columns = [
         *map(_text, ("protocols", "data", "retriever")),
         *figures("Kendall's tau", number="+.2f"),

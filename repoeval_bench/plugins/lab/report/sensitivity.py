@@ -11,7 +11,7 @@ from repoeval_bench.report.table import Column, Estimate, Table, figures, make_t
 from repoeval_bench.report.text import heading
 
 SHOWN = 12
-"""Cells that flip a verdict are listed up to so many; --json has all."""
+"""Most cells that are listed of those that flip a verdict; --json has all."""
 
 
 def sensitivity_tables(paired_results: Sequence[PairedResult]) -> list[Table]:

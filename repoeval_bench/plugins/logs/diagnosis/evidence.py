@@ -63,17 +63,17 @@ class Evidence:
 
     @property
     def imported(self) -> bool:
-        """Tell whether another system made the run."""
+        """Return whether another system made the run."""
         return self.metrics.imported
 
     @property
     def reranked(self) -> bool:
-        """Tell whether this project ranked the first stage's best again."""
+        """Return whether this project ranked the first stage's best again."""
         return not self.imported and self.metrics.retriever.startswith("rerank:")
 
     @cached_property
     def depth(self) -> int:
-        """Return how deep the run was asked to rank."""
+        """Return the depth at which the run was requested."""
         return self.metrics.k
 
     @cached_property

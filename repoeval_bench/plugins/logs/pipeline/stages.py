@@ -42,7 +42,7 @@ def reranker(log: JudgedLog, k: int) -> Section:
 
 
 def rewriting(log: JudgedLog, k: int) -> Section:
-    """Recall of the query as it was asked against the rewritten one, for the queries that log both rankings."""
+    """Recall of the original query against the rewritten one, for the queries that log both rankings."""
     title = "query rewriting"
     part = log.where(lambda row: row.original_topk is not None)
     if not len(part):
@@ -93,7 +93,7 @@ def skipped_note(log: JudgedLog, part: JudgedLog, field: str) -> tuple[str, ...]
 
 
 def is_newer(chunk: Retrieved, as_of: Moment) -> bool | None:
-    """Tell whether a chunk's doc_version is later than the query's as_of; None where it is not a date."""
+    """Return whether a chunk's doc_version is later than the query's as_of; None where it is not a date."""
     written = moment(chunk.doc_version) if chunk.doc_version is not None else None
     return None if written is None else written.is_after(as_of)
 

@@ -49,7 +49,7 @@ class ForeignQuestion:
 
     @property
     def has_lines(self) -> bool:
-        """Tell whether every answer is lines of a file."""
+        """Return whether every answer is lines of a file."""
         return all(target.lines is not None for target in self.targets)
 
 
