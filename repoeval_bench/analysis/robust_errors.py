@@ -79,8 +79,7 @@ def robust_covariance(sample: Sample) -> FloatArray:
 
 
 def effective_clusters(sample: Sample) -> float:
-    """Return how many clusters of equal weight would give as much evidence: 1 / the sum of the squared weights in the
-    mean."""
+    """Return how many clusters of equal weight give as much evidence: 1 / the sum of the mean's squared weights."""
     return float(1 / (sample.weights**2).sum())
 
 
