@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import math
@@ -341,6 +342,8 @@ def run_folders(rng: random.Random, inputs: Inputs) -> str:
 
 
 def _damaged_file(rng: random.Random, path: Path, whole: bytes) -> bytes:
+    if path.suffix == ".gz" and rng.random() < 0.7:
+        return gzip.compress(_damaged_file(rng, path.with_suffix(""), gzip.decompress(whole)))
     if path.suffix not in (".json", ".jsonl") or rng.random() < 0.3:
         return damaged(rng, whole)
     if path.suffix == ".json":

@@ -85,7 +85,7 @@ def write_runs(results: Path, n_queries: int, *, per_file: int | None) -> list[s
             code=CodeState(commit=None, dirty=None),
             versions={},
         )
-        files = RunFiles(manifest=manifest, metrics=metrics, queries=rows, timings=(), run="", qrels="", log="")
+        files = RunFiles(manifest=manifest, metrics=metrics, queries=rows, timings=(), qrels="", log="")
         write_folder(results / name, files)
         folders.append(str(results / name))
     return folders

@@ -13,7 +13,7 @@ from repoeval_bench.core.spec import short_hash
 from repoeval_bench.retrieval.ranking import other_places
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.records import COMPLETIONS, MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, RUN, Record
+from repoeval_bench.runs.records import COMPLETIONS, MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, Record
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import Replay, RunView
 
 INTERVALS = "intervals"
-"""Said where differences have a file: a run stores no interval, they are computed from per_query.jsonl."""
+"""Said where differences have a file: a run stores no interval, they are computed from per_query.jsonl.gz."""
 
 ALWAYS_AS_STORED = ("timings.jsonl", "versions, commit and time", "where the data was fetched", "seconds of the index")
 """Values that no run can show of another one."""
@@ -148,7 +148,7 @@ def _ranking_differences(again: Replay) -> Iterator[Difference]:
     """Yield what a stored ranking has that no query sees, and where it is not the one that was computed."""
     for query_id, ids in again.unseen.items():
         for chunk_id in ids:
-            yield _difference(RUN, f"{query_id} {chunk_id}", "ranked", "no chunk that this query sees")
+            yield _difference(RETRIEVED, f"{query_id} {chunk_id}", "ranked", "no chunk that this query sees")
     if again.computed is None:
         return
     for query_id, stored in again.stored.items():
@@ -156,7 +156,7 @@ def _ranking_differences(again: Replay) -> Iterator[Difference]:
         # Queries that a completed run leaves out are in no file of it.
         for index in other_places(stored, computed, again.tolerance) if stored else ():
             claimed, ours = (_ranked_at(ranking, index) for ranking in (stored, computed))
-            yield _difference(RUN, f"{query_id} rank {index + 1} by the request", claimed, ours)
+            yield _difference(RETRIEVED, f"{query_id} rank {index + 1} by the request", claimed, ours)
 
 
 def _moved(again: Replay) -> float:
@@ -175,7 +175,6 @@ def _contents(run: RunView, taken_over: Collection[str]) -> Iterator[tuple[str, 
     yield METRICS, _flat(run.metrics.as_json(), taken_over)
     yield PER_QUERY, _keyed(((row.query_id, row.as_json()) for row in run.query_rows()), taken_over)
     yield QRELS, _lines(run.text(QRELS))
-    yield RUN, _lines(run.text(RUN))
     yield RETRIEVED, _keyed(((row.query_id, row.as_json()) for row in run.log_rows()), taken_over)
     models: tuple[tuple[str, type[Record], Callable[[Any], str]], ...] = (
         (SOURCES, SourceRow, lambda row: f"{row.repo}/{row.path}"),

@@ -29,7 +29,8 @@ from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.scores import score_tables, scores_csv
 from repoeval_bench.runs.naming import find_runs
-from repoeval_bench.runs.records import QRELS, RUN
+from repoeval_bench.runs.records import QRELS
+from repoeval_bench.runs.store import jsonl
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 _PAPER = ("markdown", "latex")
-ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".trec": "trec"}
+_ONE_RANKING = {"trec": "a TREC file", "log": "a run log"}
+ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".trec": "trec", ".jsonl": "log"}
 
 
 @click.command("runs")
@@ -67,8 +69,8 @@ def export_command(
     """Export RUNs (folders, ids, or parts of an id); of several runs the differences too.
 
     `csv` writes the scores to FILE and the differences beside it, `trec` the ranking to FILE and the judgements to
-    FILE.qrels. With --measure, `markdown` and `latex` are one table of short names, the best in bold. Letters name the
-    runs that a mean is significantly better than.
+    FILE.qrels, `log` the run log with every place in full. With --measure, `markdown` and `latex` are one table of
+    short names, the best in bold. Letters name the runs that a mean is significantly better than.
     """
     if form is None and output is not None and output.suffix:
         form = form_of(output, ENDINGS)
@@ -78,8 +80,8 @@ def export_command(
         raise UsageError(f"--measure chooses for {' and '.join(_PAPER)}; {form or 'a plot'} has every measure")
     if form is None:
         refuse_unread({"baseline"}, "in a plot, which shows every run")
-    elif form == "trec":
-        refuse_unread({"baseline"}, "in a TREC file, which holds one ranking")
+    elif form in _ONE_RANKING:
+        refuse_unread({"baseline"}, f"in {_ONE_RANKING[form]}, which holds one ranking")
     stored = find_runs(dict.fromkeys(runs), out)
     for run in stored:
         _ = run.scores  # reading a run's queries checks its means against them
@@ -102,10 +104,12 @@ def _files(
     stored: Sequence[RunView], base: RunView | None, form: str, output: Path, measures: Sequence[str]
 ) -> dict[Path, str]:
     """Path -> content; the first is what is asked for, others go with it."""
-    if form == "trec":
+    if form in _ONE_RANKING:
         if len(stored) > 1:
-            raise UsageError(f"a TREC file holds one ranking, not {len(stored)}; export the runs one by one")
-        return {output: stored[0].text(RUN), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
+            raise UsageError(f"{_ONE_RANKING[form]} holds one ranking, not {len(stored)}; export the runs one by one")
+        if form == "log":
+            return {output: jsonl(row.as_json() for row in stored[0].log_rows())}
+        return {output: stored[0].trec_run(), output.with_name(output.name + ".qrels"): stored[0].text(QRELS)}
     compared = stored if base is None or base in stored else [base, *stored]
     comparisons = compare(stored, baseline=base, measures=measures) if len(compared) > 1 else []
     choice = choose(compared, comparisons) if len(compared) > 1 and base is None else None

@@ -1,19 +1,22 @@
-"""The run log as a contract: what a row of retrieved.jsonl.gz holds, in a run made here and in a log of another system.
+"""The run log as a contract: a query and what a system retrieved for it, in a run made here and in another's log.
 
-`LogRow` is the one source: `check_row` checks what a run writes (the place of a chunk once), `view` what is read.
+`LogRow` is the one source: `check_row` checks what a run writes. A run made here stores `StoredRow`s, whose rankings
+are columns: a chunk is named once in the file, and by its number after that. `read_log` reads both.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from operator import attrgetter
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from repoeval_bench.core.errors import ResultError, all_mistakes
+from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import Count, Line, Plain, mistakes
@@ -48,6 +51,14 @@ class PlacedRecord(Record):
         if self.start_line is None or self.end_line is None:
             return None
         return LineSpan(self.start_line, self.end_line)
+
+
+class LoggedChunk(PlacedRecord):
+    """A chunk and its place."""
+
+    chunk_id: Name
+    file: Name
+    header_nws: HeaderNws | None = None
 
 
 class Retrieved(PlacedRecord):
@@ -118,6 +129,70 @@ class LogRow(Record):
         if text is not None and moment(text) is None:
             raise ValueError(f"{text!r} is not an ISO 8601 date or time; write 2024-05-01 or 2024-05-01T12:00:00+00:00")
         return text
+
+
+class StoredRow(LogRow):
+    """A row as a run stores it, without `topk`.
+
+    Chunks count from 0 through the file, in the order of all `new_chunks`, each of which stands in the row that has it
+    first. `chunks` are the numbers of those retrieved, best first, and `scores` their scores.
+    """
+
+    topk: list[Retrieved] = Field(default_factory=list, max_length=0)
+    new_chunks: list[LoggedChunk]
+    chunks: list[Count]
+    scores: list[Annotated[float, Field(allow_inf_nan=False)]]
+
+    def hits(self, known: list[LoggedChunk]) -> list[Hit]:
+        """Return what was retrieved, best first; `known` are the chunks of the rows above, and get this row's.
+
+        A ValueError where columns differ in length, or chunks do not count as they are first retrieved.
+        """
+        first = len(known)
+        known += self.new_chunks
+        if len(self.chunks) != len(self.scores):
+            raise ValueError(f"chunks has {len(self.chunks)} numbers, and scores has {len(self.scores)}")
+        if [number for number in self.chunks if number >= first] != list(range(first, len(known))):
+            raise ValueError("chunks does not have the number of every new chunk once, in their order")
+        return [(known[number], score) for number, score in zip(self.chunks, self.scores, strict=True)]
+
+
+Hit = tuple[LoggedChunk | Retrieved, float]
+"""A chunk that was retrieved, and its score."""
+
+_STORED = b'"chunks":'
+"""Key that stored rows alone have: inside a text of JSON its quotes would be escaped."""
+
+
+def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
+    """(line number, row, what it ranks, best first) of every row of a log; a JsonFaultError of the first broken one.
+
+    `in_full` gives a row its `topk`.
+    """
+    known: list[LoggedChunk] = []
+    with opened(path) as stream:
+        for number, line in lines(stream):
+            hits: list[Hit]
+            try:
+                row = parse(line, StoredRow if _STORED in line else LogRow)
+                hits = row.hits(known) if isinstance(row, StoredRow) else [(hit, hit.score) for hit in row.ranked]
+            except JsonFaultError as fault:
+                raise JsonFaultError(*fault.faults, line=number) from fault
+            except ValueError as error:
+                raise JsonFaultError(str(error), line=number) from error
+            yield number, row, hits
+
+
+def in_full(row: LogRow, hits: Iterable[Hit]) -> LogRow:
+    """Return the row with its `topk`, as every log has it."""
+    if not isinstance(row, StoredRow):
+        return row
+    topk = [
+        {"rank": rank, "score": score, **chunk.model_dump(exclude_unset=True)}
+        for rank, (chunk, score) in enumerate(hits, start=1)
+    ]
+    columns = {"new_chunks", "chunks", "scores"}
+    return LogRow.model_validate({**row.model_dump(exclude_unset=True, exclude=columns), "topk": topk})
 
 
 class Moment(NamedTuple):

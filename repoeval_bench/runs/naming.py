@@ -24,7 +24,6 @@ from repoeval_bench.runs.records import (
     PER_QUERY,
     QRELS,
     RETRIEVED,
-    RUN,
     TIMINGS,
     Record,
 )
@@ -37,10 +36,10 @@ NEWEST = "latest"
 COMPARED = "compared.json"
 """The file of a results folder that names the runs which were compared last."""
 
-_FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED, RUN)
+_FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED)
 """Files by one of which a folder is known to be of a run, finished or not."""
 
-OWN = {MANIFEST, METRICS, PER_QUERY, RUN, QRELS, RETRIEVED, TIMINGS, SOURCES, CHUNKS, QUERIES, COMPLETIONS}
+OWN = {MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, TIMINGS, SOURCES, CHUNKS, QUERIES, COMPLETIONS}
 """The files that a run's folder may hold."""
 
 _SHOWN = 3

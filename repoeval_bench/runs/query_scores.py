@@ -46,7 +46,7 @@ class QueryScores:
 
     @classmethod
     def from_rows(cls, rows: Iterable[QueryRow]) -> Self:
-        """Columns of the rows of per_query.jsonl.
+        """Columns of the rows of per_query.jsonl.gz.
 
         Rows that are clustered by different fields, or do not have the same measures, are a ResultError.
         """

@@ -2,10 +2,10 @@
 
 manifest.json      `Manifest`: what ran, with which versions, when (the only time beside timings.jsonl)
 metrics.json       `Metrics`: means over queries (micro), over repositories (macro) and per repository; their ceilings
-per_query.jsonl    `QueryRow`: a query's value and ceiling of every measure, and facts for segments
+per_query.jsonl.gz `QueryRow`: a query's value and ceiling of every measure, and facts for segments
 completions.jsonl  `CompletionRow`: the answer of a model for a task, where the run was completed
-qrels.trec         the judgements, and run.trec.gz the ranking: unpacked, as trec_eval and ir_measures read it
-retrieved.jsonl.gz `log.LogRow`: the run log, a query and its top k with file and lines
+qrels.trec.gz      the judgements: unpacked, as trec_eval and ir_measures read them
+retrieved.jsonl.gz `log.StoredRow`: a query and its top k, the one ranking; of an imported run `log.LogRow`
 timings.jsonl      `TimeRow`: seconds of a step, or milliseconds of a query
 *.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
 
@@ -22,15 +22,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.validation import EXACT, STRICT, Count, Plain
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """Version of the layout; a folder of another version is refused."""
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
-PER_QUERY = "per_query.jsonl"
+PER_QUERY = "per_query.jsonl.gz"
 RETRIEVED = "retrieved.jsonl.gz"
-RUN = "run.trec.gz"
-QRELS = "qrels.trec"
+QRELS = "qrels.trec.gz"
 TIMINGS = "timings.jsonl"
 COMPLETIONS = "completions.jsonl"
 
@@ -350,7 +349,7 @@ class CodeState(Record):
 class Manifest(Record):
     """The content of manifest.json. A run made here has a `config`, an imported one what it was `imported` from."""
 
-    schema_version: Literal[3] = Field(alias="schema")
+    schema_version: Literal[4] = Field(alias="schema")
     run_id: str
     created: str
     dataset: DatasetRecord
@@ -370,7 +369,7 @@ class Manifest(Record):
 
 
 class QueryRow(Record):
-    """A row of per_query.jsonl. Queries of one `cluster` count together, else those whose gold shares a file.
+    """A row of per_query.jsonl.gz. Queries of one `cluster` count together, else those whose gold shares a file.
 
     The gold is in `gold_files`, in `path` alone where they are not given. `cluster_by` names the field that `cluster`
     is from; a row without a cluster is then by itself.

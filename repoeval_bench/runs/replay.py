@@ -197,7 +197,7 @@ def replay(
 
 def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking], dict[str, list[str]]]:
     """(query_id -> stored ranking of the documents that the query sees, query_id -> the other ids in it)."""
-    stored = {row.query_id: [(hit.chunk_id, hit.score) for hit in row.topk][:k] for row in run.log_rows()}
+    stored = {query_id: ranking[:k] for query_id, ranking in run.ranked().items()}
     documents = planned.documents
     chunks, queries = documents.chunks, planned.queries
     if planned.protocol.scope == "pooled":
@@ -207,7 +207,7 @@ def _seen_part(run: RunView, planned: Plan, k: int) -> tuple[dict[str, Ranking],
     unseen: dict[str, list[str]] = {}
     for query in queries:
         seen = {chunk.chunk_id for chunk in visible(query, chunks, documents.own, excluded)}
-        ranked = stored.get(query.query_id, [])
+        ranked = stored.get(query.query_id, ())
         rankings[query.query_id] = tuple(hit for hit in ranked if hit[0] in seen)
         if other := [chunk_id for chunk_id, _ in ranked if chunk_id not in seen]:
             unseen[query.query_id] = other

@@ -23,7 +23,7 @@ from repoeval_bench.runs.log import check_row
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import QueryRow, TimeRow
 from repoeval_bench.runs.results import results_at
-from repoeval_bench.runs.trec import format_qrels, run_lines
+from repoeval_bench.runs.trec import format_qrels
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -76,13 +76,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFiles:
-    """The content of a run folder; the lines of the TREC run and of the log may come in pieces."""
+    """The content of a run folder; the lines of the log may come in pieces."""
 
     manifest: records.Manifest
     metrics: records.Metrics
     queries: Iterable[QueryRow]
     timings: Iterable[TimeRow]
-    run: str | Iterable[str]
     qrels: str
     log: str | Iterable[str]
     inspection: Mapping[str, bytes] = field(default_factory=dict)
@@ -117,7 +116,6 @@ def save(outcome: Outcome, results: Path, *, created: str) -> Path:
         metrics=_metrics(outcome, dataset),
         queries=_query_rows(outcome),
         timings=_time_rows(outcome),
-        run=run_lines(outcome.run.rankings, outcome.config.chunker),
         qrels=qrels,
         log=_log_lines(outcome),
         inspection=outcome.inspection,
@@ -132,9 +130,8 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
     """
     content: dict[str, str | bytes | Iterable[str | bytes]] = {
         records.METRICS: pretty(files.metrics),
-        records.PER_QUERY: (_line(row) for row in files.queries),
-        records.RUN: packed(files.run),
-        records.QRELS: files.qrels,
+        records.PER_QUERY: packed(_line(row) for row in files.queries),
+        records.QRELS: packed(files.qrels),
         records.RETRIEVED: packed(files.log),
         records.TIMINGS: (_line(row) for row in files.timings),
         **files.inspection,
@@ -247,11 +244,11 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
 
 
 def _log_lines(outcome: Outcome) -> Iterator[str]:
-    """Yield the lines of the run log. What of them can break the contract is checked: a chunk's place once."""
+    """Yield the lines of the run log (`log.StoredRow`). What of them can break the contract is checked."""
     config = outcome.config
     spec = Spec.parse(config.chunker)
     chunks = {chunk.chunk_id: chunk for chunk in outcome.planned.documents}
-    places: dict[str, str] = {}
+    numbers: dict[str, int] = {}
     # The id is a hash of the whole configuration.
     system = outcome.run_id
     k_raw = max(config.k, outcome.first_stage.k_raw if outcome.first_stage else 0)
@@ -272,17 +269,15 @@ def _log_lines(outcome: Outcome) -> Iterator[str]:
             "system": system,
             "k_raw": k_raw,
         }
-        new = [_place(chunks[chunk_id]) for chunk_id, _ in ranking if chunk_id not in places]
+        new = [_place(chunks[chunk_id]) for chunk_id, _ in ranking if chunk_id not in numbers]
         check_row({**first, "topk": [{"rank": 1, **record, "score": 0.0} for record in new], **last})
-        places.update((record["chunk_id"], _ENCODER.encode(record)[1:-1]) for record in new)
-        # A chunk is written as often as it is retrieved, a hundred thousand lines in all: its text is made once.
-        topk = ", ".join(
-            [
-                f'{{"rank": {rank}, {places[chunk_id]}, "score": {float.__repr__(score)}}}'
-                for rank, (chunk_id, score) in enumerate(ranking, start=1)
-            ]
-        )
-        yield f'{_ENCODER.encode(first)[:-1]}, "topk": [{topk}], {last_text[1:]}\n'
+        numbers.update((record["chunk_id"], number) for number, record in enumerate(new, start=len(numbers)))
+        columns = {
+            "new_chunks": new,
+            "chunks": [numbers[chunk_id] for chunk_id, _ in ranking],
+            "scores": [score for _, score in ranking],
+        }
+        yield f"{_ENCODER.encode(first)[:-1]}, {_ENCODER.encode(columns)[1:-1]}, {last_text[1:]}\n"
 
 
 def _place(chunk: Chunk) -> dict[str, Any]:

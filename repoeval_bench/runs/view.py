@@ -27,7 +27,7 @@ from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import is_outside, rows
 from repoeval_bench.core.words import few
 from repoeval_bench.runs.inspection import Inspection, read_inspection
-from repoeval_bench.runs.log import LogRow
+from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import (
@@ -37,7 +37,6 @@ from repoeval_bench.runs.records import (
     QRELS,
     RETRIEVED,
     ROUNDING,
-    RUN,
     SCHEMA,
     TIMINGS,
     Counts,
@@ -46,13 +45,12 @@ from repoeval_bench.runs.records import (
     QueryRow,
     TimeRow,
 )
-from repoeval_bench.runs.trec import as_field, read_qrels, read_run
+from repoeval_bench.runs.trec import Fields, as_field, read_qrels, run_lines
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from repoeval_bench.core.run import Qrels, Ranking
-    from repoeval_bench.metrics.judged_run import Rankings
 
 _Model = TypeVar("_Model", bound="BaseModel")
 
@@ -169,20 +167,42 @@ class RunView:
         return html_table(f"{metrics.chunker}, protocol {metrics.protocol}", ("measure", "micro", "macro"), rows)
 
     def query_rows(self) -> Iterator[QueryRow]:
-        """Return the rows of per_query.jsonl, read as they are asked for."""
+        """Return the rows of per_query.jsonl.gz, read as they are asked for."""
         return self.rows(PER_QUERY, QueryRow)
 
     def log_rows(self) -> Iterator[LogRow]:
         """Return the rows of the run log, read as they are asked for."""
-        return self.rows(RETRIEVED, LogRow)
+        return (in_full(row, hits) for row, hits in self._log())
+
+    def ranked(self) -> dict[str, Ranking]:
+        """query_id -> ranked (chunk_id, score), best first, from the run log."""
+        return {row.query_id: tuple((hit.chunk_id, score) for hit, score in hits) for row, hits in self._log()}
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
-        """query_id -> the chunk ids it was given, best first, from the run log."""
-        return {row.query_id: tuple(hit.chunk_id for hit in row.ranked) for row in self.log_rows()}
+        """query_id -> the chunk ids it was given, best first."""
+        return {query_id: tuple(chunk_id for chunk_id, _ in ranking) for query_id, ranking in self.ranked().items()}
 
-    def rankings(self) -> Rankings:
-        """query_id -> ranked (chunk_id, score), as stored: ids as TREC files spell them, as in `qrels`."""
-        return read_run(self.folder / RUN).rankings
+    def rankings(self) -> dict[str, Ranking]:
+        """query_id -> ranked (chunk_id, score) of scored queries: ids as TREC files spell them, as in `qrels`."""
+        fields = Fields()
+        return {
+            fields.queries[query_id]: tuple((fields.chunks[chunk_id], score) for chunk_id, score in ranking)
+            for query_id, ranking in self._scored()
+        }
+
+    def trec_run(self) -> str:
+        """Return the rankings of scored queries as a TREC file."""
+        config = self.manifest.config
+        return "".join(run_lines(dict(self._scored()), config.chunker if config else self.metrics.retriever))
+
+    def _scored(self) -> Iterator[tuple[str, Ranking]]:
+        scored = set(self.scores.query_ids)
+        return ((query_id, ranking) for query_id, ranking in self.ranked().items() if query_id in scored)
+
+    def _log(self) -> Iterator[tuple[LogRow, list[Hit]]]:
+        with self._explained(RETRIEVED):
+            for _, row, hits in read_log(self.folder / RETRIEVED):
+                yield row, hits
 
     def qrels(self) -> Qrels:
         """query_id -> chunk_id -> gain, gains as they were before they were written as whole numbers.

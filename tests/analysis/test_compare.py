@@ -11,7 +11,7 @@ from repoeval_bench.analysis.diff import diff
 from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
-from support.runs import edit, set_config, write_run
+from support.runs import edit, read_rows, set_config, write_rows, write_run
 
 NOT_SIGNIFICANT = PairVerdict(outcome=Outcome.NOT_SIGNIFICANT)
 FILES = [f"f{i // 4}.py" for i in range(120)]
@@ -134,10 +134,10 @@ def test_queries_in_another_order_are_paired_by_id(tmp_path):
 def restate(run, *, config=None, hashes=None):
     """The run with what its files state about the benchmark's definition changed."""
     run = set_config(run, **{"pack": "p@1", "protocol": {"relevance": "overlap", "gold": "body"}} | (config or {}))
-    rows = [json.loads(line) for line in (run.folder / "per_query.jsonl").read_text().splitlines()]
+    rows = read_rows(run.folder / "per_query.jsonl.gz")
     for row in rows:
         row["query_sha256"] = (hashes or {}).get(row["query_id"], "0" * 64)
-    (run.folder / "per_query.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(run.folder / "per_query.jsonl.gz", rows)
     return type(run)(run.folder)
 
 

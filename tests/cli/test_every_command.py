@@ -29,7 +29,7 @@ class Call:
 DATA = "--source {mirror}"
 RUN = "-c fixed:max_nws=400 --retriever bm25 --out {out} " + DATA
 GRID = f"lab sensitivity -c fixed:max_nws=400 -c ast:max_nws=400 --retriever bm25 --protocol context {DATA}"
-ROWS = ("manifest.json", "per_query.jsonl")
+ROWS = ("manifest.json", "per_query.jsonl.gz")
 LOG = ("manifest.json", "retrieved.jsonl.gz")
 CALLS = {
     "eval": Call(f"eval {RUN}"),
@@ -39,7 +39,7 @@ CALLS = {
     "runs": Call("runs --out {runs}"),
     "diff": Call("diff {run} {other}", reads=ROWS),
     "segments": Call("segments {run}", reads=ROWS),
-    "logs diagnose": Call("logs diagnose {run}", reads=("manifest.json", "retrieved.jsonl.gz", "per_query.jsonl")),
+    "logs diagnose": Call("logs diagnose {run}", reads=("manifest.json", "retrieved.jsonl.gz", "per_query.jsonl.gz")),
     "gate": Call("gate {run} --config {gates.yaml}", reads=ROWS),
     "logs pipeline": Call("logs pipeline {run}", reads=LOG),
     "logs hard-negatives": Call("logs hard-negatives {run} -n 1", reads=LOG),

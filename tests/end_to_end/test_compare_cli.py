@@ -36,7 +36,7 @@ def test_diff_lists_what_changed(two_runs):
     rows = json_of(*arguments)
     scores = [
         {row["query_id"]: row["measures"]["recall@5"] for row in read_rows(path)}
-        for path in (run / "per_query.jsonl" for run in runs)
+        for path in (run / "per_query.jsonl.gz" for run in runs)
     ]
     assert {row["query_id"] for row in rows} == {query for query in scores[0] if scores[0][query] != scores[1][query]}
     for row in rows:

@@ -39,7 +39,7 @@ def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path,
 
 @pytest.mark.parametrize("command", ["export runs", "gate", "report"])
 def test_means_that_its_queries_do_not_have_are_not_printed(tmp_path, gates, command):
-    """A metrics.json that contradicts per_query.jsonl is refused: either could be wrong."""
+    """A metrics.json that contradicts per_query.jsonl.gz is refused: either could be wrong."""
     run = write_run(tmp_path / "a", {"mrr": [0.5, 1.0], "ndcg@10": [0.25, 0.5]})
     edit(run, "metrics.json", macro={"mrr": 0.75, "ndcg@10": 0.99})
     options = {"export runs": ["--format", "csv"], "gate": ["--config", gates], "report": ["-o", tmp_path / "r.html"]}

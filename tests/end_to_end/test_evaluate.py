@@ -16,7 +16,7 @@ from support.runs import read_rows
 
 AST = "ast:max_nws=400"
 MUST_EXIST = {
-    *("manifest.json", "metrics.json", "per_query.jsonl", "run.trec.gz", "qrels.trec"),
+    *("manifest.json", "metrics.json", "per_query.jsonl.gz", "qrels.trec.gz"),
     *("retrieved.jsonl.gz", "timings.jsonl", "chunks.jsonl.gz", "queries.jsonl.gz", "sources.jsonl.gz"),
 }
 
@@ -145,9 +145,7 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     done = bench("compare", *runs, "--out", tmp_path / "results", "--json")
     compared = json.loads(done.out)
     rows = compared["comparisons"]
-    assert {row["n_queries"] for row in rows} == {
-        len((tmp_path / "results" / runs[0] / "per_query.jsonl").read_text().splitlines())
-    }
+    assert {row["n_queries"] for row in rows} == {len(read_rows(tmp_path / "results" / runs[0] / "per_query.jsonl.gz"))}
     assert all(row["ci"][0] <= row["difference"] <= row["ci"][1] for row in rows)
     names = [json.loads((tmp_path / "results" / run / "metrics.json").read_text())["chunker"] for run in runs]
     pairs = dict.fromkeys((row["baseline"], row["treatment"]) for row in rows)

@@ -1,7 +1,6 @@
 """`export`: the tables that the terminal shows, for papers and programs; numbers are those of metrics.json."""
 
 import csv
-import gzip
 import io
 import json
 import re
@@ -10,7 +9,10 @@ import shutil
 import pytest
 
 from repoeval_bench.report.text import heading
+from repoeval_bench.runs.trec import read_run
+from repoeval_bench.runs.view import RunView
 from support.command import bench, json_of, one_sentence, pdflatex, succeed
+from support.runs import read_rows, read_text
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -31,14 +33,17 @@ def metrics(results, run):
 
 
 def test_one_run_in_every_format(results, runs, tmp_path):
-    """JSON is metrics.json, TREC the ranking and judgements, CSV every mean of every measure in full precision."""
+    """JSON is metrics.json, TREC the ranking and judgements, the log every place, CSV every mean of every measure in full precision."""
     stored = metrics(results, runs[1])
     export = ("export", "runs", runs[1][-8:], "--out", results)
-    for form in ("json", "csv", "trec"):
+    for form in ("json", "csv", "trec", "log"):
         succeed(*export, "--format", form, "-o", tmp_path / f"a.{form}")
     assert json.loads((tmp_path / "a.json").read_text()) == stored
-    assert (tmp_path / "a.trec").read_bytes() == gzip.decompress((results / runs[1] / "run.trec.gz").read_bytes())
-    assert (tmp_path / "a.trec.qrels").read_bytes() == (results / runs[1] / "qrels.trec").read_bytes()
+    assert read_run(tmp_path / "a.trec").rankings == RunView(results / runs[1]).rankings()
+    assert (tmp_path / "a.trec.qrels").read_text() == read_text(results / runs[1] / "qrels.trec.gz")
+    rows = [json.loads(line) for line in (tmp_path / "a.log").read_text().splitlines()]
+    assert rows == read_rows(results / runs[1] / "retrieved.jsonl.gz")
+    assert all(hit["file"] and "start_line" in hit for row in rows for hit in row["topk"])
     records = {row["mean_over"]: row for row in csv.DictReader(io.StringIO((tmp_path / "a.csv").read_text()))}
     assert {row["fingerprint"] for row in records.values()} == {stored["dataset"]["fingerprint"]}
     expected = {**stored["per_repo"], "micro": stored["micro"], "macro": stored["macro"]}

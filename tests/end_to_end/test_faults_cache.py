@@ -98,7 +98,7 @@ def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_p
     content = (home / "vectors" / "cache.db").read_bytes()
     done = succeed(*run, tmp_path / "after", home=home)
     assert f"{line}10 vectors of hash" in done.err
-    (before,), (after,) = ((tmp_path / name).glob("*/run.trec.gz") for name in ("before", "after"))
+    (before,), (after,) = ((tmp_path / name).glob("*/retrieved.jsonl.gz") for name in ("before", "after"))
     assert after.read_bytes() == before.read_bytes()
     assert (home / "vectors" / "cache.db").read_bytes() == content
 
@@ -145,5 +145,5 @@ def test_a_full_disk_under_the_cache(mirror, home, mounted, tmp_path, warm_home)
 def same_runs(results, mirror, warm_home, tmp_path):
     """Whether the one run in `results` holds what the same run on the warm home holds."""
     succeed("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "expected", home=warm_home)
-    (mine,), (other,) = results.glob("*/run.trec.gz"), (tmp_path / "expected").glob("*/run.trec.gz")
+    (mine,), (other,) = results.glob("*/retrieved.jsonl.gz"), (tmp_path / "expected").glob("*/retrieved.jsonl.gz")
     return mine.read_bytes() == other.read_bytes()

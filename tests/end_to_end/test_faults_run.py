@@ -65,7 +65,7 @@ def expected(asked, mirror, warm_home, out):
     """The run's files as a warm cache gives them."""
     succeed("eval", *asked, "--source", mirror, "--out", out, home=warm_home)
     result = contents(out)
-    assert {"run.trec.gz", "metrics.json", "per_query.jsonl"} <= set(result)
+    assert {"metrics.json", "per_query.jsonl.gz"} <= set(result)
     return result
 
 

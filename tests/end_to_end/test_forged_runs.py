@@ -120,36 +120,25 @@ def test_a_better_ranking_that_is_honestly_scored_is_found(oracle, two_runs, tmp
     assert folder.name == two_runs.fixed.name
     code, found = verified(folder)
     assert code == 1
-    assert {each["file"] for each in found["differences"]} == {"run.trec.gz"}
-    assert all(each["value"].endswith("by the request") for each in found["differences"])
+    assert {each["file"] for each in found["differences"]} == {"retrieved.jsonl.gz"}
+    assert any(each["value"].endswith("by the request") for each in found["differences"])
 
 
-def _swap(text):
-    """The best chunk and the fifth of the first query exchanged."""
-    lines = text.splitlines()
-    first, fifth = lines[0].split(), lines[4].split()
-    first[2], fifth[2] = fifth[2], first[2]
-    lines[0], lines[4] = " ".join(first), " ".join(fifth)
-    return "\n".join(lines) + "\n"
+def _in_first_row(edit):
+    """Change the chunks that the first row of the log names."""
+
+    def changed(text):
+        line, rest = text.split("\n", 1)
+        row = json.loads(line)
+        edit(row["new_chunks"])
+        return f"{json.dumps(row)}\n{rest}"
+
+    return changed
 
 
-def _foreign(text):
-    """The first query retrieves a chunk that is nowhere."""
-    line, *rest = text.splitlines()
-    fields = line.split()
-    return "\n".join([" ".join([*fields[:2], "no/such/file.py@0-9", *fields[3:]]), *rest, ""])
-
-
-def _ranked_otherwise(text):
-    """The rank of the first line is 2, as that of the second; its place by score is the same."""
-    first, rest = text.split(" 1 ", 1)
-    return f"{first} 2 {rest}"
-
-
-def _tagged_otherwise(text):
-    """The first line has another tag."""
-    line, *rest = text.splitlines()
-    return "\n".join([f"{line.rpartition(' ')[0]} mine", *rest, ""])
+def _swap(chunks):
+    """The best chunk and the fifth exchanged."""
+    chunks[0], chunks[4] = chunks[4], chunks[0]
 
 
 def _last_first(text):
@@ -159,18 +148,21 @@ def _last_first(text):
 
 
 TEXTS = {
-    "another rank": ("run.trec.gz", _ranked_otherwise, "run.trec.gz 2"),
-    "another tag": ("run.trec.gz", _tagged_otherwise, "run.trec.gz 2"),
-    "another ranking": ("run.trec.gz", _swap, "run.trec.gz"),
-    "another second field": ("run.trec.gz", lambda text: text.replace(" Q0 ", " Q1 ", 1), "run.trec.gz 2"),
-    "lines in another order": ("run.trec.gz", _last_first, "run.trec.gz 2"),
-    "a blank more": ("run.trec.gz", lambda text: text.replace(" ", "  ", 1), "run.trec.gz 2"),
-    "a chunk that is not there": ("run.trec.gz", _foreign, "no/such/file.py@0-9"),
-    "a judgement more": ("qrels.trec", lambda text: text + text.split()[0] + " 0 made/up.py@0-9 1\n", "made/up.py@0-9"),
-    "a field that no reader looks at": ("qrels.trec", lambda text: text.replace(" 0 ", " 7 ", 1), "qrels.trec 2"),
-    "a judgement less": ("qrels.trec", lambda text: text.partition("\n")[2], "qrels.trec"),
-    "a query less": ("per_query.jsonl", lambda text: text.partition("\n")[2], "per_query.jsonl"),
-    "rows in another order": ("per_query.jsonl", _last_first, "order of rows"),
+    "another ranking": ("retrieved.jsonl.gz", _in_first_row(_swap), "rank 5 by the request"),
+    "a chunk that is not there": (
+        "retrieved.jsonl.gz",
+        _in_first_row(lambda chunks: chunks[0].update(chunk_id="no/such/file.py@0-9")),
+        "no/such/file.py@0-9",
+    ),
+    "a judgement more": (
+        "qrels.trec.gz",
+        lambda text: text + text.split()[0] + " 0 made/up.py@0-9 1\n",
+        "made/up.py@0-9",
+    ),
+    "a field that no reader looks at": ("qrels.trec.gz", lambda text: text.replace(" 0 ", " 7 ", 1), "qrels.trec.gz 2"),
+    "a judgement less": ("qrels.trec.gz", lambda text: text.partition("\n")[2], "qrels.trec.gz"),
+    "a query less": ("per_query.jsonl.gz", lambda text: text.partition("\n")[2], "per_query.jsonl.gz"),
+    "rows in another order": ("per_query.jsonl.gz", _last_first, "order of rows"),
 }
 
 
@@ -186,7 +178,7 @@ def test_a_changed_ranking_or_judgement_is_found(claimed, verify, name, edit, na
 
 def test_means_that_fit_their_rows_are_not_a_proof(claimed, verify):
     """Scores, means and intervals that agree with each other, and with no ranking, are found."""
-    change(claimed / "per_query.jsonl", lambda row: row["measures"].update({"ndcg@10": 0.123}))
+    change(claimed / "per_query.jsonl.gz", lambda row: row["measures"].update({"ndcg@10": 0.123}))
     change(claimed / "metrics.json", lambda metrics: set_means(metrics, "ndcg@10", 0.123))
     done = verify(claimed, "--details")
     assert done.code == 1
@@ -201,9 +193,9 @@ def set_means(metrics, name, value):
 
 
 def test_two_chunks_of_equal_gain_that_change_places_are_found(claimed, verified):
-    """In the log and in run.trec.gz alike; no measure moves."""
+    """No measure moves."""
     rows = read_rows(claimed / "retrieved.jsonl.gz")
-    judged = (claimed / "qrels.trec").read_text().split()
+    judged = read_text(claimed / "qrels.trec.gz").split()
     row, (index, other) = next((row, pair) for row in rows if (pair := _unjudged(row["topk"], judged)) is not None)
     first, second = row["topk"][index]["chunk_id"], row["topk"][other]["chunk_id"]
     place = {
@@ -213,19 +205,10 @@ def test_two_chunks_of_equal_gain_that_change_places_are_found(claimed, verified
     row["topk"][index] |= place[second]
     row["topk"][other] |= place[first]
     write_rows(claimed / "retrieved.jsonl.gz", rows)
-    lines = read_text(claimed / "run.trec.gz").splitlines()
-    swap = {first: second, second: first}
-    lines = [
-        line.replace(f" {chunk} ", f" {swap[chunk]} ")
-        if (chunk := line.split()[2]) in swap and line.startswith(row["query_id"] + " ")
-        else line
-        for line in lines
-    ]
-    write_text(claimed / "run.trec.gz", "\n".join([*lines, ""]))
     code, found = verified(claimed)
     assert code == 1
-    assert {each["file"] for each in found["differences"]} == {"run.trec.gz"}
-    assert len(found["differences"]) == 2
+    assert {each["file"] for each in found["differences"]} == {"retrieved.jsonl.gz"}
+    assert any(each["value"].endswith("by the request") for each in found["differences"])
 
 
 def _unjudged(topk, judged):
@@ -236,18 +219,21 @@ def _unjudged(topk, judged):
 
 
 def test_a_query_that_is_left_out_of_every_file_is_found(claimed, verified):
-    query = json.loads((claimed / "per_query.jsonl").read_text().splitlines()[0])["query_id"]
-    for name in ("per_query.jsonl", "retrieved.jsonl.gz", "queries.jsonl.gz"):
+    query = read_rows(claimed / "per_query.jsonl.gz")[0]["query_id"]
+    for name in ("per_query.jsonl.gz", "retrieved.jsonl.gz", "queries.jsonl.gz"):
         change(claimed / name, lambda row: row["query_id"] != query)
-    for name in ("run.trec.gz", "qrels.trec"):
-        lines = read_text(claimed / name).splitlines(keepends=True)
-        write_text(claimed / name, "".join(line for line in lines if not line.startswith(f"{query} ")))
-    rows = read_rows(claimed / "per_query.jsonl")
+    lines = read_text(claimed / "qrels.trec.gz").splitlines(keepends=True)
+    write_text(claimed / "qrels.trec.gz", "".join(line for line in lines if not line.startswith(f"{query} ")))
+    rows = read_rows(claimed / "per_query.jsonl.gz")
     for name in ("manifest.json", "metrics.json"):
         change(claimed / name, lambda content: content["counts"].update(queries=len(rows)))
     code, found = verified(claimed)
     assert code == 1
-    assert {each["file"] for each in found["differences"]} >= {"manifest.json", "per_query.jsonl", "retrieved.jsonl.gz"}
+    assert {each["file"] for each in found["differences"]} >= {
+        "manifest.json",
+        "per_query.jsonl.gz",
+        "retrieved.jsonl.gz",
+    }
 
 
 STORED = {
@@ -255,7 +241,7 @@ STORED = {
     "the names of skipped files": ("manifest.json", lambda m: m.update(skipped=["a/b.py"]), "skipped"),
     "no file that was cut": ("manifest.json", lambda m: m["counts"].update(lines_uncovered=9), "lines_uncovered"),
     "tokens where no model counts": ("metrics.json", lambda m: m["counts"].update(queries_tokens=5), "tokens"),
-    "a fact of tokens": ("per_query.jsonl", lambda row: row["facts"].update(query_tokens=5), "query_tokens"),
+    "a fact of tokens": ("per_query.jsonl.gz", lambda row: row["facts"].update(query_tokens=5), "query_tokens"),
     "pairs that no model read": ("metrics.json", lambda m: m["counts"].update(pairs=5), "pairs"),
     "the cost of an index": ("manifest.json", lambda m: m.update(index={"vectors": 1}), "index.vectors"),
     "a first stage": (
@@ -265,14 +251,14 @@ STORED = {
     ),
     "a deeper ranking": ("retrieved.jsonl.gz", lambda row: row.update(k_raw=1000), "k_raw"),
     "a column more": ("metrics.json", lambda m: m["micro"].update({"ndcg@11": 0.5}), "micro.ndcg@11"),
-    "minus nothing": ("per_query.jsonl", lambda row: row["leak"].update(top10_over_prompt=-0.0), "leak"),
-    "true for a number": ("per_query.jsonl", lambda row: row["facts"].update(_as_truth(row["facts"])), "facts"),
+    "minus nothing": ("per_query.jsonl.gz", lambda row: row["leak"].update(top10_over_prompt=-0.0), "leak"),
+    "true for a number": ("per_query.jsonl.gz", lambda row: row["facts"].update(_as_truth(row["facts"])), "facts"),
     "another gain factor": ("manifest.json", lambda m: m.update(qrels_gain_factor=1000), "qrels_gain_factor"),
     "no part of the data": ("manifest.json", lambda m: m["dataset"].update(whole_tasks=99), "whole_tasks"),
     "another label": ("metrics.json", lambda m: m["dataset"].update(label="all of RepoEval"), "dataset.label"),
     "a date": ("manifest.json", lambda m: m.update(as_of=["2020-01-01", "2020-01-02"]), "as_of"),
-    "a better score": ("per_query.jsonl", lambda row: row["measures"].update({"ndcg@10": 2.0}), "measures.ndcg@10"),
-    "another file": ("per_query.jsonl", lambda row: row.update(path="elsewhere.py"), "path"),
+    "a better score": ("per_query.jsonl.gz", lambda row: row["measures"].update({"ndcg@10": 2.0}), "measures.ndcg@10"),
+    "another file": ("per_query.jsonl.gz", lambda row: row.update(path="elsewhere.py"), "path"),
     "a better mean": ("metrics.json", lambda m: m["micro"].update({"ndcg@10": 0.999}), "micro.ndcg@10"),
     "a lower ceiling": ("metrics.json", lambda m: m["ceilings"]["micro"].update({"ndcg@10": 0.5}), "ceilings.micro"),
     "fewer chunks": ("metrics.json", lambda m: m["counts"].update(chunks=1), "counts.chunks"),
@@ -310,17 +296,17 @@ def _as_truth(facts):
 
 @pytest.mark.parametrize("written", ["NaN", "1e999"])
 def test_numbers_that_are_none_are_refused(claimed, verified, written):
-    path = claimed / "per_query.jsonl"
-    row = json.loads(path.read_text().splitlines()[0])
+    path = claimed / "per_query.jsonl.gz"
+    row = read_rows(path)[0]
     value = json.dumps(row["measures"]["ndcg@10"])
     replace_text(path, f'"ndcg@10": {value}', f'"ndcg@10": {written}', 1)
     code, sentence = verified(claimed)
     assert code == 1
-    assert "per_query.jsonl:1 is broken" in sentence
+    assert "per_query.jsonl.gz:1 is broken" in sentence
     assert not math.isnan(row["measures"]["ndcg@10"])
 
 
-@pytest.mark.parametrize(("name", "key"), [("per_query.jsonl", None), ("metrics.json", "ndcg@10")])
+@pytest.mark.parametrize(("name", "key"), [("per_query.jsonl.gz", None), ("metrics.json", "ndcg@10")])
 def test_a_key_that_says_two_things_is_refused(claimed, verified, name, key):
     """A reader that takes the first would see the other number; the last one is the honest one."""
     path = claimed / name
@@ -406,7 +392,7 @@ def test_a_mark_in_a_run_folder_and_scores_of_ones_own_are_no_verification(two_r
     folder = shutil.copytree(two_runs.fixed, tmp_path / "runs" / two_runs.fixed.name)
     shown = _with_mark_of_its_own(folder)
     assert [entry["verification"] for entry in shown["boards"][0]["entries"]] == [None]
-    change(folder / "per_query.jsonl", lambda row: row["measures"].update({"line_recall_auc": 0.99}))
+    change(folder / "per_query.jsonl.gz", lambda row: row["measures"].update({"line_recall_auc": 0.99}))
     change(folder / "metrics.json", lambda metrics: set_means(metrics, "line_recall_auc", 0.99))
     shown = _with_mark_of_its_own(folder)
     assert shown["boards"] == []

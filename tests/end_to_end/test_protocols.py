@@ -24,7 +24,7 @@ def test_line_measures_equal_brute_force(evaluated, mirror, warm_home, tmp_path,
     benchmark = load_benchmark(str(mirror), home=warm_home)
     nws = {f"{f.repo}/{f.path}": f.line_nws() for files in benchmark.files.values() for f in files}
     tasks = {task.task_id: task for task in benchmark.tasks}
-    rows = {row["query_id"]: row for row in read_rows(folder / "per_query.jsonl")}
+    rows = {row["query_id"]: row for row in read_rows(folder / "per_query.jsonl.gz")}
     for entry in read_rows(folder / "retrieved.jsonl.gz"):
         task = tasks[entry["query_id"]]
         file = f"{task.repo}/{task.path}"
@@ -83,7 +83,7 @@ def test_linemap_judges_every_chunker_on_the_baselines_chunks(evaluated, tmp_pat
     evaluated("-c", AST, *BM25, "--protocol", "linemap")
     evaluated("-c", "fixed", *BM25, "--protocol", "linemap")
     folders = sorted((tmp_path / "results").iterdir())
-    assert len({(folder / "qrels.trec").read_bytes() for folder in folders}) == 1
+    assert len({(folder / "qrels.trec.gz").read_bytes() for folder in folders}) == 1
     mapped = json.loads((folders[1] / "metrics.json").read_text())
     assert mapped["chunker"].startswith("fixed")
     direct = evaluated("-c", "fixed", *BM25, "--protocol", "code-chunk")

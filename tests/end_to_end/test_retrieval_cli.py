@@ -52,7 +52,7 @@ def test_a_cross_encoder_ranks_again(evaluated, mirror, warm_home, tmp_path):
     assert metrics["counts"]["pairs"] == 5 * metrics["counts"]["queries"]
     again = bench("eval", "--source", mirror, *arguments, "--out", tmp_path / "again", home=warm_home)
     assert f"of {metrics['counts']['pairs']} pairs of query and chunk, cut by the reranker" in again.out
-    for name in ("metrics.json", "retrieved.jsonl.gz", "run.trec.gz", "per_query.jsonl"):
+    for name in ("metrics.json", "retrieved.jsonl.gz", "per_query.jsonl.gz"):
         assert (folder / name).read_bytes() == (tmp_path / "again" / folder.name / name).read_bytes()
     times = {out: RunView(tmp_path / out / folder.name).timings.by_step() for out in ("results", "again")}
     assert {out: set(steps) for out, steps in times.items()} == {
@@ -70,7 +70,7 @@ def test_a_pool_is_another_protocol(evaluated, tmp_path):
     ranked = rankings(folder_of(results, pooled))
     assert {name.partition("/")[0] for ids in ranked.values() for name in ids} == set(pooled["per_repo"])
     assert all(len(ids) == min(100, pooled["counts"]["chunks"]) for ids in ranked.values())
-    qrels = [(folder_of(results, metrics) / "qrels.trec").read_bytes() for metrics in (alone, pooled)]
+    qrels = [(folder_of(results, metrics) / "qrels.trec.gz").read_bytes() for metrics in (alone, pooled)]
     assert qrels[0] == qrels[1]
     # More chunks to be mistaken for the right one: no query can gain.
     assert pooled["micro"]["mrr"] <= alone["micro"]["mrr"]

@@ -46,7 +46,7 @@ def test_two_processes_write_what_one_writes(benchmark, large, warm_home, tmp_pa
     alone = list(make_together(benchmark, CHUNKERS, tmp_path / "alone", **options))
     assert [run.run_id for run in shared] == [run.run_id for run in alone]
     assert content(tmp_path / "shared") == content(tmp_path / "alone")
-    assert len(content(tmp_path / "shared")) > 24
+    assert len(content(tmp_path / "shared")) >= 24
 
 
 def whole_file(file):

@@ -10,13 +10,13 @@ from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.replay import FUSED, HALF, ROUNDED, tolerance_of
 from support.command import bench, json_of, succeed
 from support.embedding_server import KEY
-from support.runs import config, read_rows, read_text, write_rows, write_text
+from support.runs import config, read_rows, write_rows
 
 CHUNKER = ("-c", "fixed:max_nws=400")
 
 
 def rewritten(folder, query, scores):
-    """Give the first `len(scores)` chunks of a query these scores, in the log and in run.trec alike."""
+    """Give the first `len(scores)` chunks of a query these scores."""
     rows = read_rows(folder / "retrieved.jsonl.gz")
     topk = next(row["topk"] for row in rows if row["query_id"] == query)
     given = [(score, each) for score, each in zip(scores, topk, strict=False)]
@@ -24,12 +24,6 @@ def rewritten(folder, query, scores):
     given.sort(key=lambda each: (each[0], each[1]["chunk_id"]), reverse=True)
     topk[:] = [each | {"rank": rank, "score": score} for rank, (score, each) in enumerate(given, start=1)]
     write_rows(folder / "retrieved.jsonl.gz", rows)
-    lines = read_text(folder / "run.trec.gz").splitlines()
-    tag = lines[0].split()[-1]
-    ours = [f"{query} Q0 {each['chunk_id']} {each['rank']} {each['score']:.9g} {tag}" for each in topk]
-    first = next(i for i, line in enumerate(lines) if line.startswith(f"{query} "))
-    others = [line for line in lines if not line.startswith(f"{query} ")]
-    write_text(folder / "run.trec.gz", "\n".join([*others[:first], *ours, *others[first:], ""]))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +44,7 @@ def hashed(tmp_path_factory, mirror, home):
 def test_scores_may_differ_by_one_step_of_rounding(hashed, mirror, home, tmp_path, moved, holds):
     """That much another machine's last bits may move them; more is another ranking, with every score that follows."""
     folder = shutil.copytree(hashed, tmp_path / hashed.name)
-    row = json.loads(read_text(folder / "retrieved.jsonl.gz").splitlines()[0])
+    row = read_rows(folder / "retrieved.jsonl.gz")[0]
     rewritten(folder, row["query_id"], [round(row["topk"][0]["score"] + moved, 7)])
     done = bench("verify", folder, "--source", mirror, "--json", home=home)
     found = json.loads(done.out)
@@ -58,7 +52,7 @@ def test_scores_may_differ_by_one_step_of_rounding(hashed, mirror, home, tmp_pat
     assert (done.code == 0, found["holds"]) == (holds, holds), found["differences"][:4]
     assert found["moved"] == pytest.approx(max(moved, 0.0), abs=1e-7) or moved < 0
     if not holds:
-        assert {each["file"] for each in found["differences"]} >= {"run.trec.gz"}
+        assert {each["file"] for each in found["differences"]} >= {"retrieved.jsonl.gz"}
         assert any(each["value"].endswith("rank 1 by the request") for each in found["differences"])
 
 

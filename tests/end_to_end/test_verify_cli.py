@@ -46,7 +46,7 @@ def test_a_measure_of_vectors_is_computed_again(mirror, warm_home, tmp_path):
     succeed("eval", *words, home=warm_home)
     again = ("verify", "latest", "--source", mirror, "--out", tmp_path)
     succeed(*again, home=warm_home)
-    (path,) = tmp_path.glob("*/per_query.jsonl")
+    (path,) = tmp_path.glob("*/per_query.jsonl.gz")
     change(path, lambda row: row["measures"].update({"ild@5": 0.9}))
     done = bench(*again, home=warm_home)
     assert (done.code, "measures.ild@5" in done.out) == (1, True), done.out
@@ -54,10 +54,10 @@ def test_a_measure_of_vectors_is_computed_again(mirror, warm_home, tmp_path):
 
 def test_every_difference_is_printed_if_asked(claimed, verify):
     """Five of a file represent the others unless --details or --json is given, and the others are counted."""
-    n = len(change(claimed / "per_query.jsonl", lambda row: row.update(n_relevant=row["n_relevant"] + 1)))
+    n = len(change(claimed / "per_query.jsonl.gz", lambda row: row.update(n_relevant=row["n_relevant"] + 1)))
     shown = verify(claimed).out
     assert shown.count(": n_relevant") == 5
-    assert f"per_query.jsonl: {n - 5} more" in shown
+    assert f"per_query.jsonl.gz: {n - 5} more" in shown
     assert verify(claimed, "--details").out.count(": n_relevant") == n
     assert len(json.loads(verify(claimed, "--json").out)["differences"]) == n
 

@@ -25,7 +25,7 @@ def run(benchmark, out, **asked):
 
 def test_ranking_and_judgements_are_those_of_the_run_without(benchmark, tmp_path):
     plain, wide = run(benchmark, tmp_path), run(benchmark, tmp_path, expand="lines:5")
-    for name in ("run.trec.gz", "qrels.trec", "chunks.jsonl.gz"):
+    for name in ("qrels.trec.gz", "chunks.jsonl.gz"):
         assert (plain.folder / name).read_bytes().replace(plain.run_id.encode(), b"") == (
             wide.folder / name
         ).read_bytes().replace(wide.run_id.encode(), b"")

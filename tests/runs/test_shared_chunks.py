@@ -12,7 +12,7 @@ from repoeval_bench.runs.view import RunView
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=300")
 NAMES = ("body", "linemap", "context+exclusion=body")
-FILES = ("run.trec.gz", "qrels.trec", "metrics.json", "per_query.jsonl", "chunks.jsonl.gz", "queries.jsonl.gz")
+FILES = ("qrels.trec.gz", "metrics.json", "per_query.jsonl.gz", "chunks.jsonl.gz", "queries.jsonl.gz")
 
 
 @pytest.fixture(scope="module")

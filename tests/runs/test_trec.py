@@ -8,7 +8,7 @@ import math
 import pytest
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.runs.records import RUN
+from repoeval_bench.runs.records import QRELS
 from repoeval_bench.runs.trec import Fields, format_qrels, read_qrels, read_run, run_lines
 from support.runs import write_run
 
@@ -169,10 +169,10 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, read):
         read(broken)
 
 
-def test_a_stored_ranking_is_packed_to_the_same_bytes_each_time(tmp_path):
+def test_stored_judgements_are_packed_to_the_same_bytes_each_time(tmp_path):
     """The packing names neither a file nor a time, and standard tools unpack it."""
     runs = [write_run(tmp_path / each, {"mrr": [0.5, 1.0]}) for each in "ab"]
-    first, second = ((run.folder / RUN).read_bytes() for run in runs)
+    first, second = ((run.folder / QRELS).read_bytes() for run in runs)
     assert first == second
     assert first[:8] == b"\x1f\x8b\x08" + bytes(5)  # no name, no time
-    assert gzip.decompress(first).decode() == runs[0].text(RUN)
+    assert gzip.decompress(first).decode() == runs[0].text(QRELS)

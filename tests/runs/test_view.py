@@ -54,8 +54,8 @@ def test_what_was_written_is_read_back(run):
 @pytest.mark.parametrize(
     ("name", "changed", "says"),
     [
-        ("manifest.json", {"schema": 1}, "is of schema 1, and this version reads schema 3; run the evaluation again"),
-        ("manifest.json", {"schema": 9}, "is of schema 9, and this version reads schema 3; update repoeval-bench"),
+        ("manifest.json", {"schema": 1}, "is of schema 1, and this version reads schema 4; run the evaluation again"),
+        ("manifest.json", {"schema": 9}, "is of schema 9, and this version reads schema 4; update repoeval-bench"),
         ("manifest.json", {"note": "mine"}, "manifest.json is broken (note: this field does not exist"),
         (
             "manifest.json",
@@ -89,10 +89,14 @@ def test_a_file_that_holds_something_else_is_refused(run, name, changed, says):
 @pytest.mark.parametrize(
     ("name", "changed", "says"),
     [
-        ("per_query.jsonl", {"metrics": {}}, "per_query.jsonl:2 is broken (metrics: this field does not exist"),
-        ("per_query.jsonl", {"measures": {"mrr": float("inf")}}, "per_query.jsonl:2 is broken (measures.mrr: a finite"),
-        ("per_query.jsonl", {"query_id": 7}, "per_query.jsonl:2 is broken (query_id: "),
-        ("per_query.jsonl", {"query_id": "q000000"}, "query 'q000000' is scored twice"),
+        ("per_query.jsonl.gz", {"metrics": {}}, "per_query.jsonl.gz:2 is broken (metrics: this field does not exist"),
+        (
+            "per_query.jsonl.gz",
+            {"measures": {"mrr": float("inf")}},
+            "per_query.jsonl.gz:2 is broken (measures.mrr: a finite",
+        ),
+        ("per_query.jsonl.gz", {"query_id": 7}, "per_query.jsonl.gz:2 is broken (query_id: "),
+        ("per_query.jsonl.gz", {"query_id": "q000000"}, "query 'q000000' is scored twice"),
         ("retrieved.jsonl.gz", {"topk": None}, "retrieved.jsonl.gz:2 is broken (topk: "),
         ("timings.jsonl", {"step": "x"}, "timings.jsonl:2 is broken (give a step with its seconds, or a query_id"),
     ],
@@ -108,13 +112,15 @@ def test_a_row_that_holds_something_else_is_named_with_its_line(run, name, chang
 @pytest.mark.parametrize("line", ["q000009 0 c 1\n", ""])
 def test_judgements_of_other_queries_are_refused(run, line):
     """An id that has changed, or a query that is gone, is one sentence with the query."""
-    path = run.folder / "qrels.trec"
-    path.write_text(path.read_text().replace("q000001 0 c 1\n", line))
-    with pytest.raises(ResultError, match=r"qrels.trec and per_query.jsonl name different queries, such as 'q000001'"):
+    path = run.folder / "qrels.trec.gz"
+    write_text(path, read_text(path).replace("q000001 0 c 1\n", line))
+    with pytest.raises(
+        ResultError, match=r"qrels.trec.gz and per_query.jsonl.gz name different queries, such as 'q000001'"
+    ):
         RunView(run.folder).qrels()
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "metrics.json", "per_query.jsonl", "retrieved.jsonl.gz"])
+@pytest.mark.parametrize("name", ["manifest.json", "metrics.json", "per_query.jsonl.gz", "retrieved.jsonl.gz"])
 def test_a_missing_or_torn_file_is_named(run, name):
     """Half a file is broken, no file cannot be read."""
     path = run.folder / name
@@ -147,7 +153,7 @@ def test_a_damaged_run_is_not_taken_for_one_that_need_not_be_made(run, monkeypat
     monkeypatch.setattr("repoeval_bench.runs.view.code_state", lambda: state)
     edit(run, "manifest.json", code=state.as_json(), versions=versions())
     assert current_run(run.folder) is not None
-    change_line(run.folder / "per_query.jsonl", 2, measures={"mrr": 0.75, "hit@5": 1.0})
+    change_line(run.folder / "per_query.jsonl.gz", 2, measures={"mrr": 0.75, "hit@5": 1.0})
     assert current_run(run.folder) is None
 
 

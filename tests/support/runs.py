@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import opened
 from repoeval_bench.runs.executors import IN_PROCESS
+from repoeval_bench.runs.log import in_full, read_log
 from repoeval_bench.runs.materials import Setting, make_chunkers
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.records import MANIFEST, SCHEMA, Manifest, Means, Metrics, QueryRow, TimeRow
+from repoeval_bench.runs.records import MANIFEST, RETRIEVED, SCHEMA, Manifest, Means, Metrics, QueryRow, TimeRow
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import make_runs
 from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
-from repoeval_bench.runs.trec import as_field, run_lines
+from repoeval_bench.runs.trec import as_field
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_rows(path: Path) -> list[Any]:
-    """The rows of a file of JSON Lines, unpacked."""
+    """The rows of a file of JSON Lines, unpacked; those of a run log in full."""
+    if path.name == RETRIEVED:
+        return [in_full(row, hits).as_json() for _, row, hits in read_log(path)]
     return [json.loads(line) for line in read_text(path).splitlines()]
 
 
@@ -132,7 +135,7 @@ def config(**changed: Any) -> dict[str, Any]:
 
 
 def query_scores(rows: Iterable[Mapping[str, Any]]) -> QueryScores:
-    """The columns of such rows of per_query.jsonl; one relevant chunk each unless they say otherwise."""
+    """The columns of such rows of per_query.jsonl.gz; one relevant chunk each unless they say otherwise."""
     return QueryScores.from_rows(QueryRow(**{"n_relevant": 1, **row}) for row in rows)
 
 
@@ -196,7 +199,6 @@ def write_run(
                     TimeRow(step="judge", seconds=1.0),
                     *(TimeRow(query_id=q, latency_ms={"retrieve": ms}) for q, ms in zip(ids, latency, strict=False)),
                 ],
-                run=run_lines({q: [(c, -float(r)) for r, c in enumerate(ids, 1)] for q, ids in ranked.items()}, "made"),
                 qrels="".join(
                     f"{as_field(query_id, 'query id')} 0 {chunk} {int(gain)}\n"
                     for query_id, gains in gold.items()

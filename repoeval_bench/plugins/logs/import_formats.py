@@ -13,8 +13,8 @@ from pathlib import Path, PurePath
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.json_reader import UnreadableError
-from repoeval_bench.plugins.logs.records import Gold, Place, read_rows
-from repoeval_bench.runs.log import ChunkerOfLog, LogRow, Retrieved
+from repoeval_bench.plugins.logs.records import Gold, log_faults, read_rows
+from repoeval_bench.runs.log import ChunkerOfLog, LoggedChunk, LogRow, Retrieved, in_full, read_log
 from repoeval_bench.runs.trec import qrels_rows, read_run
 
 TREC = (".trec", ".txt", ".run", ".qrels")
@@ -64,7 +64,7 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
     if not is_trec(path):
         if stated != NOTHING_STATED:
             raise UsageError(f"{path} is a log, which says so itself; leave --system, --chunker and --depth out")
-        rows = read_rows(path, LogRow)
+        rows = log_faults(path, ((number, in_full(row, hits)) for number, row, hits in read_log(path)))
         try:
             first = next(rows)
         except StopIteration:
@@ -79,7 +79,7 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
         yield from rows
         return
     run = read_run(path)
-    places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, Place)} if corpus else None
+    places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, LoggedChunk)} if corpus else None
     longest = max((len(ranking) for ranking in run.rankings.values()), default=0)
     known = replace(
         stated, system=stated.system or run.tag or path.name.partition(".")[0], k=stated.k or max(1, longest)
@@ -103,7 +103,7 @@ def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
 
 
 def _retrieved(
-    path: Path, corpus: Path | None, places: Mapping[str, Place] | None, ranked: tuple[str, float], rank: int
+    path: Path, corpus: Path | None, places: Mapping[str, LoggedChunk] | None, ranked: tuple[str, float], rank: int
 ) -> Retrieved:
     chunk_id, score = ranked
     if places is None:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.core.places import Gold as GoldPlaces
-from repoeval_bench.core.places import Place as GoldPlace
+from repoeval_bench.core.places import Gold as Places
+from repoeval_bench.core.places import Place
 from repoeval_bench.metrics.condensed import bpref, judged_at
 from repoeval_bench.plugins.logs.import_formats import gold_rows
-from repoeval_bench.plugins.logs.records import RANKINGS, Gold, Place, read_rows
-from repoeval_bench.runs.log import LogRow, Retrieved
+from repoeval_bench.plugins.logs.records import RANKINGS, Gold, read_rows
+from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 
 if TYPE_CHECKING:
     from repoeval_bench.core.spans import LineSpan
@@ -38,7 +38,7 @@ class Judgements:
 
     gains: dict[str, dict[str, float]]
     files: dict[str, tuple[str, ...]]
-    places: dict[str, GoldPlaces]
+    places: dict[str, Places]
     names: dict[str, dict[str, str]]
     pooled: bool
     kind: str
@@ -103,12 +103,12 @@ def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
     return _by_file(entry for row in rows for name in RANKINGS for entry in getattr(row, name) or ())
 
 
-def corpus_chunks(corpus: Path) -> Iterator[Place]:
+def corpus_chunks(corpus: Path) -> Iterator[LoggedChunk]:
     """The chunks that a corpus names."""
-    return (chunk for _, chunk in read_rows(corpus, Place))
+    return (chunk for _, chunk in read_rows(corpus, LoggedChunk))
 
 
-def _by_file(places: Iterable[Place | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
+def _by_file(places: Iterable[LoggedChunk | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
     by_file: dict[str, dict[str, LineSpan | None]] = defaultdict(dict)
     for chunk in places:
         if chunk.file is not None:
@@ -133,7 +133,7 @@ def judge_log(
     by_file = shown if corpus is None else _by_file(corpus_chunks(corpus))
     gains: dict[str, dict[str, float]] = {}
     files: dict[str, set[str]] = {}
-    places: dict[str, list[GoldPlace]] = {}
+    places: dict[str, list[Place]] = {}
     names: dict[str, dict[str, str]] = {}
     kinds: set[str] = set()
     for number, row in gold_rows(gold):
@@ -157,7 +157,7 @@ def judge_log(
             files.setdefault(row.query_id, set()).add(row.file)
             gold_lines = places.setdefault(row.query_id, [])
             if row.lines is not None and row.gain > 0:
-                gold_lines.append(GoldPlace(row.file, row.lines))
+                gold_lines.append(Place(row.file, row.lines))
             for chunk_id in _within(where, row.file, row.lines, by_file):
                 of_query[chunk_id] = max(row.gain, of_query.get(chunk_id, 0.0))
     if not gains:

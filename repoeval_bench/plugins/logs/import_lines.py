@@ -20,14 +20,13 @@ from repoeval_bench.runs.inspection import read_sources
 
 if TYPE_CHECKING:
     from repoeval_bench.core.places import Gold
-    from repoeval_bench.plugins.logs.records import Place
-    from repoeval_bench.runs.log import Retrieved
+    from repoeval_bench.runs.log import LoggedChunk, Retrieved
 
 INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
 """Inputs of line measures."""
 
 
-def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | Place) -> None:
+def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> None:
     """Add a chunk's place and what its header costs, if it names lines; a second place of it is a ResultError."""
     if chunk.file is None or chunk.lines is None:
         return

@@ -79,7 +79,7 @@ def import_run(
     """
     try:
         # A log takes many times its bytes in memory, so what is read of it is kept on disk until it is written.
-        with _spool() as rows, _spool() as run:
+        with _spool() as rows:
             given = read_log(log, log_rows(log, corpus, stated))
             read = _Log.read(log, given, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
             judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
@@ -89,17 +89,16 @@ def import_run(
                 )
             lines = _lines(read, judgements, corpus, files)
             result = _JudgedLog.of(read, judgements, gold, _chosen(measures, lines, judgements), lines, cluster_by)
-            # Before anything is written: scores that rise are refused.
+            # Before anything is written, what no TREC file can hold is refused: scores that rise, ids that are one.
             fields = Fields()
-            run.writelines(run_lines(result.rankings, read.first.system, fields))
-            run.seek(0)
+            for _ in run_lines(result.rankings, read.first.system, fields):
+                pass
             qrels, factor = format_qrels(result.judgements.gains, fields)
             content = RunFiles(
                 manifest=result.manifest(created, factor),
                 metrics=result.metrics(),
                 queries=result.query_rows(),
                 timings=_time_rows(result, timings),
-                run=run,
                 qrels=qrels,
                 log=(line for _, line in read.lines(result.stored)),
             )
@@ -369,7 +368,7 @@ class _JudgedLog:
         )
 
     def query_rows(self) -> Iterator[QueryRow]:
-        """The rows of per_query.jsonl."""
+        """The rows of per_query.jsonl.gz."""
         judgements, rows, groups = self.judgements, self.log.rows, self.groups
         for i, (query_id, gains) in enumerate(judgements.gains.items()):
             yield QueryRow(

@@ -15,7 +15,7 @@ from pydantic import Field
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError, all_mistakes
 from repoeval_bench.core.validation import Plain  # noqa: TC001 - pydantic reads it
-from repoeval_bench.runs.log import HeaderNws, LogRow, Name, PlacedRecord
+from repoeval_bench.runs.log import LogRow, Name, PlacedRecord
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.trec import LARGEST_GAIN
 
@@ -36,14 +36,6 @@ class Gold(PlacedRecord):
     repository: str | None = None
     conversation: str | None = None
     extra: Plain | None = None
-
-
-class Place(PlacedRecord):
-    """A chunk of the corpus and its place."""
-
-    chunk_id: Name
-    file: Name
-    header_nws: HeaderNws | None = None
 
 
 _Grade = Annotated[int, Field(ge=0, le=2)]
@@ -82,8 +74,13 @@ _Model = TypeVar("_Model", bound=Record)
 
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
     """(line number, row) of a JSONL file; a row that breaks the contract is a ResultError with file:line."""
+    return log_faults(path, json_reader.read_rows(path, model))
+
+
+def log_faults(path: Path, rows: Iterator[tuple[int, _Model]]) -> Iterator[tuple[int, _Model]]:
+    """Yield the rows of a file; a fault of it is a ResultError."""
     try:
-        yield from json_reader.read_rows(path, model)
+        yield from rows
     except json_reader.JsonFaultError as fault:
         raise ResultError(_sentence(fault.where(path), fault.faults)) from fault
     except json_reader.UnreadableError as fault:

@@ -12,6 +12,7 @@ from repoeval_bench.plugins.completion.layout import fragments_of
 from repoeval_bench.runs.records import COMPLETIONS, CompletionRow
 from support.command import bench, interrupt_when, json_of, one_sentence, start, succeed
 from support.completion_server import KEY
+from support.runs import read_text, write_text
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_a_completed_run_is_a_run(stored, server, complete):
     base = find_run("ast", stored / "runs")
     made = find_run(json.loads(done.out)["run_id"], stored / "runs")
     assert made.run_id != base.run_id
-    assert (made.folder / "run.trec.gz").read_bytes() == (base.folder / "run.trec.gz").read_bytes()
+    assert made.rankings() == base.rankings()
     added = made.metrics.micro.keys() - base.metrics.micro.keys()
     assert added == {"exact_match", "edit_similarity", "identifier_f1"}
     assert {name: made.metrics.micro[name] for name in base.metrics.micro} == base.metrics.micro
@@ -129,7 +130,7 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
     def verified(change=None, name=COMPLETIONS):
         folder = shutil.copytree(made.folder, tmp_path / made.run_id, dirs_exist_ok=True)
         if change:
-            (folder / name).write_text(change((folder / name).read_text()))
+            write_text(folder / name, change(read_text(folder / name)))
         return bench("verify", folder, "--source", mirror, home=stored / "home")
 
     def written(text):
@@ -148,7 +149,7 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
     for change, name, named in (
         (written, COMPLETIONS, "measures.edit_similarity"),
         (lambda text: text.partition("\n")[2], COMPLETIONS, COMPLETIONS),
-        (better, "per_query.jsonl", "measures.edit_similarity"),
+        (better, "per_query.jsonl.gz", "measures.edit_similarity"),
         (lambda text: text.replace('"budget": ', '"budget": 1'), "manifest.json", "run_id"),
     ):
         done = verified(change, name)

@@ -132,7 +132,7 @@ def test_what_cannot_be_ranked_is_named_with_its_reason(results):
     (made(results, "unfinished", 0.5).folder / "manifest.json").unlink()
     edit(made(results, "newer", 0.5), "manifest.json", schema=99)
     (made(results, "torn", 0.5).folder / "metrics.json").write_text('{"micro": ')
-    (made(results, "short", 0.5).folder / "per_query.jsonl").unlink()
+    (made(results, "short", 0.5).folder / "per_query.jsonl.gz").unlink()
     edit(made(results, "edited", 0.5), "metrics.json", micro={"line_rprec": 0.99, "ndcg@10": 0.5})
     edit(made(results, "shape", 0.5), "metrics.json", dataset="a word")
     edit(made(results, "list", 0.5), "metrics.json", chunker=["ast"])

@@ -10,7 +10,7 @@ from repoeval_bench.plugins.cluster.run_store import put_run
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.records import RunConfig
 from support.command import bench, json_of, one_sentence, succeed
-from support.runs import config, edit, read_text, write_run, write_text
+from support.runs import config, edit, read_rows, read_text, write_rows, write_run, write_text
 
 VERIFIED = ("verified", "recomputed", "")
 
@@ -43,23 +43,22 @@ def test_a_run_that_holds_is_added_and_shown_as_verified(theirs, mirror, home, t
     assert all(
         "# and --source with the place of the mirror that" in entry["command"] for entry in leaderboard["entries"]
     )
-    trec = out / theirs[0].name / "run.trec.gz"
+    trec = out / theirs[0].name / "qrels.trec.gz"
     write_text(trec, read_text(trec).replace("\n", " \n", 1))
     states = {e["run_id"]: state(e) for e in json_of("lab", "leaderboard", "--out", out)["boards"][0]["entries"]}
-    assert states[theirs[0].name] == ("changed", None, "run.trec.gz")
+    assert states[theirs[0].name] == ("changed", None, "qrels.trec.gz")
     assert f"{theirs[0].name}: not verified" in bench("lab", "leaderboard", "--out", out).out
     succeed("lab", "leaderboard", "--out", out, "--site", tmp_path / "site")
     page = next((tmp_path / "site").glob("*bm25-*.html")).read_text()
-    assert "run.trec.gz changed since" in page
+    assert "qrels.trec.gz changed since" in page
     assert "verified, ranking recomputed<" in page
 
 
 def test_a_run_that_is_not_what_it_claims_is_refused_with_the_values(theirs, mirror, home, tmp_path):
     claimed = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
-    rows = (claimed / "per_query.jsonl").read_text()
-    first = json.loads(rows.splitlines()[0])
-    first["measures"]["ndcg@10"] = 0.123
-    (claimed / "per_query.jsonl").write_text("\n".join([json.dumps(first), *rows.splitlines()[1:]]) + "\n")
+    rows = read_rows(claimed / "per_query.jsonl.gz")
+    rows[0]["measures"]["ndcg@10"] = 0.123
+    write_rows(claimed / "per_query.jsonl.gz", rows)
     out = tmp_path / "ours"
     said = one_sentence(bench("lab", "add", claimed, "--source", mirror, "--out", out, home=home), 1)
     assert "is not what it claims" in said
@@ -142,7 +141,7 @@ def test_an_id_of_another_request_and_means_of_other_queries_are_refused(tmp_pat
     other = _names_code(tmp_path / "other", {"ndcg@10": [0.4] * 8})
     edit(other, "metrics.json", micro={"ndcg@10": 0.9})
     told = one_sentence(bench("lab", "add", other.folder, *words, home=home), 1)
-    assert "metrics.json and per_query.jsonl say different things of ndcg@10" in told
+    assert "metrics.json and per_query.jsonl.gz say different things of ndcg@10" in told
     assert not (tmp_path / "ours").exists()
 
 
@@ -182,8 +181,8 @@ def test_a_run_is_added_to_a_store_with_its_mark(theirs, mirror, home, tmp_path)
         assert [state(entry) for entry in leaderboard["entries"]] == [VERIFIED]
     run = shutil.copytree(theirs[0], tmp_path / theirs[0].name)
     (run / "timings.jsonl").unlink()
-    (run / "qrels.trec").write_text((run / "qrels.trec").read_text().replace(" 0 ", " 7 ", 1))
+    write_text(run / "qrels.trec.gz", read_text(run / "qrels.trec.gz").replace(" 0 ", " 7 ", 1))
     put_run(run, ObjectStore(url))
     before = there.read_bytes()
-    assert "is another run of that id: qrels.trec differ" in one_sentence(bench(*words, home=tmp_path / "third"), 1)
+    assert "is another run of that id: qrels.trec.gz differ" in one_sentence(bench(*words, home=tmp_path / "third"), 1)
     assert there.read_bytes() == before

@@ -11,13 +11,14 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.logs.import_formats import Stated
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
-from repoeval_bench.runs.records import QRELS, RETRIEVED, RUN
+from repoeval_bench.runs.records import QRELS, RETRIEVED
 from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence, succeed
-from support.runs import read_text, write_rows
+from support.runs import read_text, write_rows, write_text
 
 AST = "ast:max_nws=400,header=path"
 WHEN = "2026-01-01T00:00:00+00:00"
+TREC = "run.trec.gz"
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,7 @@ def made(mirror, tmp_path_factory):
     ]
     for name, rows in {"gold.jsonl": gold, "corpus.jsonl": corpus}.items():
         write_rows(folder / name, rows)
+    write_text(folder / TREC, run.trec_run())
     return folder, run
 
 
@@ -53,8 +55,8 @@ def imported(log, gold, out, **options):
 
 def test_a_trec_run_with_qrels_has_the_measures_of_the_run(made, tmp_path):
     """Ranking and judgements alone: every measure of chunks that the run itself has, query by query."""
-    _, run = made
-    again = imported(run.folder / RUN, run.folder / QRELS, tmp_path, measures=["ndcg@10", "recall@5", "mrr"])
+    folder, run = made
+    again = imported(folder / TREC, run.folder / QRELS, tmp_path, measures=["ndcg@10", "recall@5", "mrr"])
     assert again.metrics.retriever == run.metrics.chunker  # its tag
     assert again.metrics.chunker == again.metrics.embedder.removeprefix("index ") == "not stated"
     for ours, theirs in zip(run.per_query(), again.per_query(), strict=True):
@@ -68,7 +70,7 @@ def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(made, tmp_path):
     folder, run = made
     names = ["line_recall_auc", "line_recall@500", "ndcg@10"]
     again = imported(
-        run.folder / RUN,
+        folder / TREC,
         folder / "gold.jsonl",
         tmp_path,
         corpus=folder / "corpus.jsonl",
@@ -86,9 +88,9 @@ def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(made, tmp_path):
 
 
 def test_two_rankings_are_compared_like_any_runs(made, tmp_path):
-    _, run = made
-    shutil.copy(run.folder / RUN, tmp_path / "one.trec.gz")
-    lines = read_text(run.folder / RUN).splitlines()
+    folder, run = made
+    shutil.copy(folder / TREC, tmp_path / "one.trec.gz")
+    lines = read_text(folder / TREC).splitlines()
     (tmp_path / "two.trec").write_text("".join(f"{line}\n" for i, line in enumerate(lines) if i % 3))
     for name, ending in (("one", "trec.gz"), ("two", "trec")):
         succeed("logs", "import", tmp_path / f"{name}.{ending}", "--gold", run.folder / QRELS, "--system", name, "--depth", 9,
@@ -120,12 +122,12 @@ def test_what_does_not_fit_is_one_sentence(made, tmp_path):
     with pytest.raises(UsageError, match="is a log, which says so itself; leave --system, --chunker and --depth out"):
         imported(run.folder / RETRIEVED, folder / "gold.jsonl", tmp_path, stated=Stated(system="x"))
     with pytest.raises(ResultError, match=r"ranks \d+ chunks for a query, beyond --depth 2"):
-        imported(run.folder / RUN, run.folder / QRELS, tmp_path, stated=Stated(k=2))
+        imported(folder / TREC, run.folder / QRELS, tmp_path, stated=Stated(k=2))
     with pytest.raises(UsageError, match="has no files, so gold of lines needs the chunks' places; give --corpus"):
-        imported(run.folder / RUN, folder / "gold.jsonl", tmp_path)
+        imported(folder / TREC, folder / "gold.jsonl", tmp_path)
     (tmp_path / "few.jsonl").write_text((folder / "corpus.jsonl").read_text().splitlines()[0] + "\n")
     with pytest.raises(ResultError, match=r"run\.trec\.gz ranks '.*', which is not in .*few\.jsonl"):
-        imported(run.folder / RUN, folder / "gold.jsonl", tmp_path, corpus=tmp_path / "few.jsonl")
+        imported(folder / TREC, folder / "gold.jsonl", tmp_path, corpus=tmp_path / "few.jsonl")
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_this_projects_own_log_is_read_back_to_the_same_scores(evaluate, tmp_pat
     (folder,) = (tmp_path / "results").iterdir()
     gold = [
         {"query_id": query, "chunk_id": chunk, "gain": float(gain)}
-        for query, _, chunk, gain in (line.split() for line in (folder / "qrels.trec").read_text().splitlines())
+        for query, _, chunk, gain in (line.split() for line in read_text(folder / "qrels.trec.gz").splitlines())
     ]
     log = folder / "retrieved.jsonl.gz"
     done = bench(
@@ -215,7 +215,7 @@ def test_this_projects_own_log_has_the_same_line_measures(evaluate, tmp_path, op
     assert imported["counts"]["queries_not_read"] == 0
 
     def per_query(run):
-        rows = read_rows(run / "per_query.jsonl")
+        rows = read_rows(run / "per_query.jsonl.gz")
         return {row["query_id"]: {name: row["measures"][name] for name in LINES} for row in rows}
 
     assert per_query(tmp_path / "in" / imported["run_id"]) == per_query(folder)
@@ -258,8 +258,8 @@ def test_line_measures_of_a_log_are_those_worked_out_by_hand(by_hand, tmp_path):
     asked = [word for name in names for word in ("-m", name)]
     options = ("--gold", gold, "--out", tmp_path / "out")
     metrics = json_of("logs", "import", path, *options, "--files", sources, *asked)
-    rows = (tmp_path / "out" / metrics["run_id"] / "per_query.jsonl").read_text().splitlines()
-    first, second = (json.loads(row)["measures"] for row in rows)
+    rows = read_rows(tmp_path / "out" / metrics["run_id"] / "per_query.jsonl.gz")
+    first, second = (row["measures"] for row in rows)
     # Of 55 nws q0 reads two lines of b.py (30), the header (5) and its line (20). The gold's own 20 nws hold no line of it.
     assert [first[name] for name in names[:4]] == pytest.approx([0, 1, 1 / 3, 0])
     assert [second[name] for name in names[:4]] == pytest.approx([1, 1, 1, 1])

@@ -34,7 +34,7 @@ def test_eval_scores_what_ir_measures_scores(evaluate, tmp_path, relevance):
     (folder,) = [path for path in (tmp_path / "results").iterdir() if path.is_dir()]
     run = tmp_path / "run.trec"
     succeed("export", "runs", folder, "-o", run)
-    theirs = python("-m", "ir_measures", folder / "qrels.trec", run, *SHARED).out
+    theirs = python("-m", "ir_measures", tmp_path / "run.trec.qrels", run, *SHARED).out
     ours = json.loads((folder / "metrics.json").read_text("utf-8"))["micro"]
     expected = dict(line.split("\t") for line in theirs.splitlines())
     assert {SHARED[name]: value for name, value in expected.items()} == {
