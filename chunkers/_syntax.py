@@ -20,7 +20,7 @@ def language_option() -> Any:
     return option("auto", "auto: by the file's name; or a language", OneOf(("auto", *LANGUAGES)))
 
 
-def chosen_language(file: SourceFile, name: str = "auto") -> Language:
+def resolve_language(file: SourceFile, name: str = "auto") -> Language:
     """The language of that name; that of the file for `auto`, and a LanguageError where it is not known."""
     if name != "auto":
         return LANGUAGES[name]
@@ -40,7 +40,7 @@ def library_language(file: SourceFile, name: str, names: Mapping[str, str], libr
     """
     if name != "auto":
         return name
-    language = chosen_language(file)
+    language = resolve_language(file)
     if language.name not in names:
         raise LanguageError(
             f"{file.name}: {library} does not know {language.name}, only {', '.join(names)}; "

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
-from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.chunkers._tokens import Sized, check_least
 from repoeval_bench.core.options import Whole, option
 from repoeval_bench.core.source import Chunk, SourceFile
@@ -54,7 +54,7 @@ class AstChunker(Sized):
 
         LanguageError where the file's language is not known or its grammar is not installed.
         """
-        language = chosen_language(file, self.language)
+        language = resolve_language(file, self.language)
         nws = nws_before(file)
         if not nws[-1]:
             return []

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
-from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.source import Chunk, SourceFile
 
@@ -30,7 +30,7 @@ class FunctionsChunker(Cutter):
             return []
         starts = {0}
         inside = 0  # the line behind the last function: what is defined in a function stays in it
-        for definition in definitions(file, chosen_language(file, self.language)):
+        for definition in definitions(file, resolve_language(file, self.language)):
             if definition.kind == "variable" or definition.body is None or definition.above < inside:
                 continue
             end = definition.lines.end

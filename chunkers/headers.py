@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from repoeval_bench.chunkers._syntax import chosen_language
+from repoeval_bench.chunkers._syntax import resolve_language
 from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.languages import Language, language_of
@@ -81,7 +81,7 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
         comment = known.line_comment if known else "//"
         line = file.path if kind == "path" else _stem(file.path)
         return [replace(chunk, header=f"{comment} {line}\n") for chunk in chunks]
-    language = chosen_language(file)
+    language = resolve_language(file)
     declared = [definition for definition in definitions(file, language) if definition.kind != "variable"]
     if kind == "context":
         imports = _imported(file, language)

@@ -30,7 +30,7 @@ from repoeval_bench.core.validation import EXACT, LINES
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.repoeval import parse_tasks
-from repoeval_bench.dataset.sources.archived import Manifest
+from repoeval_bench.dataset.sources.archived import SetManifest
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import Measure, score_run
 from repoeval_bench.plugins.logs.diagnosis.report import diagnose
@@ -310,7 +310,7 @@ def specs(rng: random.Random, _: Inputs) -> str:
 def archives(rng: random.Random, inputs: Inputs) -> str:
     if rng.random() < 0.2:
         content = changed_json(rng, valid.MANIFEST) if rng.random() < 0.9 else nonsense(rng)
-        return plain_faults(Manifest.read(inputs.write("fuzz.repoeval.json", content), "the manifest"))
+        return plain_faults(SetManifest.read(inputs.write("fuzz.repoeval.json", content), "the manifest"))
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, member in valid.MEMBERS.items():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import Definition
+from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.dataset.build.uses import TaskUses
 from repoeval_bench.references.resolver import Resolver
 
@@ -79,7 +79,7 @@ class JediNames(ExitStack):
         self._inside = jedi.InterpreterEnvironment()
         self._project = jedi.Project(self._root, sys_path=roots, smart_sys_path=False)
 
-    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[Definition, ...]:
+    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[CodeDefinition, ...]:
         """The definitions that the name at a place (0-based) means; none where jedi finds none in these files."""
         file = self._files.get(path)
         if file is None or not file.plain:  # a stub; or jedi, which counts newlines alone, has other lines
@@ -95,14 +95,14 @@ class JediNames(ExitStack):
                 names = script.goto(line + 1, column, follow_imports=True)
         except Exception:  # noqa: BLE001 - jedi fails in many ways on code that it does not follow; others then answer
             return ()
-        found: dict[Definition, None] = {}
+        found: dict[CodeDefinition, None] = {}
         for name in names:
             if name.module_path is None or name.line is None or not name.module_path.is_relative_to(self._root):
                 continue
             at = name.module_path.relative_to(self._root).as_posix()
             if not self._files[at].plain:
                 continue
-            definition = self._definitions.at(at, name.line - 1, name.name, target_span if at == path else None)
+            definition = self._definitions.defined_at(at, name.line - 1, name.name, target_span if at == path else None)
             if definition is not None:
                 found[definition] = None
         return tuple(found)

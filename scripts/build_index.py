@@ -22,7 +22,7 @@ from repoeval_bench.dataset.index import Coordinates, Repository, table_name
 from repoeval_bench.dataset.repoeval import FUNCTION, combinations, parse_tasks
 from repoeval_bench.dataset.sources.archived import MirrorFolder
 from repoeval_bench.dataset.summary import identify_licence
-from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
+from repoeval_bench.dataset.trees import decode, is_included_path, is_source_path, text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ def build_index(source: Path, output: Path) -> list[Path]:
     A DatasetError where the archives are not the published ones, a task's ground truth is not at its lines, or a
     licence is not recognised.
     """
-    blobs = dict(read_zip(source / f"{FUNCTION.tree}.zip", is_wanted_path))
+    blobs = dict(read_zip(source / f"{FUNCTION.tree}.zip", is_included_path))
     files: dict[str, SourceFile] = {}
     for name in sorted(filter(is_source_path, blobs)):
         repo, _, path = name.partition("/")

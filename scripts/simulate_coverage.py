@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from repoeval_bench.analysis.new_repositories import one_more
-from repoeval_bench.analysis.pair_verdicts import ties_tell
+from repoeval_bench.analysis.pair_verdicts import ties_suffice
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable, robust_error
 from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs
 from repoeval_bench.analysis.statistics import Sample
@@ -188,7 +188,7 @@ def rare(layouts: Callable[[], Layout], kind: str, truth: float, rng: np.random.
         parts, weights = layout.sample(values * layout.sizes[:, None], "micro").parts()
         flipped = flip_signs(parts, weights, rng, first=FLIPS, most=FLIPS)
         above, below = flipped.low > truth + 1e-9, flipped.high < truth - 1e-9
-        enough = values.any(axis=0) | ties_tell(len(values), abs(truth))
+        enough = values.any(axis=0) | ties_suffice(len(values), abs(truth))
         equal = enough & (-abs(truth) < flipped.low) & (flipped.high < abs(truth))
         shown = (flipped.p < ALPHA) & (truth == 0)
         result += [(~above & ~below).sum(), above.sum(), below.sum(), shown.sum(), equal.sum()]

@@ -166,12 +166,12 @@ class _Tests:
 
     def undecided(self) -> Callable[[FloatArray, FloatArray], BoolArray]:
         """Return what gives each column as many flips as it got before."""
-        n_made = FIRST_FLIPS
+        n_drawn = FIRST_FLIPS
 
         def more(_: FloatArray, __: FloatArray) -> BoolArray:
-            nonlocal n_made
-            open_ = np.asarray(self.n_flips > n_made)
-            n_made *= 2
+            nonlocal n_drawn
+            open_ = np.asarray(self.n_flips > n_drawn)
+            n_drawn *= 2
             return open_
 
         return more

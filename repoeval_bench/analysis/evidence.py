@@ -155,18 +155,18 @@ class Recommendation:
 
 def evidence_of(
     setting: RunRequest,
-    runs_made: Sequence[tuple[SizedChunker, RunView]],
+    finished: Sequence[tuple[SizedChunker, RunView]],
     tokens_per_nws: float,
     language: str,
     boards: Boards,
 ) -> Evidence:
     """Return what the runs of one protocol and retriever say, each with its candidate."""
-    runs = [run for _, run in runs_made]
-    labels = [candidate.label for candidate, _ in runs_made]
+    runs = [run for _, run in finished]
+    labels = [candidate.label for candidate, _ in finished]
     measure, over = headline_measure(runs), runs[0].metrics.headline
     sample, scores = _sample(runs)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
-    prior = _prior(boards, language, setting, [candidate for candidate, _ in runs_made])
+    prior = _prior(boards, language, setting, [candidate for candidate, _ in finished])
     comparisons = compare(runs, measures=[measure])
     return Evidence(
         setting=setting,
@@ -186,13 +186,13 @@ def evidence_of(
 
 
 def provisional_choice(
-    setting: RunRequest, runs_made: Sequence[tuple[SizedChunker, RunView]], language: str, boards: Boards
+    setting: RunRequest, finished: Sequence[tuple[SizedChunker, RunView]], language: str, boards: Boards
 ) -> str | None:
     """Return the label of what these runs alone would choose, None where they have too few queries or candidates."""
-    candidates = [candidate for candidate, _ in runs_made]
+    candidates = [candidate for candidate, _ in finished]
     if len(candidates) < 2:
         return None
-    sample, scores = _sample([run for _, run in runs_made])
+    sample, scores = _sample([run for _, run in finished])
     if len(scores) < FEWEST_TASKS:
         return None
     labels = [candidate.label for candidate in candidates]

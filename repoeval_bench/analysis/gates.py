@@ -147,12 +147,12 @@ def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> l
     be compared is one too.
     """
     problems = Problems()
-    results = gate_each(run, config, baseline, problems)
+    results = evaluate_gates(run, config, baseline, problems)
     problems.check()
     return results
 
 
-def gate_each(
+def evaluate_gates(
     run: RunView, config: GateConfig, baseline: RunView | None, problems: Problems, *, drops: bool = True
 ) -> list[GateResult]:
     """`gate` that collects what is wrong; without `drops` their gates are left out, as their baseline is not known."""
@@ -182,7 +182,7 @@ def check_gates(
     latency: Mapping[str, Sequence[float]],
     drops: bool = True,
 ) -> list[GateResult]:
-    """`gate_each` of bare scores: `headline` is the protocol's mean, `latency` step -> milliseconds of each query."""
+    """`evaluate_gates` of bare scores: `headline` is the protocol's mean, `latency` step -> milliseconds."""
     results: list[GateResult] = []
     scores, *others = together([scores] if baseline is None else [scores, baseline])
     base = others[0] if others else None

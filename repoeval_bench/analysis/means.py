@@ -25,9 +25,9 @@ RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The headline mean at each of `at`, with its 95 % interval, signs of files flipped (None: one cluster)."""
+    """The headline mean at each of `positions`, with its 95 % interval, signs of files flipped (None: one cluster)."""
 
-    at: tuple[int, ...]
+    positions: tuple[int, ...]
     means: tuple[float, ...]
     intervals: tuple[Interval, ...]
 
@@ -72,7 +72,7 @@ def search_time(run: RunView) -> float | None:
     return median(times) if times else None
 
 
-def _curve(run: RunView, values: FloatArray, at: tuple[int, ...]) -> Curve:
+def _curve(run: RunView, values: FloatArray, positions: tuple[int, ...]) -> Curve:
     """`values` are float64 (n_queries, len(at))."""
     means, intervals = mean_intervals(values, run.scores.clusters, run.scores.repos, run.metrics.headline)
-    return Curve(at, tuple(means), tuple(intervals))
+    return Curve(positions, tuple(means), tuple(intervals))

@@ -99,10 +99,10 @@ def judge(
 
 def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:
     """Return whether `n_clusters` can show two means to be equal; `ties`: both runs score the same in all of them."""
-    return n_clusters >= FEWEST_CLUSTERS and (not ties or ties_tell(n_clusters, margin))
+    return n_clusters >= FEWEST_CLUSTERS and (not ties or ties_suffice(n_clusters, margin))
 
 
-def ties_tell(n_clusters: int, margin: float | None) -> bool:
+def ties_suffice(n_clusters: int, margin: float | None) -> bool:
     """Return whether two runs that score the same in all of `n_clusters` are equal within the margin.
 
     Let a share of all clusters as large as the margin differ by 1: then the means differ by the margin. The chance that

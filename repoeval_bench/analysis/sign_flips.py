@@ -166,14 +166,14 @@ def flip_pairs(
     differences = np.array([_difference_and_slack(parts, a, b) for a, b in pairs])
     least = np.abs(differences[:, 0]) - differences[:, 1]
     hits, n_flips = np.zeros(len(pairs)), np.zeros(len(pairs), dtype=np.int64)
-    open_, n_made, first = np.arange(len(pairs)), 0, FIRST_FLIPS
-    while open_.size and (n_made == 0 or (n_made < MOST_FLIPS and not exact)):
-        more = min(n_made or first, MOST_FLIPS - n_made)
+    open_, n_drawn, first = np.arange(len(pairs)), 0, FIRST_FLIPS
+    while open_.size and (n_drawn == 0 or (n_drawn < MOST_FLIPS and not exact)):
+        more = min(n_drawn or first, MOST_FLIPS - n_drawn)
         for packed in _all_flips(len(parts)) if exact else _drawn_flips(rng, more, sample.n_flipped):
             for sums in sample.flipped(packed):
                 moved = np.abs(sums[:, pairs[open_, 1]] - sums[:, pairs[open_, 0]])
                 hits[open_] += np.count_nonzero(moved >= least[open_], axis=0)
-        n_made += more
+        n_drawn += more
         n_flips[open_] += 2 ** len(parts) if exact else more
         p = hits / n_flips
         open_ = np.flatnonzero(undecided(p, np.sqrt(np.maximum(p * (1 - p), 1 / n_flips) / n_flips)))

@@ -204,11 +204,11 @@ class _Progress:
         more = +self._more
         times = [(self._seconds.get(name), number) for name, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
-        at, left = f" at {sizes}" if sizes else "", ""
+        where, left = f" at {sizes}" if sizes else "", ""
         if more and all(seconds is not None for seconds, _ in times):
             left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
         done = self._total - more.total()
-        NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{at}{left}")
+        NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
         if is_first and more and (label := self._choose(setting)):
             NOTICES.info(f"so far: {label} (by {setting.protocol} and {retriever} alone, of {done} runs)")
 

@@ -65,7 +65,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.analysis.comparison import check_margin, compare
     from repoeval_bench.cli.answer import answer_to, print_answer, print_comparison
     from repoeval_bench.cli.console import print_lines
-    from repoeval_bench.report.answer import answer_markdown, left_out_notes
+    from repoeval_bench.report.answer import answer_markdown, skipped_notes
     from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember
     from repoeval_bench.runs.results import results_at
@@ -101,7 +101,7 @@ def compare_command(  # longer than 60 lines: each option has its line
             _print_json(comparisons, choice, skipped | failed)
         elif details:
             print_comparison(stored, comparisons, choice)
-            print_lines(left_out_notes(skipped))
+            print_lines(skipped_notes(skipped))
         else:
             print_answer(compared, out, comparisons, failed=len(failed), skipped=skipped)
 

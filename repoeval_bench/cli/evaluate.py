@@ -14,7 +14,7 @@ from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import details_option, requests_of, run_options
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
-from repoeval_bench.report.answer import left_out_notes
+from repoeval_bench.report.answer import skipped_notes
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.runner import Runner
 
@@ -60,7 +60,7 @@ def _print(runner: Runner, runs_by_setting: Sequence[Sequence[RunView]], out: Pa
         skipped, failed = runner.skipped_of(setting), len(runner.failed_of(setting))
         if details:
             print_scores(runs)
-            print_lines(left_out_notes(skipped))
+            print_lines(skipped_notes(skipped))
         else:
             print_answer(runs, out, failed=failed, skipped=skipped, remembered=False)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.analysis.gates import gate_each
+from repoeval_bench.analysis.gates import evaluate_gates
 from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
@@ -48,7 +48,9 @@ def gate_command(
     with problems.about("baseline"):
         if name := baseline or (limits and limits.baseline):
             base = find_run(name, out)
-    results = gate_each(stored, limits, base, problems, drops=base is not None or not name) if stored and limits else []
+    results = (
+        evaluate_gates(stored, limits, base, problems, drops=base is not None or not name) if stored and limits else []
+    )
     problems.check()
     if base is not None and base.folder == stored.folder:
         note(f"note: {stored.run_id} is its own baseline, so it drops by nothing")

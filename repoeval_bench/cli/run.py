@@ -24,7 +24,7 @@ from repoeval_bench.cli.options import (
 )
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.report.answer import left_out_notes
+from repoeval_bench.report.answer import skipped_notes
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, read_benchmark
@@ -117,8 +117,8 @@ def run_command(  # longer than 60 lines: each option has its line
             print_json(results)
         elif not benchmarking.compares:
             unmade = sum(len(runner.skipped_of(config) | runner.failed_of(config)) for config in runner.settings)
-            told_unmade = f" ({unmade} left out)" if unmade else ""
-            print_lines([f"{count(len(benchmarking.requests), 'run')}{told_unmade}, in {shown_results(out)}"])
+            skipped_note = f" ({unmade} left out)" if unmade else ""
+            print_lines([f"{count(len(benchmarking.requests), 'run')}{skipped_note}, in {shown_results(out)}"])
 
 
 def _comparisons(
@@ -175,7 +175,7 @@ def _print(
             print_comparison(runs, comparisons, None if with_baseline else choose(runs, comparisons))
         else:
             print_scores(runs)
-        print_lines(left_out_notes(skipped))
+        print_lines(skipped_notes(skipped))
     echo()
 
 

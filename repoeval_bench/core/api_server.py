@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from repoeval_bench.core.errors import BenchError, SpecError
-from repoeval_bench.core.http_reader import Answer, TooMuchError, ask
+from repoeval_bench.core.http_reader import Response, TooMuchError, ask
 from repoeval_bench.core.json_reader import JsonFaultError, parse, parse_loose
 from repoeval_bench.core.validation import EXACT
 
@@ -140,7 +140,7 @@ class ApiServer:
                 raise _RetryableError(f"an answer that is not a JSON object: {self._words(answer)!r}") from None
             raise self.refusal(f"its {self._clean(fault.faults[0])}") from None
 
-    def _ask(self, body: Mapping[str, Any], most: int) -> Answer:
+    def _ask(self, body: Mapping[str, Any], most: int) -> Response:
         import httpx
 
         client = self._connected()
@@ -177,7 +177,7 @@ class ApiServer:
                 self._client = httpx.Client(timeout=self._timeout, headers=headers, limits=limits)
             return self._client
 
-    def _check_status(self, answer: Answer) -> None:
+    def _check_status(self, answer: Response) -> None:
         status = answer.status
         if status == 200:
             return
@@ -205,7 +205,7 @@ class ApiServer:
         except (TypeError, ValueError, OverflowError):
             return None
 
-    def _words(self, answer: Answer) -> str:
+    def _words(self, answer: Response) -> str:
         """Return the server's words on what is wrong: its error's message, else its body; short, without the key."""
         try:
             return self._clean(str(parse_loose(answer.body)["error"]["message"]))

@@ -59,7 +59,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class TaskSample:
     """At most `most` of the `of` tasks that a protocol scores: repositories and files take turns, by a seed."""
 
     most: int
@@ -74,8 +74,8 @@ class Benchmark:
     `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over tasks (id, hashes of
     prompt and ground truth, lines) and files (path, hash of the text). Another set has another fingerprint.
     `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the whole.
-    `asked_repos` counts the repositories that the protocol scores, if it names them (else 0). `documents` are what is
-    written for readers beside the files, and never searched. `undecodable` names the files that are not UTF-8
+    `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `documents` are what
+    is written for readers beside the files; they are never searched. `undecodable` names the files that are not UTF-8
     and were left out. `is_published`: whether this is the published benchmark, or a part of it, and not a user's own
     set. `unscored` counts the tasks that the protocol has no gold for. `of_definitions`: the definitions that tasks use
     are the gold, and are part of the fingerprint. `repos` are the repositories that were requested by name, none for
@@ -93,13 +93,13 @@ class Benchmark:
     whole_tasks: int
     whole_repos: int
     undecodable: tuple[str, ...] = ()
-    asked_repos: int = 0
+    protocol_repos: int = 0
     is_published: bool = False
     unscored: int = 0
     of_definitions: bool = False
     repos: tuple[str, ...] = field(default=(), compare=False)
     limit: int | None = None
-    sample: Sample | None = None
+    sample: TaskSample | None = None
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.label}>"
@@ -125,7 +125,9 @@ class Benchmark:
     def label(self) -> str:
         """Name, size and fingerprint in one line, as every table carries it."""
         part = (
-            f" ({len(self.files)} of the protocol's {self.asked_repos})" if len(self.files) < self.asked_repos else ""
+            f" ({len(self.files)} of the protocol's {self.protocol_repos})"
+            if len(self.files) < self.protocol_repos
+            else ""
         )
         drawn = f" (drawn from {self.sample.of}, seed {self.sample.seed})" if self.sample else ""
         return (

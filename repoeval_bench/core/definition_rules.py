@@ -18,25 +18,24 @@ Kind: TypeAlias = Literal["function", "method", "class", "variable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class DefinedName:
     """A name that a node defines. `form` is the language's word, such as struct or property.
 
-    `node` is what holds it, `at` where its name is, `body` what it consists of. `scope`: the names before its own, as
-    in `A::m`. `declared`: named here and defined in another place; None if that follows from a function or method
-    without a body.
+    `node` holds it, `name_node` is its name, `body` its content. `scope`: the names before its own, as in `A::m`.
+    `declared`: named here and defined in another place; None if that follows from a function or method without a body.
     """
 
     kind: Kind
     form: str
     name: str
     node: Node
-    at: Node
+    name_node: Node
     body: Node | None = None
     scope: tuple[str, ...] = ()
     declared: bool | None = None
 
 
-Reader: TypeAlias = "Callable[[Parsed, Node], Iterator[Found]]"
+Reader: TypeAlias = "Callable[[Parsed, Node], Iterator[DefinedName]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +60,11 @@ def words(text: str) -> frozenset[str]:
 def named(kind: Kind, form: str) -> Reader:
     """A node with the fields `name` and `body`."""
 
-    def read(parsed: Parsed, node: Node) -> Iterator[Found]:
+    def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         name = node.child_by_field_name("name")
         if name is not None:
             body = node.child_by_field_name("body")
-            yield Found(kind=kind, form=form, name=parsed.text(name), node=node, at=name, body=body)
+            yield DefinedName(kind=kind, form=form, name=parsed.text(name), node=node, name_node=name, body=body)
 
     return read
 
@@ -89,7 +88,7 @@ def _base(parsed: Parsed, node: Node) -> str:
 # Python
 
 
-def _python_decorated(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _python_decorated(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     inner = node.child_by_field_name("definition")
     if inner is None:
         return
@@ -106,22 +105,24 @@ def _python_targets(node: Node) -> Iterator[Node]:
             yield from _python_targets(child)
 
 
-def _python_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _python_assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     assignment = node.children[0] if node.children else None
     while assignment is not None and assignment.type == "assignment":
         left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
-        for at in _python_targets(left) if left else ():
-            name = parsed.text(at)
-            yield Found(kind="variable", form="variable", name=name, node=node, at=at, declared=right is None)
+        for name_node in _python_targets(left) if left else ():
+            name = parsed.text(name_node)
+            yield DefinedName(
+                kind="variable", form="variable", name=name, node=node, name_node=name_node, declared=right is None
+            )
         assignment = right
 
 
-def _python_type(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _python_type(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     left = node.child_by_field_name("left")
     while left is not None and left.named_children:
         left = left.named_children[0]
     if left is not None:
-        yield Found(kind="class", form="type", name=parsed.text(left), node=node, at=left)
+        yield DefinedName(kind="class", form="type", name=parsed.text(left), node=node, name_node=left)
 
 
 _PYTHON_PLAIN = {
@@ -148,16 +149,20 @@ PYTHON = Rules(
 _FUNCTION_VALUES = words("arrow_function function_expression generator_function")
 
 
-def _valued(node: Node, name: str, at: Node, value: Node | None, *, kind: Kind = "function") -> Iterator[Found]:
+def _valued(
+    node: Node, name: str, name_node: Node, value: Node | None, *, kind: Kind = "function"
+) -> Iterator[DefinedName]:
     """Yield what `name = value` defines: a function, a class, or a variable."""
     if value is not None and value.type in _FUNCTION_VALUES:
         form = "arrow" if value.type == "arrow_function" else "function"
-        yield Found(kind=kind, form=form, name=name, node=node, at=at, body=value.child_by_field_name("body"))
+        yield DefinedName(
+            kind=kind, form=form, name=name, node=node, name_node=name_node, body=value.child_by_field_name("body")
+        )
     elif value is not None and value.type == "class":
         body = value.child_by_field_name("body")
-        yield Found(kind="class", form="class", name=name, node=node, at=at, body=body)
+        yield DefinedName(kind="class", form="class", name=name, node=node, name_node=name_node, body=body)
     else:
-        yield Found(kind="variable", form="variable", name=name, node=node, at=at)
+        yield DefinedName(kind="variable", form="variable", name=name, node=node, name_node=name_node)
 
 
 def _js_names(node: Node) -> Iterator[Node]:
@@ -180,7 +185,7 @@ def is_required(value: Node | None) -> bool:
     return called is not None and called.text in (b"require", b"import")
 
 
-def _js_declared(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _js_declared(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     for declarator in node.named_children:
         name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
         if declarator.type != "variable_declarator" or name is None or is_required(value):
@@ -188,17 +193,19 @@ def _js_declared(parsed: Parsed, node: Node) -> Iterator[Found]:
         if name.type == "identifier":
             yield from _valued(declarator, parsed.text(name), name, value)
         else:
-            for at in _js_names(name):
-                yield Found(kind="variable", form="variable", name=parsed.text(at), node=declarator, at=at)
+            for name_node in _js_names(name):
+                yield DefinedName(
+                    kind="variable", form="variable", name=parsed.text(name_node), node=declarator, name_node=name_node
+                )
 
 
-def _js_given(parsed: Parsed, value: Node) -> Iterator[Found]:
+def _js_given(parsed: Parsed, value: Node) -> Iterator[DefinedName]:
     """A function or class that a module gives without naming it otherwise."""
     name = value.child_by_field_name("name")
     yield from _valued(value, parsed.text(name) if name else "default", name or value, value)
 
 
-def _js_exported(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _js_exported(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     inner = node.child_by_field_name("declaration")
     value = node.child_by_field_name("value")
     if inner is not None:
@@ -208,14 +215,14 @@ def _js_exported(parsed: Parsed, node: Node) -> Iterator[Found]:
         yield from _js_given(parsed, value)
 
 
-def _js_ambient(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _js_ambient(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     inner = node.named_children[-1] if node.named_children else None
     if inner is not None and inner.type in JAVASCRIPT.anywhere:
         for definition in JAVASCRIPT.anywhere[inner.type](parsed, inner):
             yield replace(definition, declared=True) if definition.kind == "variable" else definition
 
 
-def _js_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _js_assigned(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`exports.f = function …` and `A.prototype.m = …`; an assigned value of another kind is not a definition."""
     assignment = node.children[0] if node.children else None
     if assignment is None or assignment.type != "assignment_expression":
@@ -232,20 +239,20 @@ def _js_assigned(parsed: Parsed, node: Node) -> Iterator[Found]:
             yield replace(definition, scope=owners)
 
 
-def _js_pair(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _js_pair(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
     if key is not None and value is not None and value.type in _FUNCTION_VALUES:
         yield from _valued(node, parsed.text(key).strip("'\""), key, value, kind="method")
 
 
-def _js_field(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _js_field(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     name = node.child_by_field_name("name") or node.child_by_field_name("property")
     if name is not None:
         yield from _valued(node, parsed.text(name), name, node.child_by_field_name("value"), kind="method")
 
 
-def _js_enumerator(parsed: Parsed, node: Node) -> Iterator[Found]:
-    yield Found(kind="variable", form="enumerator", name=parsed.text(node), node=node, at=node)
+def _js_enumerator(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+    yield DefinedName(kind="variable", form="enumerator", name=parsed.text(node), node=node, name_node=node)
 
 
 JAVASCRIPT = Rules(
@@ -280,12 +287,14 @@ JAVASCRIPT = Rules(
 def declarators(form: str) -> Reader:
     """`int a, b = 2;`: each declarator with a name, here or one level down."""
 
-    def read(parsed: Parsed, node: Node) -> Iterator[Found]:
+    def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         for child in node.named_children:
             for declarator in child.named_children if child.type == "variable_declaration" else (child,):
                 name = declarator.child_by_field_name("name")
                 if declarator.type == "variable_declarator" and name is not None:
-                    yield Found(kind="variable", form=form, name=parsed.text(name), node=declarator, at=name)
+                    yield DefinedName(
+                        kind="variable", form=form, name=parsed.text(name), node=declarator, name_node=name
+                    )
 
     return read
 
@@ -308,7 +317,7 @@ JAVA = Rules(
 # Go
 
 
-def _go_method(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _go_method(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     receiver = node.child_by_field_name("receiver")
     types = [parameter.child_by_field_name("type") for parameter in receiver.named_children] if receiver else []
     scope = tuple(_base(parsed, parameter) for parameter in types[:1] if parameter is not None)
@@ -316,7 +325,7 @@ def _go_method(parsed: Parsed, node: Node) -> Iterator[Found]:
         yield replace(definition, scope=scope)
 
 
-def _go_type(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _go_type(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     of = node.child_by_field_name("type")
     for definition in named("class", "type")(parsed, node):
         if of is not None and of.type == "struct_type":
@@ -328,15 +337,17 @@ def _go_type(parsed: Parsed, node: Node) -> Iterator[Found]:
 
 
 def _go_names(form: str) -> Reader:
-    def read(parsed: Parsed, node: Node) -> Iterator[Found]:
-        for at in node.children_by_field_name("name"):
-            if at.type != ",":
-                yield Found(kind="variable", form=form, name=parsed.text(at), node=node, at=at)
+    def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
+        for name_node in node.children_by_field_name("name"):
+            if name_node.type != ",":
+                yield DefinedName(
+                    kind="variable", form=form, name=parsed.text(name_node), node=node, name_node=name_node
+                )
 
     return read
 
 
-def _go_ungrouped(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _go_ungrouped(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`type A struct …`; the specs of `type ( … )` are read one by one."""
     if any(child.type in ("(", "var_spec_list") for child in node.children):
         return
@@ -375,14 +386,14 @@ GO = Rules(
 # Rust
 
 
-def _rust_impl(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _rust_impl(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     of = node.child_by_field_name("type")
     if of is not None:
         body = node.child_by_field_name("body")
-        yield Found(kind="class", form="impl", name=_base(parsed, of), node=node, at=of, body=body)
+        yield DefinedName(kind="class", form="impl", name=_base(parsed, of), node=node, name_node=of, body=body)
 
 
-def _rust_macro(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _rust_macro(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     for definition in named("function", "macro")(parsed, node):
         yield replace(definition, declared=False)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definition_rules import Found, Reader, Rules, declarators, named, named_all, words
+from repoeval_bench.core.definition_rules import DefinedName, Reader, Rules, declarators, named, named_all, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -72,7 +72,7 @@ def _qualified(parsed: Parsed, node: Node) -> tuple[tuple[str, ...], str]:
     return tuple(scope), " ".join((text.partition("(")[0] if node.type == "operator_cast" else text).split())
 
 
-def _function(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _function(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     declarator = node.child_by_field_name("declarator")
     declared = _declared(declarator) if declarator is not None else None
     if declared is None:
@@ -93,34 +93,36 @@ def _function(parsed: Parsed, node: Node) -> Iterator[Found]:
                 error for error in node.children if error.type == "ERROR" and error.end_byte <= declared[0].start_byte
             )
             inside = (inner for error in errors for inner in error.named_children if inner.type == "identifier")
-            at = next(inside, None)
-            name = parsed.text(at) if at else name
-            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=node, at=at or declared[0], body=body)
+            name_node = next(inside, None)
+            name = parsed.text(name_node) if name_node else name
+            yield DefinedName(
+                kind="class", form=_TAGGED[of.type], name=name, node=node, name_node=name_node or declared[0], body=body
+            )
         return
-    yield Found(
+    yield DefinedName(
         kind="method" if scope else "function",
         form="function",
         name=name,
         node=node,
-        at=declared[0],
+        name_node=declared[0],
         body=body,
         scope=scope,
     )
 
 
-def _tagged(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _tagged(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """A struct, union, enum or class with a body; without one only where it is alone, as in `class A;`."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     alone = body is None and node.parent is not None and node.parent.type in _SCOPES
     if name is not None and (body is not None or alone):
         scope, text = _qualified(parsed, name.child_by_field_name("name") or name)
         form = _TAGGED[node.type]
-        yield Found(
-            kind="class", form=form, name=text, node=node, at=name, body=body, scope=scope, declared=body is None
+        yield DefinedName(
+            kind="class", form=form, name=text, node=node, name_node=name, body=body, scope=scope, declared=body is None
         )
 
 
-def _declaration(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _declaration(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`struct a { … } x, *y, f(int);`: a type with a body, then each declarator."""
     of = node.child_by_field_name("type")
     tagged = of is not None and of.type in _TAGGED and of.child_by_field_name("body") is not None
@@ -135,22 +137,28 @@ def _declaration(parsed: Parsed, node: Node) -> Iterator[Found]:
         holder = declarator if tagged or len(several) > 1 else node
         scope, name = _qualified(parsed, name_and_shape[0])
         if name_and_shape[1] == "function_declarator":
-            kind = "method" if scope else "function"
-            yield Found(kind=kind, form="function", name=name, node=holder, at=name_and_shape[0], scope=scope)  # type: ignore[arg-type]
+            yield DefinedName(
+                kind="method" if scope else "function",
+                form="function",
+                name=name,
+                node=holder,
+                name_node=name_and_shape[0],
+                scope=scope,
+            )
         else:
             declared = extern and declarator.type != "init_declarator"
-            yield Found(
+            yield DefinedName(
                 kind="variable",
                 form="variable",
                 name=name,
                 node=holder,
-                at=name_and_shape[0],
+                name_node=name_and_shape[0],
                 scope=scope,
                 declared=declared,
             )
 
 
-def _typedef(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _typedef(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`typedef struct a { … } b;`: both names; a struct without a name of its own has that of the typedef."""
     of = node.child_by_field_name("type")
     body = of.child_by_field_name("body") if of is not None and of.type in _TAGGED else None
@@ -162,13 +170,13 @@ def _typedef(parsed: Parsed, node: Node) -> Iterator[Found]:
             continue
         name = parsed.text(declared[0])
         if of is not None and body is not None and of.child_by_field_name("name") is None:
-            yield Found(kind="class", form=_TAGGED[of.type], name=name, node=of, at=declared[0], body=body)
+            yield DefinedName(kind="class", form=_TAGGED[of.type], name=name, node=of, name_node=declared[0], body=body)
             body = None
         else:
-            yield Found(kind="class", form="type", name=name, node=declarator, at=declared[0])
+            yield DefinedName(kind="class", form="type", name=name, node=declarator, name_node=declared[0])
 
 
-def _macro(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _macro(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`#define N 3` and `#define F(x) …`; without a value it is a switch or an include guard, not a definition."""
     if node.child_by_field_name("value") is not None:
         called = node.type == "preproc_function_def"
@@ -176,7 +184,7 @@ def _macro(parsed: Parsed, node: Node) -> Iterator[Found]:
             yield replace(definition, declared=False)
 
 
-def _template(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _template(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     inner = node.named_children[-1] if node.named_children else None
     reader = _CPP_ANYWHERE.get(inner.type, _CPP_MEMBERS.get(inner.type)) if inner is not None else None
     if inner is not None and reader is not None:
@@ -210,7 +218,7 @@ CPP = Rules(
 )
 
 
-def _property(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _property(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """A property with code is a method; `{ get; set; }` alone is a variable."""
     name, accessors = node.child_by_field_name("name"), node.child_by_field_name("accessors")
     value = node.child_by_field_name("value")
@@ -221,25 +229,25 @@ def _property(parsed: Parsed, node: Node) -> Iterator[Found]:
         or any(accessor.child_by_field_name("body") is not None for accessor in accessors.named_children)
     )
     form = node.type.removesuffix("_declaration")
-    yield Found(
+    yield DefinedName(
         kind="method" if coded else "variable",
         form=form,
         name=parsed.text(name) if name is not None else "this",
         node=node,
-        at=name or node,
+        name_node=name or node,
         body=accessors if coded else None,
     )
 
 
-def _operator(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _operator(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     sign = node.child_by_field_name("operator") or node.child_by_field_name("type")
     if sign is not None:
         body = node.child_by_field_name("body")
         name = f"operator {parsed.text(sign)}"
-        yield Found(kind="method", form="operator", name=name, node=node, at=sign, body=body)
+        yield DefinedName(kind="method", form="operator", name=name, node=node, name_node=sign, body=body)
 
 
-def _destructor(parsed: Parsed, node: Node) -> Iterator[Found]:
+def _destructor(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     for definition in named("method", "destructor")(parsed, node):
         yield replace(definition, name=f"~{definition.name}")
 

@@ -21,7 +21,7 @@ from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, segments
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definition_rules import Found, Kind, Rules
+    from repoeval_bench.core.definition_rules import DefinedName, Kind, Rules
     from repoeval_bench.core.languages import Language
 
 
@@ -212,7 +212,7 @@ class _Walk:
             above, before = None, last
         return places
 
-    def _definition(self, candidate: Found, visited: _Visit) -> Definition:
+    def _definition(self, candidate: DefinedName, visited: _Visit) -> Definition:
         parsed = self.parsed
         kind = candidate.kind
         around = self.definitions[visited.parent] if visited.parent is not None else None
@@ -236,7 +236,7 @@ class _Walk:
             lines=LineSpan(start, visited.last + 1),
             above=min(visited.above.top, start),
             header=LineSpan(min([header.start, *attributes]), header.end),
-            named=parsed.lines(candidate.at).start,
+            named=parsed.lines(candidate.name_node).start,
             body=body,
             doc=self._docstring(candidate) if parsed.language.name == "python" else doc,
             parent=visited.parent,
@@ -269,7 +269,7 @@ class _Walk:
         text = "\n".join(self.parsed.text(comment).rstrip("\n") for comment in comments)
         return attributes, Doc(lines, _comment_text(text, self.parsed.language.name))
 
-    def _docstring(self, candidate: Found) -> Doc | None:
+    def _docstring(self, candidate: DefinedName) -> Doc | None:
         """Python's: a string that is the first statement of a body, and neither formatted nor bytes."""
         plain = [child for child in candidate.body.children if child.type != "comment"] if candidate.body else []
         first = plain[0].children[0] if plain and plain[0].children else None
@@ -283,7 +283,7 @@ class _Walk:
         text = self.parsed.text(first)[len(opening) : -len(opening.lstrip("rRuU"))]
         return Doc(self.parsed.lines(first), inspect.cleandoc(text))
 
-    def _parts(self, candidate: Found, whole: Node) -> tuple[LineSpan, LineSpan | None]:
+    def _parts(self, candidate: DefinedName, whole: Node) -> tuple[LineSpan, LineSpan | None]:
         """Header and body."""
         parsed, body = self.parsed, candidate.body
         if body is None:
@@ -315,7 +315,7 @@ class _Walk:
         return header, parsed.lines_between(start, end)
 
 
-def _is_name(candidate: Found, *, scripted: bool) -> bool:
+def _is_name(candidate: DefinedName, *, scripted: bool) -> bool:
     """Not what a repaired syntax error leaves (nothing, a text over lines), and "_" for a script's functions only."""
     if candidate.name == "_" and not (scripted and candidate.kind == "function"):
         return False

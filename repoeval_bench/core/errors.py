@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 Given = TypeVar("Given")
-Made = TypeVar("Made")
+Built = TypeVar("Built")
 
 
 LONGEST = 300
@@ -186,9 +186,9 @@ def without_traceback(error: ChunkError) -> ChunkError:
     return type(error)(str(error))
 
 
-def of_each(make: Callable[[Given], Made], values: Iterable[Given]) -> list[Made]:
+def of_each(make: Callable[[Given], Built], values: Iterable[Given]) -> list[Built]:
     """Make something of each value; one UsageError lists every mistake in them."""
-    results: list[Made] = []
+    results: list[Built] = []
     wrong: list[UsageError] = []
     for value in values:
         try:

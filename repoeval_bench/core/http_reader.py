@@ -37,7 +37,7 @@ class Reply(NamedTuple):
     blocks: Iterator[bytes]
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """An answer that has arrived whole."""
 
     status: int
@@ -45,10 +45,10 @@ class Answer(NamedTuple):
     body: bytes
 
 
-def ask(client: httpx.Client, method: str, url: str, *, seconds: float, most: int, **request: Any) -> Answer:
+def ask(client: httpx.Client, method: str, url: str, *, seconds: float, most: int, **request: Any) -> Response:
     """A request and its whole answer; raises what `exchange` raises."""
     with exchange(client, method, url, seconds=seconds, most=most, **request) as reply:
-        return Answer(reply.status, reply.headers, b"".join(reply.blocks))
+        return Response(reply.status, reply.headers, b"".join(reply.blocks))
 
 
 @contextmanager

@@ -110,7 +110,7 @@ class PairScorer(Protocol):
         """(pairs read so far, how many of them were longer than is read)."""
 
     @property
-    def n_at_hand(self) -> int:
+    def n_cached(self) -> int:
         """The number of these pairs that had a cached score and were not read again."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:

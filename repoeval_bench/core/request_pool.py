@@ -11,11 +11,11 @@ from typing import Generic, TypeVar
 Again = Callable[[], None]
 """Called before a request is sent once more; its error ends the request."""
 
-Asked = TypeVar("Asked")
+PoolRequest = TypeVar("PoolRequest")
 Answer = TypeVar("Answer")
 
 
-class RequestPool(Generic[Asked, Answer]):
+class RequestPool(Generic[PoolRequest, Answer]):
     """Threads that ask, fed by the caller's.
 
     `most` is the largest cost of a request, `spent` its cost by its answer. `limit` is what all may cost together with
@@ -27,8 +27,8 @@ class RequestPool(Generic[Asked, Answer]):
     def __init__(
         self,
         *,
-        most: Callable[[Asked], float],
-        spent: Callable[[Asked, Answer], float],
+        most: Callable[[PoolRequest], float],
+        spent: Callable[[PoolRequest, Answer], float],
         too_dear: Callable[[float, float], Exception],
         limit: float | None = None,
         before: float = 0.0,
@@ -37,11 +37,11 @@ class RequestPool(Generic[Asked, Answer]):
         self.spent = before
         self._reserved = 0.0
         self._lock = threading.Lock()
-        self._jobs: SimpleQueue[tuple[Asked, float] | None] = SimpleQueue()
-        self._done: SimpleQueue[tuple[Asked, float, Answer | BaseException]] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[PoolRequest, float] | None] = SimpleQueue()
+        self._done: SimpleQueue[tuple[PoolRequest, float, Answer | BaseException]] = SimpleQueue()
 
     def answers(
-        self, requests: Sequence[Asked], ask: Callable[[Asked, Again], Answer], at_once: int
+        self, requests: Sequence[PoolRequest], ask: Callable[[PoolRequest, Again], Answer], at_once: int
     ) -> Iterator[Answer]:
         """The answers as they come, in any order. The first failure is raised once all that was sent has come back.
 
@@ -98,7 +98,7 @@ class RequestPool(Generic[Asked, Answer]):
             raise self._too_dear(self.spent + self._reserved, most)
         self._settle(most, most)
 
-    def _work(self, ask: Callable[[Asked, Again], Answer]) -> None:
+    def _work(self, ask: Callable[[PoolRequest, Again], Answer]) -> None:
         while (job := self._jobs.get()) is not None:
             request, most = job
             try:

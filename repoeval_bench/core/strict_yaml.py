@@ -21,7 +21,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 _SHOWN = 80  # characters of a value that a sentence quotes: it may be a whole file
 
-Place = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Keys and positions from the top of a file down to a value."""
 
 
@@ -37,16 +37,16 @@ class Document:
 
     path: Path
     content: Any
-    lines: Mapping[Place, int]
-    repeated: tuple[Place, ...]
+    lines: Mapping[KeyPath, int]
+    repeated: tuple[KeyPath, ...]
 
-    def line(self, location: Place) -> int:
+    def line(self, location: KeyPath) -> int:
         """The line of a value, or of the nearest part around it that has one; 0 where the file does not have it."""
         while location and location not in self.lines:
             location = location[:-1]
         return self.lines.get(location, 0)
 
-    def where(self, location: Place) -> str:
+    def where(self, location: KeyPath) -> str:
         """`file:line`, or the file alone where the file does not have that place."""
         line = self.line(location)
         return f"{self.path}:{line}" if line else str(self.path)
@@ -59,7 +59,7 @@ class Document:
             )
         return model.model_validate(self.content)
 
-    def problems(self, model: type[BaseModel]) -> list[tuple[Place, str]]:
+    def problems(self, model: type[BaseModel]) -> list[tuple[KeyPath, str]]:
         """(place, sentence) of everything in which the content is not what `model` wants; none where it is."""
         problems = [(location, f"{location[-1]!r} is given twice; keep one") for location in self.repeated]
         try:
@@ -126,7 +126,7 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
         reason = str(getattr(error, "problem", None) or error).partition("\n")[0]
         otherwise = "" if kind is UsageError else f"; {way_out}"
         raise kind(f"{path}{suffix}: not valid YAML ({reason}){otherwise}") from error
-    seen: dict[Place, int] = {}
+    seen: dict[KeyPath, int] = {}
     repeated = []
     for location, line, is_key in locations:
         if is_key and location in seen:
@@ -203,7 +203,7 @@ def _loader(text: str) -> yaml.SafeLoader:
     return loader
 
 
-def _places(node: yaml.Node, location: Place, walked: set[int]) -> Iterator[tuple[Place, int, bool]]:
+def _places(node: yaml.Node, location: KeyPath, walked: set[int]) -> Iterator[tuple[KeyPath, int, bool]]:
     """Every key's and every entry's place and line, and whether it is a key."""
     import yaml
 

@@ -22,7 +22,7 @@ LIMIT = 12
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Definition:
+class CodeDefinition:
     """A definition of a repository; `name` is qualified in its file, as in `Socket.close`.
 
     `lines` are its gold lines: of a function or class decorators, header and docstring, of a name its statement.
@@ -39,7 +39,7 @@ class Definition:
 class UsedDefinition:
     """A definition, and the surest tier by which a name of the code led to it."""
 
-    definition: Definition
+    definition: CodeDefinition
     tier: Tier
 
     @property

@@ -23,7 +23,7 @@ MAX_UNPACKED = 512 * 1024 * 1024
 """Bytes that an archive may unpack to; the published ones stay far below."""
 
 
-class Entry(NamedTuple):
+class ArchiveEntry(NamedTuple):
     """A file of a source: its posix path in it, its size in bytes, and what reads it; a link has nothing to read."""
 
     path: str
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 def read_zip(
-    path: Path, is_wanted: Callable[[str], bool], *, max_unpacked: int = MAX_UNPACKED
+    path: Path, is_included: Callable[[str], bool], *, max_unpacked: int = MAX_UNPACKED
 ) -> Iterator[tuple[str, bytes]]:
     """(posix name, content) of each requested file, in the archive's order.
 
@@ -42,11 +42,13 @@ def read_zip(
     """
     with _open(path, zipfile.ZipFile) as archive:
         for member in _judge(path, _zip_entries(archive), max_unpacked, links=False):
-            if is_wanted(member.path) and not member.path.startswith("__MACOSX/"):  # not a file of the archive's author
+            if is_included(member.path) and not member.path.startswith(
+                "__MACOSX/"
+            ):  # not a file of the archive's author
                 yield member.path, member.read()
 
 
-def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Entry]:
+def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[ArchiveEntry]:
     """The files and links of a zip or tar archive, in its order, to be read while they come.
 
     A link is named and nothing more, so that it leads nowhere. Otherwise as `read_zip`; a file that is neither a zip
@@ -125,9 +127,9 @@ def _open(path: Path, opener: Callable[[Path], AbstractContextManager[Archive]])
         ) from error
 
 
-def _judge(path: Path, entries: Iterable[_Stored], max_unpacked: int, *, links: bool = True) -> list[Entry]:
+def _judge(path: Path, entries: Iterable[_Stored], max_unpacked: int, *, links: bool = True) -> list[ArchiveEntry]:
     """The files, and the links if any may be there, by clean name; folders are left out."""
-    files: dict[str, Entry] = {}
+    files: dict[str, ArchiveEntry] = {}
     unpacked = 0
     for entry in entries:
         name = entry.name.replace("\\", "/")
@@ -142,7 +144,7 @@ def _judge(path: Path, entries: Iterable[_Stored], max_unpacked: int, *, links: 
         unpacked += entry.size
         if unpacked > max_unpacked:
             raise DatasetError(f"the archive {path} is refused: it unpacks to more than {max_unpacked // 1024**2} MiB")
-        files[name] = Entry(name, entry.size, entry.read, is_link=entry.kind == "link")
+        files[name] = ArchiveEntry(name, entry.size, entry.read, is_link=entry.kind == "link")
     return list(files.values())
 
 

@@ -17,7 +17,7 @@ from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.uses import Definition as Named
+from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.dataset.build.code import is_test
 from repoeval_bench.dataset.documented import count_words, question_tasks, with_question_tasks
 
@@ -33,14 +33,14 @@ class Asker(Protocol):
         """Its place as `path::name`."""
 
     @property
-    def named(self) -> tuple[Named, ...]:
+    def named(self) -> tuple[CodeDefinition, ...]:
         """The functions, methods and classes of the code that it names."""
 
-    def question(self, masked: Sequence[Named]) -> str:
+    def question(self, masked: Sequence[CodeDefinition]) -> str:
         """The question, without the names of the `masked` definitions."""
 
 
-def with_asked(
+def with_questions(
     benchmark: Benchmark,
     level: str,
     askers: Callable[[str], Iterable[Sequence[Asker]]],
@@ -81,22 +81,22 @@ def with_asked(
     )
 
 
-def masked_identifiers(text: str, masked: Iterable[Named]) -> str:
+def masked_identifiers(text: str, masked: Iterable[CodeDefinition]) -> str:
     """The text on one line, without the identifiers that are part of a masked definition's name."""
     folded = {name.casefold() for name in name_parts(masked)}
     kept = re.sub(r"\w+", lambda match: "" if match[0].casefold() in folded else match[0], text)
     return " ".join(kept.split())
 
 
-def name_parts(definitions: Iterable[Named]) -> set[str]:
+def name_parts(definitions: Iterable[CodeDefinition]) -> set[str]:
     """The identifiers that qualified names are made of."""
     return {part for definition in definitions for part in definition.name.split(".")}
 
 
-def _common(askers: Iterable[Asker]) -> frozenset[Named]:
+def _common(askers: Iterable[Asker]) -> frozenset[CodeDefinition]:
     """Return the definitions that too many tests or paragraphs name for one to be about them."""
     n_askers = 0
-    times: Counter[Named] = Counter()
+    times: Counter[CodeDefinition] = Counter()
     for asker in askers:
         n_askers += bool(asker.named)
         times.update(asker.named)
@@ -115,7 +115,7 @@ class _Golds:
                 if definition.kind in {"function", "method"}:
                     self._functions.setdefault((file.name, definition.name), []).append(definition)
 
-    def lines(self, named: Named) -> Gold:
+    def lines(self, named: CodeDefinition) -> Gold:
         """Return all lines of a function; of a class those that `uses` takes: its head and its docstring."""
         own_name = named.name.rpartition(".")[2]
         for definition in self._functions.get((named.file, own_name), ()) if named.kind != "class" else ():

@@ -41,14 +41,14 @@ def obtain(source: str, combination: Combination, home: Path, *, upgrade: bool =
         return _auto(combination, home, upgrade=upgrade)
     if shipped := shipped_pack(source):
         return _edition(shipped, combination, home, upgrade=upgrade)
-    if pack := Pack.at(source):
+    if pack := Pack.find(source):
         return Obtained(pack.installed(combination))
     return _fetch(open_source(source, combination, home), combination, home)
 
 
 def combination_at(source: str, level: str, context: str, tokenizer: str) -> Combination:
     """The task file of a source: of a pack its own, otherwise a published one; a UsageError where there is none."""
-    pack = shipped_pack(source) or Pack.at(source)
+    pack = shipped_pack(source) or Pack.find(source)
     return pack.combination(level, context, tokenizer) if pack else combination(level, context, tokenizer)
 
 
@@ -57,7 +57,7 @@ def is_benchmark(source: str) -> bool:
     if source in {"", "auto", *NAMED} or _is_remote(source) or edition_of(source):
         return True
     folder = Path(source).expanduser()
-    return Pack.at(source) is not None or any((folder / name).is_file() for name in (TASK_ARCHIVE, archived.MANIFEST))
+    return Pack.find(source) is not None or any((folder / name).is_file() for name in (TASK_ARCHIVE, archived.MANIFEST))
 
 
 def open_source(source: str, combination: Combination, home: Path) -> Source:
@@ -91,7 +91,7 @@ def known_repositories(source: str, combination: Combination, home: Path) -> Col
     """
     if source not in {"", "auto"}:
         try:
-            if pack := shipped_pack(source) or Pack.at(source):
+            if pack := shipped_pack(source) or Pack.find(source):
                 return pack.repositories
             opened = open_source(source, combination, home)
             # Whether an address has a custom set is known once it was fetched from.
@@ -137,7 +137,7 @@ def _edition(shipped: Pack, combination: Combination, home: Path, *, upgrade: bo
 
     target = home / "packs" / shipped.content.name
     with alone(home / "packs"):
-        pack = Pack.at(str(target))
+        pack = Pack.find(str(target))
         if pack is not None and pack.content.model_copy(update={"missing": {}}) != shipped.content:
             pack = None  # another one of that name
         if fetched := pack is None or (upgrade and bool(pack.content.missing)):

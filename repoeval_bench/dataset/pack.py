@@ -116,7 +116,7 @@ class Pack:
         self.content = content
 
     @classmethod
-    def at(cls, source: str) -> Pack | None:
+    def find(cls, source: str) -> Pack | None:
         """The pack in a folder; None where it is not one; a DatasetError where its `pack.yaml` cannot be read."""
         root = Path(source).expanduser()
         path = root / MANIFEST

@@ -15,8 +15,8 @@ from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.uses import Definition as Linked
-from repoeval_bench.dataset.asking import masked_identifiers, with_asked
+from repoeval_bench.core.uses import CodeDefinition
+from repoeval_bench.dataset.asking import masked_identifiers, with_questions
 from repoeval_bench.dataset.build.code import MAX_LINE, is_test
 from repoeval_bench.dataset.documented import LEAST
 from repoeval_bench.references.resolver import Resolver, is_compound
@@ -52,14 +52,14 @@ class _Paragraph(NamedTuple):
 
     place: str
     text: str
-    links: tuple[tuple[str, Linked], ...]
+    links: tuple[tuple[str, CodeDefinition], ...]
 
     @property
-    def named(self) -> tuple[Linked, ...]:
+    def named(self) -> tuple[CodeDefinition, ...]:
         """The definitions that it links."""
         return tuple(dict.fromkeys(definition for _, definition in self.links))
 
-    def question(self, masked: Sequence[Linked]) -> str:
+    def question(self, masked: Sequence[CodeDefinition]) -> str:
         """The text without markup, without the links to what is `masked` and its name."""
         gone = {link for link, definition in self.links if definition in masked}
         text = _LINK.sub(lambda match: " " if match[0] in gone else _shown(match), self.text)
@@ -67,10 +67,10 @@ class _Paragraph(NamedTuple):
 
 
 def questions_of_prose(benchmark: Benchmark, *, named: bool = False) -> Benchmark:
-    """The benchmark with a question for each paragraph that links a definition of the code; see `with_asked`."""
+    """The benchmark with a question for each paragraph that links a definition of the code; see `with_questions`."""
     if benchmark.tasks and benchmark.tasks[0].level == LEVEL:
         return benchmark
-    return with_asked(
+    return with_questions(
         benchmark,
         LEVEL,
         lambda repo: _paragraphs_of(benchmark.files[repo], benchmark.documents.get(repo, ())),
@@ -172,7 +172,7 @@ class _Names:
     def __init__(self, resolver: Resolver, paths: Iterable[str]) -> None:
         self._readers = [(path, reader) for path in paths if (reader := resolver.definitions.reader(path))]
 
-    def of(self, link: re.Match[str]) -> Linked | None:
+    def of(self, link: re.Match[str]) -> CodeDefinition | None:
         """The only function, method or class that a link can mean; a bare word of one part, such as `get`, is a class.
 
         A name has its own and any that lead to it: of folders, of its file, and of the classes around it, in order.
@@ -193,7 +193,7 @@ class _Names:
         return matches.pop() if len(matches) == 1 else None
 
 
-def _leads(leading: Sequence[str], definition: Linked) -> bool:
+def _leads(leading: Sequence[str], definition: CodeDefinition) -> bool:
     """Return whether these names are, in their order, among the folders, file and classes around a definition."""
     around = iter([*definition.file.rpartition(".")[0].split("/"), *definition.name.split(".")[:-1]])
     return all(name in around for name in leading)

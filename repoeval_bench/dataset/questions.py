@@ -172,5 +172,7 @@ def _problem(file: SourceFile, span: _Span) -> str:
     if quote in file.line_text(LineSpan(span.start_line - 1, span.end_line)):
         return ""
     problem = f"the quote is not in lines {span.start_line} to {span.end_line} of {span.file}"
-    at = file.text.find(quote)
-    return problem if at < 0 else f"{problem}; it begins at line {file.lines_of(CharSpan(at, at + 1)).start + 1}"
+    start = file.text.find(quote)
+    return (
+        problem if start < 0 else f"{problem}; it begins at line {file.lines_of(CharSpan(start, start + 1)).start + 1}"
+    )

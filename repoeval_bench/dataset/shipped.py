@@ -104,8 +104,8 @@ def shipped_pack(name: str) -> Pack | None:
     They have no sources.
     """
     if edition := edition_of(name):
-        return Pack.at(str(editions()[edition]))
-    return Pack.at(name) if (Path(name).expanduser() / FILES).is_file() else None
+        return Pack.find(str(editions()[edition]))
+    return Pack.find(name) if (Path(name).expanduser() / FILES).is_file() else None
 
 
 def read_table(path: Path) -> str:

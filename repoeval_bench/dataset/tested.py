@@ -19,8 +19,8 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
 from repoeval_bench.core.terms import identifiers
-from repoeval_bench.core.uses import Definition as Called
-from repoeval_bench.dataset.asking import masked_identifiers, name_parts, with_asked
+from repoeval_bench.core.uses import CodeDefinition
+from repoeval_bench.dataset.asking import masked_identifiers, name_parts, with_questions
 from repoeval_bench.dataset.build.code import is_test
 from repoeval_bench.dataset.documented import first_paragraph
 from repoeval_bench.references.resolver import Resolver
@@ -48,9 +48,9 @@ class _Test(NamedTuple):
     place: str
     name: str
     doc: str
-    named: tuple[Called, ...]
+    named: tuple[CodeDefinition, ...]
 
-    def question(self, masked: Sequence[Called]) -> str:
+    def question(self, masked: Sequence[CodeDefinition]) -> str:
         """The test's name in words and its docstring, without the names of the definitions that are `masked`."""
         words = _words(self.name)
         while words and words[0] in {"test", "tests"}:
@@ -61,10 +61,10 @@ class _Test(NamedTuple):
 
 
 def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmark:
-    """The benchmark with a question for each test that calls a definition of the code; see `with_asked`."""
+    """The benchmark with a question for each test that calls a definition of the code; see `with_questions`."""
     if benchmark.tasks and benchmark.tasks[0].level == LEVEL:
         return benchmark
-    return with_asked(
+    return with_questions(
         benchmark,
         LEVEL,
         lambda repo: _tests(benchmark.files[repo]),

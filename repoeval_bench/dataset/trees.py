@@ -88,7 +88,7 @@ def is_source_path(path: str, endings: tuple[str, ...] = EXTENSIONS) -> bool:
     return name.lower().endswith(endings) and not any(map(_is_hidden, folders))
 
 
-def is_wanted_path(path: str) -> bool:
+def is_included_path(path: str) -> bool:
     """Return whether a posix path is installed: a source file, or a licence text."""
     return is_source_path(path) or is_licence_path(path)
 

@@ -12,7 +12,7 @@ from typing import cast, get_args
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import TIERS, Definition, Kind, Tier, UsedDefinition
+from repoeval_bench.core.uses import TIERS, CodeDefinition, Kind, Tier, UsedDefinition
 
 Uses = dict[str, tuple[UsedDefinition, ...]]
 """task_id -> what it uses."""
@@ -57,6 +57,6 @@ def read_uses(text: str, tasks: Iterable[Task], name: str) -> Uses:
         except ValueError as error:
             raise DatasetError(f"{name}:{number} is not a row of used definitions ({error})") from error
         if task_id in repos:
-            definition = Definition(f"{repos[task_id]}/{path}", lines, qualified, cast("Kind", kind))
+            definition = CodeDefinition(f"{repos[task_id]}/{path}", lines, qualified, cast("Kind", kind))
             by_task[task_id].append(UsedDefinition(definition, cast("Tier", tier)))
     return {task_id: tuple(by_task.get(task_id, ())) for task_id in repos}

@@ -17,7 +17,7 @@ from repoeval_bench.dataset.trees import Tree, is_source_path, read_trees, text_
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class DataVerification:
     """Counts of the tasks and files that were checked, and one line for each that is wrong."""
 
     tasks: int
@@ -31,7 +31,7 @@ class Verification:
         return not self.wrong_tasks and not self.wrong_files
 
 
-def verify(installed: InstalledSet) -> Verification:
+def verify(installed: InstalledSet) -> DataVerification:
     """Check that each task's ground truth is at its lines, and hash every file again.
 
     Files are checked against the hashes taken when they were installed and, where the index ships them, against
@@ -43,7 +43,7 @@ def verify(installed: InstalledSet) -> Verification:
     )
     files = files_of(trees)
     recorded = read_hashes(installed.tree)
-    return Verification(
+    return DataVerification(
         tasks=len(tasks),
         files=len(recorded) + 1,
         wrong_tasks=tuple(problem for task in tasks if (problem := _task_problem(task, trees, files))),

@@ -28,7 +28,7 @@ class CachedScorer:
         self._scorer, self._cache = scorer, cache
         self._identity = json.dumps(scorer.identity, sort_keys=True)
         self._read = self._cut = 0
-        self.n_at_hand = 0
+        self.n_cached = 0
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -46,7 +46,7 @@ class CachedScorer:
         keys = {text: text_key(prefix, text) for text in texts}
         stored = zip(keys, self._cache.read(keys.values()), strict=True)
         known = {text: self._unpack(value) for text, value in stored if value is not None}
-        self.n_at_hand += sum(text in known for text in texts)
+        self.n_cached += sum(text in known for text in texts)
         if missing := [text for text in keys if text not in known]:
             self._cache.note(
                 f"the scores of {self.identity['model']} that it lacks are computed for this command alone"

@@ -41,7 +41,7 @@ _SETTINGS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class CacheEntry:
     """A row of the database, unchecked: another program may have written values of any type.
 
     `plain`: key and value are bytes that sqlite holds as they are.
@@ -134,13 +134,13 @@ class Database:
         """(tag, bytes of the value) of each entry."""
         yield from self._connection.execute("SELECT tag, LENGTH(value) FROM Cache")
 
-    def entries(self, kind: bytes = b"") -> Iterator[Entry]:
+    def entries(self, kind: bytes = b"") -> Iterator[CacheEntry]:
         """Each entry, or each of one kind, in the order of rows."""
         plain = f"raw = 1 AND mode = {_RAW} AND filename IS NULL AND TYPEOF(key) || TYPEOF(value) = 'blobblob'"
         where = "WHERE SUBSTR(tag, 1, 1) = ?" if kind else ""
         select = f"SELECT rowid, key, {plain}, tag, value FROM Cache {where} ORDER BY rowid"  # noqa: S608
         for row, key, is_plain, tag, value in self._connection.execute(select, (kind,) if kind else ()):
-            yield Entry(row=row, key=key, plain=bool(is_plain), tag=tag, value=value)
+            yield CacheEntry(row=row, key=key, plain=bool(is_plain), tag=tag, value=value)
 
     def faults(self) -> list[str]:
         """List what sqlite finds wrong with the database's structure."""

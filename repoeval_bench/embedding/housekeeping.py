@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from repoeval_bench.embedding.cached_scorer import ENTRY
-from repoeval_bench.embedding.database import FILE, Entry
+from repoeval_bench.embedding.database import FILE, CacheEntry
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
 
 _IDENTITY = tag("identity", "")[:1]
@@ -152,7 +152,7 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
     return Verified(str(folder), entries, tuple(broken.values()), len(broken) if delete else 0)
 
 
-def _fault(entry: Entry) -> str:
+def _fault(entry: CacheEntry) -> str:
     """Say what is wrong with an entry by itself; empty for a sound one."""
     if not entry.plain:
         return "an entry that this program did not write; it was not read"

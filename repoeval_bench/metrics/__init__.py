@@ -5,7 +5,7 @@
 """
 
 from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling
-from repoeval_bench.metrics.context import ChunkPlace, Context, Written
+from repoeval_bench.metrics.context import ChunkPlace, Context, WrittenCompletion
 from repoeval_bench.metrics.explain import explain
 from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure, lower_is_better
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
@@ -48,7 +48,7 @@ __all__ = [
     "RuleRelevance",
     "RunScores",
     "TokenF1Relevance",
-    "Written",
+    "WrittenCompletion",
     "explain",
     "ideal_rankings",
     "inputs_of",

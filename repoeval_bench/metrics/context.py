@@ -35,7 +35,7 @@ class ChunkPlace(Place):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenCompletion:
     """The text that was written for a task, and the true one; `names` and `true_names` are the identifiers of both."""
 
     text: str
@@ -62,7 +62,7 @@ class Context:
     texts: Mapping[str, str] | None = None
     vectors: Mapping[str, NDArray[np.floating]] | None = None
     subtopics: Mapping[str, Mapping[str, Collection[Hashable]]] | None = None
-    written: Mapping[str, Written] | None = None
+    written: Mapping[str, WrittenCompletion] | None = None
     brought: Mapping[str, LineSpan] | None = None
     hidden: Mapping[str, Place] | None = None
 

@@ -48,7 +48,7 @@ def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
 
 def distinct_files(run: JudgedRun, k: int) -> FloatArray:
     """Number of files among the first k: float64 (n_queries,)."""
-    return _each(run, lambda query_id: len({location.file for location in run.places(query_id, k)}))
+    return _per_query(run, lambda query_id: len({location.file for location in run.places(query_id, k)}))
 
 
 def redundancy(run: JudgedRun, k: int) -> FloatArray:
@@ -66,7 +66,7 @@ def novelty(run: JudgedRun, k: int) -> FloatArray:
         novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
         return novel / len(bags) if bags else 0.0
 
-    return _each(run, value)
+    return _per_query(run, value)
 
 
 def ild(run: JudgedRun, k: int) -> FloatArray:
@@ -76,7 +76,7 @@ def ild(run: JudgedRun, k: int) -> FloatArray:
         similarity = _similarity(run, query_id, k)
         return mean_dissimilarity(similarity[np.triu_indices(len(similarity), k=1)])
 
-    return _each(run, value)
+    return _per_query(run, value)
 
 
 def novelty_ndcg(run: JudgedRun, k: int | None, *, alpha: float = 0.5) -> FloatArray:
@@ -102,7 +102,7 @@ def _similarity(run: JudgedRun, query_id: str, k: int | None) -> FloatArray:
     return cosines([look_up("vectors", run.context.vectors, chunk_id, "chunk") for chunk_id in ids])
 
 
-def _each(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
+def _per_query(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
     return np.fromiter(map(value, run.query_ids), dtype=np.float64, count=run.n_queries)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from repoeval_bench.metrics.measure import Measure
 
-_CHOSEN = {
+_FIRST_BY = {
     "lines": "gold lines per character",
     "definitions": "definitions per character",
 }
@@ -45,7 +45,7 @@ def _ceiling(of: str | None) -> str:
         return "none is computed"
     if of == "relevant":
         return "the best possible: all relevant chunks by gain"
-    most = f"the score when chunks with the most {_CHOSEN[of]} come first"
+    most = f"the score when chunks with the most {_FIRST_BY[of]} come first"
     return f"{most}, never below the run's; other orders may score more"
 
 

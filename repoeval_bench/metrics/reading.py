@@ -50,7 +50,7 @@ class LineReading:
     gold_nws: IntArray
     limit: FloatArray
 
-    def at(self, budget: float | IntArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def within(self, budget: float | IntArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(distinct lines collected, gold lines among them) when the first line does not fit a query's budget.
 
         `budget` is one for all queries, or one for each.
@@ -66,16 +66,16 @@ class LineReading:
 
     def recall(self, budget: float | IntArray) -> FloatArray:
         """Gold lines collected over gold lines; 0 where the gold has no non-blank line."""
-        return share(self.at(budget)[1], self.n_gold)
+        return share(self.within(budget)[1], self.n_gold)
 
     def precision(self, budget: float | IntArray) -> FloatArray:
         """Gold lines collected over lines collected; 0 where nothing was."""
-        collected, gold = self.at(budget)
+        collected, gold = self.within(budget)
         return share(gold, collected)
 
     def iou(self, budget: float | IntArray) -> FloatArray:
         """Gold lines collected over the union of gold and collected lines; 0 where both are empty."""
-        collected, gold = self.at(budget)
+        collected, gold = self.within(budget)
         return share(gold, collected + self.n_gold - gold)
 
     def recall_at_gold(self) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from repoeval_bench.core.extras import require
-from repoeval_bench.metrics.context import Written, look_up
+from repoeval_bench.metrics.context import WrittenCompletion, look_up
 from repoeval_bench.metrics.definition import Definition
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def names_f1(written: frozenset[str], true: frozenset[str]) -> float:
     return 2 * len(written & true) / both if both else 1.0
 
 
-def _each(run: JudgedRun, k: int | None, value: Callable[[Written], float]) -> FloatArray:
+def _per_query(run: JudgedRun, k: int | None, value: Callable[[WrittenCompletion], float]) -> FloatArray:
     del k
     table = run.context.written
     values = (value(look_up("written", table, query_id, "query")) for query_id in run.query_ids)
@@ -62,17 +62,17 @@ def _each(run: JudgedRun, k: int | None, value: Callable[[Written], float]) -> F
 
 def exact_match(run: JudgedRun, k: int | None) -> FloatArray:
     """`is_exact` of each query."""
-    return _each(run, k, lambda done: float(is_exact(done.text, done.truth)))
+    return _per_query(run, k, lambda done: float(is_exact(done.text, done.truth)))
 
 
 def edit_similarity(run: JudgedRun, k: int | None) -> FloatArray:
     """`similarity` of each query."""
-    return _each(run, k, lambda done: similarity(done.text, done.truth))
+    return _per_query(run, k, lambda done: similarity(done.text, done.truth))
 
 
 def identifier_f1(run: JudgedRun, k: int | None) -> FloatArray:
     """`names_f1` of each query."""
-    return _each(run, k, lambda done: names_f1(done.names, done.true_names))
+    return _per_query(run, k, lambda done: names_f1(done.names, done.true_names))
 
 
 _of_text = partial(

@@ -147,7 +147,7 @@ def build_qrels(
                 nonblank=sum(map(files[file].n_filled, common)),
                 chunk_nonblank=files[file].n_filled(chunk.lines),
                 gold_nonblank=n_filled,
-                definitions=sum(_is_held(part, chunk, file, files[file]) for part in parts) if counted else 0,
+                definitions=sum(_contains(part, chunk, file, files[file]) for part in parts) if counted else 0,
             )
             if (gain := rule(shared)) > 0:
                 gains[chunk_id] = gain
@@ -155,7 +155,7 @@ def build_qrels(
     return qrels
 
 
-def _is_held(gold: Gold, chunk: Chunk, name: str, file: _IndexedFile) -> bool:
+def _contains(gold: Gold, chunk: Chunk, name: str, file: _IndexedFile) -> bool:
     """Return whether a chunk of the file holds a non-blank line of the gold."""
     return any(location.file == name and file.n_filled(chunk.lines.common(location.lines)) for location in gold)
 

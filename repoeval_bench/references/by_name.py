@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import KINDS, Definition
-from repoeval_bench.references.found import Found
+from repoeval_bench.core.uses import KINDS, CodeDefinition
+from repoeval_bench.references.found import ResolvedName
 from repoeval_bench.references.language_rules import NOWHERE
 from repoeval_bench.references.script_places import ScriptPlaces
 from repoeval_bench.references.static_nodes import called_with
@@ -26,7 +26,7 @@ from repoeval_bench.references.visible_names import VisibleNames
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.languages import Language
     from repoeval_bench.references.found import Reason
     from repoeval_bench.references.language_rules import LanguageRules
@@ -53,7 +53,7 @@ class _Use:
     column: int
     binds: bool
     macro: bool
-    typed: tuple[Definition, ...] | None
+    typed: tuple[CodeDefinition, ...] | None
     inside: bool
     members: Members
     kind: str
@@ -73,7 +73,7 @@ class ByName(VisibleNames):
         self._types = ScriptPlaces(self._trees)
         self._locals: dict[tuple[str, LineSpan], frozenset[str] | None] = {}
 
-    def names_in(self, path: str, lines: LineSpan) -> list[Found] | None:
+    def names_in(self, path: str, lines: LineSpan) -> list[ResolvedName] | None:
         """Every name on these lines in order; None where the file's grammar is not installed."""
         self._static.begin()
         self._trees.begin()
@@ -101,11 +101,11 @@ class ByName(VisibleNames):
             local |= self._bound_on(path, span)
             for match in parsed.matches(query, lines):
                 (node,) = match["name"]
-                at = parsed.span(node)
-                if at.start in lines:
-                    line = file.chars_of(at)
+                span = parsed.span(node)
+                if span.start in lines:
+                    line = file.chars_of(span)
                     column = parsed.chars(node).start - line.start
-                    uses.append(self._use(path, lines, node, (at.start, column), typed=len(line) <= _TYPED))
+                    uses.append(self._use(path, lines, node, (span.start, column), typed=len(line) <= _TYPED))
         except GrammarError:
             return None
         return uses, frozenset(local)
@@ -155,7 +155,7 @@ class ByName(VisibleNames):
             return node.type in rules.never_local
         return self._static.bindings.of(node, text_of(node)) is None
 
-    def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[Definition, ...] | None:
+    def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...] | None:
         """Return what a name means by its type, other than what is defined on the lines; none where it may be several.
 
         None where nothing that it may mean is a definition, or all of it is on the lines.
@@ -173,9 +173,9 @@ class ByName(VisibleNames):
         matches = self._best(outside)
         return matches if len(matches) == 1 else () if matches or not places else None
 
-    def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> Found:
+    def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> ResolvedName:
         rules = self.rules(path)
-        matches: Sequence[tuple[str, Parsed]] = ()
+        matches: Sequence[tuple[str, Definition]] = ()
         reason: Reason | None = None
         if use.macro:  # a crate's macros are seen in all of it, and only where one is called
             matches = [located for located in self.of_name(path, use.name) if located[1].form == "macro"]
@@ -183,7 +183,7 @@ class ByName(VisibleNames):
         elif use.inside or use.receiver:
             matches, reason = self._looked_up(path, lines, use, local)
         elif use.binds or (use.name in local and not use.skips_locals):
-            return Found(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
+            return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
         else:
             matches, reason = self.bare(path, lines, use.name)
             matches = [located for located in matches if located[1].form not in rules.only_called]
@@ -197,9 +197,9 @@ class ByName(VisibleNames):
             known = use.typed is None or use.receiver in rules.open_objects
             reason = None if known else reason
         if use.kind == "namespace_identifier" and not (best and best[0].kind == "class"):
-            return Found(name=use.name, line=use.line, column=use.column)
+            return ResolvedName(name=use.name, line=use.line, column=use.column)
         kinds = rules.kinds.get(bool(use.receiver), KINDS)
-        return Found(
+        return ResolvedName(
             name=use.name,
             line=use.line,
             column=use.column,
@@ -210,7 +210,7 @@ class ByName(VisibleNames):
 
     def _looked_up(
         self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]
-    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+    ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
         """Return what a name is of what it is looked up in."""
         rules = self.rules(path)
         if use.inside and (use.members or use.members is None):
@@ -231,7 +231,7 @@ class ByName(VisibleNames):
 
     def _of_receiver(
         self, path: str, steps: Sequence[str], name: str
-    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+    ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
         for import_ in self.imports.of(path):
             if import_.name == steps[0] and len(steps) == 1:
                 if not import_.files:

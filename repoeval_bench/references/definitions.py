@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import Definition
+from repoeval_bench.core.uses import CodeDefinition
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.found import Found
+    from repoeval_bench.references.found import ResolvedName
     from repoeval_bench.references.language_rules import LanguageRules
 
 
-class Reader(Protocol):
+class DefinitionReader(Protocol):
     """Reads the names and the definitions of the files of some languages."""
 
     def knows(self, path: str) -> bool:
@@ -22,30 +22,30 @@ class Reader(Protocol):
     def rules(self, path: str) -> LanguageRules:
         """Return the rules of a file's language."""
 
-    def names_in(self, path: str, lines: LineSpan) -> Sequence[Found] | None:
+    def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
         """Return every name on these lines in order; None where the file cannot be read."""
 
-    def at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> Definition | None:
+    def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """Return the definition that has a site of this name on a line (0-based), outside of the target."""
 
-    def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
+    def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
         """Return the functions and methods that these lines are in."""
 
-    def named(self, path: str, name: str) -> Sequence[Definition]:
+    def named(self, path: str, name: str) -> Sequence[CodeDefinition]:
         """Return all definitions whose own name this is, of the languages that a file's language names."""
 
 
 class Definitions:
     """The definitions of all files, read by the rules of their languages."""
 
-    def __init__(self, *readers: Reader) -> None:
+    def __init__(self, *readers: DefinitionReader) -> None:
         self._readers = readers
 
-    def reader(self, path: str) -> Reader | None:
+    def reader(self, path: str) -> DefinitionReader | None:
         """Return what reads a file; None where its language is not known."""
         return next((reader for reader in self._readers if reader.knows(path)), None)
 
-    def at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> Definition | None:
+    def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """Return the definition that has a site of this name on a line (0-based), outside of the target."""
         reader = self.reader(path)
-        return reader.at(path, line, name, target_span) if reader else None
+        return reader.defined_at(path, line, name, target_span) if reader else None

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from repoeval_bench.core.definitions import Definition as Parsed
-from repoeval_bench.core.definitions import definitions
+from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import LIMIT, Definition
+from repoeval_bench.core.uses import LIMIT, CodeDefinition
 from repoeval_bench.references.language_rules import LanguageRules
 from repoeval_bench.references.languages import RULES
 
@@ -24,8 +23,8 @@ _NO_RULES = LanguageRules()
 class NamedIn(NamedTuple):
     """A file's definitions, by name at its top, and all of them by qualified name."""
 
-    top: dict[str, list[Parsed]]
-    whole: dict[str, list[Parsed]]
+    top: dict[str, list[Definition]]
+    whole: dict[str, list[Definition]]
 
 
 class FileDefinitions:
@@ -40,7 +39,7 @@ class FileDefinitions:
             if language is not None and not RULES[language.family].apart:
                 self._files[file.path], self._language[file.path] = file, language
                 self._rules[file.path] = RULES[language.family]
-        self._defined: dict[str, tuple[Parsed, ...]] = {}
+        self._defined: dict[str, tuple[Definition, ...]] = {}
         self._names: dict[str, NamedIn] = {}
 
     def knows(self, path: str) -> bool:
@@ -55,7 +54,7 @@ class FileDefinitions:
         """Return the text of a file."""
         return self._files[path].text
 
-    def defined(self, path: str) -> tuple[Parsed, ...]:
+    def defined(self, path: str) -> tuple[Definition, ...]:
         """The definitions of a file; none where its grammar is not installed."""
         if path not in self._defined:
             try:
@@ -64,7 +63,7 @@ class FileDefinitions:
                 self._defined[path] = ()
         return self._defined[path]
 
-    def definition(self, path: str, parsed: Parsed) -> Definition:
+    def definition(self, path: str, parsed: Definition) -> CodeDefinition:
         """A definition with its gold lines: of its header those from the name on, then the nearest ones before them.
 
         Before the name are doc comment, decorators, and what else the header begins with.
@@ -77,11 +76,11 @@ class FileDefinitions:
             lines = LineSpan(filled[start], filled[start : start + LIMIT][-1] + 1)
         around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
         member = around is not None and around.kind == "class"
-        return Definition(
+        return CodeDefinition(
             file.name, lines, parsed.qualified, "attribute" if parsed.kind == "variable" and member else parsed.kind
         )
 
-    def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
+    def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
         """The functions and methods that these lines are in."""
         inside = (definition for definition in self.defined(path) if definition.kind in ("function", "method"))
         return frozenset(
@@ -90,7 +89,7 @@ class FileDefinitions:
             if definition.header.start <= lines.start < definition.lines.end and definition.lines.end >= lines.end
         )
 
-    def named(self, path: str, name: str) -> Sequence[Definition]:
+    def named(self, path: str, name: str) -> Sequence[CodeDefinition]:
         """Return all definitions in the family of a file whose own name this is, declarations only without another.
 
         None of them where some may be any of several.
@@ -100,34 +99,34 @@ class FileDefinitions:
         best = self._best(matches)
         return () if len(known) > len(best) and self.rules(path).one_definition else best
 
-    def of_name(self, path: str, name: str) -> Sequence[tuple[str, Parsed]]:
+    def of_name(self, path: str, name: str) -> Sequence[tuple[str, Definition]]:
         """Return (file, definition) of all definitions of a name in the family of a file."""
         return self._named.get((self.rules(path), name), ())
 
     @cached_property
-    def _named(self) -> Mapping[tuple[LanguageRules, str], Sequence[tuple[str, Parsed]]]:
-        by_name: dict[tuple[LanguageRules, str], list[tuple[str, Parsed]]] = defaultdict(list)
+    def _named(self) -> Mapping[tuple[LanguageRules, str], Sequence[tuple[str, Definition]]]:
+        by_name: dict[tuple[LanguageRules, str], list[tuple[str, Definition]]] = defaultdict(list)
         for path in self._files:
             for definition in self.defined(path):
                 by_name[self.rules(path), definition.name].append((path, definition))
         return by_name
 
-    def at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> Definition | None:
+    def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """Return the definition of this name whose header is on a line (0-based); none that is in the target."""
         parsed = self._parsed_at(path, line, name)
         definition = self.definition(path, parsed) if parsed else None
         return None if definition and target_span and target_span.contains(definition.lines) else definition
 
-    def _parsed_at(self, path: str, line: int, name: str) -> Parsed | None:
+    def _parsed_at(self, path: str, line: int, name: str) -> Definition | None:
         defined = self.defined(path) if path in self._files else ()
         headed = [definition for definition in defined if definition.name == name and line in definition.header]
         return min(headed, key=lambda definition: len(definition.lines), default=None)
 
-    def _best(self, matches: Sequence[tuple[str, Parsed]]) -> tuple[Definition, ...]:
+    def _best(self, matches: Sequence[tuple[str, Definition]]) -> tuple[CodeDefinition, ...]:
         real = [located for located in matches if not located[1].declaration] or matches
         # In Rust a type is defined once, and may have any number of `impl`.
         real = [located for located in real if located[1].form != "impl"] or real
-        by_name: dict[tuple[str, str], list[tuple[str, Parsed]]] = defaultdict(list)
+        by_name: dict[tuple[str, str], list[tuple[str, Definition]]] = defaultdict(list)
         for path, parsed in real:
             by_name[path, parsed.qualified].append((path, parsed))
         best = (
@@ -135,11 +134,11 @@ class FileDefinitions:
         )
         return tuple(self.definition(*located) for located in best if located)
 
-    def _of_traits(self, matches: Sequence[tuple[str, Parsed]]) -> frozenset[int]:
+    def _of_traits(self, matches: Sequence[tuple[str, Definition]]) -> frozenset[int]:
         """Return the indexes of those that are of an `impl` of a trait."""
         return frozenset(index for index, located in enumerate(matches) if self._is_of_trait(*located))
 
-    def _is_of_trait(self, path: str, parsed: Parsed) -> bool:
+    def _is_of_trait(self, path: str, parsed: Definition) -> bool:
         around = self.defined(path)[parsed.parent] if parsed.parent is not None else None
         return around is not None and around.form == "impl" and " for " in around.signature
 
@@ -159,7 +158,7 @@ class FileDefinitions:
             self._names[path] = named
         return self._names[path]
 
-    def _is_top(self, path: str, parsed: Parsed) -> bool:
+    def _is_top(self, path: str, parsed: Definition) -> bool:
         """Return whether a definition is named without an object: outside of classes, or a class in Java and C#."""
         if parsed.parent is None:
             return parsed.kind != "method" and "." not in parsed.qualified

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from repoeval_bench.core.spans import LineSpan
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.uses import Kind
     from repoeval_bench.references.found import Reason
     from repoeval_bench.references.imports import Import, Imports
     from repoeval_bench.references.steps import Steps
 
-Located = tuple[str, "Parsed"]
+Located = tuple[str, "Definition"]
 """A definition with the path of its file."""
 
 NOWHERE = LineSpan(0, 0)
@@ -42,7 +42,7 @@ class Names(Protocol):
     def text(self, path: str) -> str:
         """Return the text of a file."""
 
-    def defined(self, path: str) -> Sequence[Parsed]:
+    def defined(self, path: str) -> Sequence[Definition]:
         """Return what a file defines, in its order."""
 
     def of_name(self, path: str, name: str) -> Sequence[Located]:
@@ -220,7 +220,7 @@ class LanguageRules:
         """Return the members of a qualified name, given those that the files have that are seen."""
         return matches
 
-    def is_fit(self, parsed: Parsed, arguments: int | None) -> bool:
+    def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
         """Return whether a definition can be what is called, or not called where `arguments` is None."""
         return True
 

@@ -13,11 +13,11 @@ from typing import Any, Literal
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.python_scopes import (
-    Bound,
     Comprehension,
     Function,
     Imported,
     Module,
+    PythonBinding,
     Role,
     Scope,
     last_word,
@@ -192,7 +192,7 @@ class Binder:
             else:
                 name = alias.asname or alias.name.partition(".")[0]
                 imported = Imported(alias.name if alias.asname else name, None, 0)
-            bound = Bound(
+            bound = PythonBinding(
                 node=node,
                 role="unknown",
                 source=None,
@@ -217,8 +217,8 @@ class Binder:
             case ast.Name():
                 self._name(target.id, role, source, scope, target, local=local, read_in=read_in)
             case ast.Tuple() | ast.List():
-                for at, element in enumerate(target.elts):
-                    part = _part(source, role, at, len(target.elts))
+                for index, element in enumerate(target.elts):
+                    part = _part(source, role, index, len(target.elts))
                     inner = element.value if isinstance(element, ast.Starred) else element
                     known = role if part else "unknown"
                     self._target(inner, known, part or source, scope, local=local, read_in=read_in)
@@ -227,7 +227,9 @@ class Binder:
                 if owner is not None:
                     # The line of an attribute's name may be below its object's.
                     line = target.end_lineno or target.lineno
-                    bound = Bound(node=target, role=role, source=source, scope=scope, line=line, lines=self._statement)
+                    bound = PythonBinding(
+                        node=target, role=role, source=source, scope=scope, line=line, lines=self._statement
+                    )
                     owner.members[attribute].append((scope.name.rpartition(".")[2], bound))
 
     def _owner(self, name: str, scope: Scope) -> Scope | None:
@@ -251,8 +253,8 @@ class Binder:
                     self._target(part.target, "value", part.value, _statements_of(within), read_in=within)
                 case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                     inner = self._inside(part, within, within.name)
-                    for at, generator in enumerate(part.generators):
-                        read_in = inner if at else within
+                    for index, generator in enumerate(part.generators):
+                        read_in = inner if index else within
                         self._target(generator.target, "item", generator.iter, inner, local=True, read_in=read_in)
                 case ast.Lambda():
                     self._parameters(part.args, self._inside(part, within, within.name))
@@ -273,7 +275,7 @@ class Binder:
         local: bool = False,
     ) -> None:
         line = getattr(node, "lineno", 0)
-        bound = Bound(
+        bound = PythonBinding(
             node=node, role=role, source=source, scope=read_in or scope, line=line, lines=self._statement, local=local
         )
         scope.declared_in.get(name, scope).names[name].append(bound)
@@ -318,16 +320,16 @@ def decorators(node: Function) -> frozenset[str]:
     )
 
 
-def _part(source: ast.expr, role: Role, at: int, count: int) -> ast.expr | None:
+def _part(source: ast.expr, role: Role, index: int, count: int) -> ast.expr | None:
     """Return what the target number `at` of `count` gets of a source that is unpacked; None where it is not known."""
     match source:
         case ast.Tuple(elts=parts) | ast.List(elts=parts) if role == "value" and len(parts) == count:
-            return parts[at]
-        case ast.Call(func=ast.Name(id="enumerate"), args=[first, *_]) if role == "item" and at == 1:
+            return parts[index]
+        case ast.Call(func=ast.Name(id="enumerate"), args=[first, *_]) if role == "item" and index == 1:
             return first
         case ast.Call(func=ast.Name(id="zip"), args=parts) if role == "item" and len(parts) == count:
-            return parts[at]
+            return parts[index]
         # A dictionary is held as its values.
-        case ast.Call(func=ast.Attribute(value=of, attr="items")) if role == "item" and at == 1:
+        case ast.Call(func=ast.Attribute(value=of, attr="items")) if role == "item" and index == 1:
             return of
     return None

@@ -11,7 +11,7 @@ from repoeval_bench.references.python_modules import Modules, Name, Outside, Pac
 from repoeval_bench.references.python_values import Class, Instance, Items, Routine, Type
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.python_scopes import Bound, Scope
+    from repoeval_bench.references.python_scopes import PythonBinding, Scope
 
 
 class Members:
@@ -75,7 +75,7 @@ class Members:
                         return member
         return None
 
-    def _in_target(self, scope: Scope, site: Bound) -> bool:
+    def _in_target(self, scope: Scope, site: PythonBinding) -> bool:
         target_span = self._target_span
         return target_span is not None and scope.module.file.path == target_span[0] and site.inside(target_span[1])
 

@@ -76,7 +76,7 @@ class Modules:
         self._by_package: dict[str, str] = {}
         for path in sorted(self._files, key=lambda path: (path.endswith(".py"), path)):
             self._by_package[_package(path)] = path
-        self._folders = {package[:at] for package in self._by_package for at in _slashes(package)}
+        self._folders = {package[:index] for package in self._by_package for index in _slashes(package)}
         self._by_tail: Mapping[str, list[str]] = defaultdict(list)
         for package in (*self._by_package, *self._folders):
             self._by_tail[package.rpartition("/")[2]].append(package)
@@ -228,4 +228,4 @@ def _package(path: str) -> str:
 
 
 def _slashes(package: str) -> Iterable[int]:
-    return (at for at, char in enumerate(package) if char == "/")
+    return (index for index, char in enumerate(package) if char == "/")

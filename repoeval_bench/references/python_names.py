@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import Definition
-from repoeval_bench.references.found import Found, Reason
+from repoeval_bench.core.uses import CodeDefinition
+from repoeval_bench.references.found import Reason, ResolvedName
 from repoeval_bench.references.languages import RULES
 from repoeval_bench.references.python_modules import Modules, Name, Outside, is_python
 from repoeval_bench.references.python_scopes import Function, Module, Scope, parts_of
@@ -27,7 +27,7 @@ class PythonNames:
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         self._modules = Modules(files, steps)
         self._sites: dict[str, Mapping[tuple[int, str], list[Scope]]] = {}
-        self._named: dict[str, Sequence[Definition]] = {}
+        self._named: dict[str, Sequence[CodeDefinition]] = {}
 
     def knows(self, path: str) -> bool:
         """Return whether a file is Python, by its name."""
@@ -37,7 +37,7 @@ class PythonNames:
         """Return the rules of Python."""
         return RULES["python"]
 
-    def names_in(self, path: str, lines: LineSpan) -> Sequence[Found] | None:
+    def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
         """Return every name on these lines in order; None where it is not valid Python 3, or nested too deeply."""
         module = self._modules.of_file(path)
         if module is None:
@@ -49,7 +49,7 @@ class PythonNames:
             return None
         return sorted(uses, key=lambda use: (use.line, use.column))
 
-    def at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> Definition | None:
+    def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """Return the definition that has a site of this name on a line (0-based); sites in the target do not count."""
         module = self._modules.of_file(path)
         if module is None:
@@ -62,12 +62,12 @@ class PythonNames:
         matches = (module.definition(scope, name, target_span) for scope in self._sites[path].get((line, name), ()))
         return next(filter(None, matches), None)
 
-    def around(self, path: str, lines: LineSpan) -> frozenset[Definition]:
+    def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
         """Return the functions and methods that these lines are in, inner ones of the lines apart."""
         module = self._modules.of_file(path)
         return frozenset(module.around(lines)) if module else frozenset()
 
-    def named(self, path: str, name: str) -> Sequence[Definition]:  # noqa: ARG002 - the interface
+    def named(self, path: str, name: str) -> Sequence[CodeDefinition]:  # noqa: ARG002 - the interface
         """Return all definitions whose own name this is."""
         if name not in self._named:
             matches = (
@@ -103,7 +103,7 @@ def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | as
 
 def _resolve(
     types: Types, module: Module, lines: LineSpan, name: str, node: ast.expr | ast.alias, scope: Scope
-) -> Found:
+) -> ResolvedName:
     if isinstance(node, ast.alias):
         targets = types.lookup(name, scope)
         line, column = node.lineno, node.col_offset
@@ -113,7 +113,7 @@ def _resolve(
     else:
         targets = types.targets(node, scope)
         line, column = node.lineno, node.col_offset
-    definitions: dict[Definition, None] = {}
+    definitions: dict[CodeDefinition, None] = {}
     for target in targets:
         if isinstance(target, Name):
             of = target.scope.module
@@ -126,5 +126,5 @@ def _resolve(
     elif len(outside) == len(targets):
         reason = outside[0]
     text = module.file.line_text(type(lines)(line - 1, line)).encode("utf-8", "surrogatepass")
-    at = len(text[:column].decode("utf-8", "surrogatepass"))
-    return Found(name=name, line=line - 1, column=at, definitions=tuple(definitions), reason=reason)
+    start = len(text[:column].decode("utf-8", "surrogatepass"))
+    return ResolvedName(name=name, line=line - 1, column=start, definitions=tuple(definitions), reason=reason)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import LIMIT, Definition, Kind
+from repoeval_bench.core.uses import LIMIT, CodeDefinition, Kind
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -32,7 +32,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Bound:
+class PythonBinding:
     """One site that binds a name: a def or class, a parameter, or a target with what it is assigned.
 
     `role`: the name is the value of `source`, an item of it, or what its `with` gives; or it has the type that `source`
@@ -67,8 +67,8 @@ class Scope:
     parent: Scope | None
     node: ast.AST | None
     module: Module
-    names: dict[str, list[Bound]] = field(default_factory=lambda: defaultdict(list))
-    members: dict[str, list[tuple[str, Bound]]] = field(default_factory=lambda: defaultdict(list))
+    names: dict[str, list[PythonBinding]] = field(default_factory=lambda: defaultdict(list))
+    members: dict[str, list[tuple[str, PythonBinding]]] = field(default_factory=lambda: defaultdict(list))
     stars: list[Imported] = field(default_factory=list)
     declared_in: dict[str, Scope] = field(default_factory=dict)
 
@@ -91,7 +91,7 @@ class Module:
         """The scope of the module itself."""
         return self.scopes[self.tree]
 
-    def definition(self, scope: Scope, name: str, target_span: LineSpan | None = None) -> Definition | None:
+    def definition(self, scope: Scope, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """The definition of a name bound in a scope, or of an attribute of a class; None for a local or an import.
 
         Sites in the target do not count.
@@ -108,7 +108,7 @@ class Module:
         else:
             kind = "attribute" if scope.kind == "class" else "variable"
         lines = header(node, self.file) if isinstance(node, Function | ast.ClassDef) else site.lines
-        return Definition(self.file.name, self.cut(lines), scope.prefix + name, kind)
+        return CodeDefinition(self.file.name, self.cut(lines), scope.prefix + name, kind)
 
     def sites(self) -> Iterator[tuple[Scope, str, int]]:
         """(scope, name, line counted from 1) of every site of every name that may be a definition."""
@@ -118,7 +118,7 @@ class Module:
                     if not (bound.imported or bound.local):
                         yield scope, name, bound.line
 
-    def around(self, lines: LineSpan) -> Iterator[Definition]:
+    def around(self, lines: LineSpan) -> Iterator[CodeDefinition]:
         """The functions and methods whose def is above these lines, or on the first, and whose end is not above."""
         for node, scope in self.scopes.items():
             if isinstance(node, Function) and scope.parent is not None:
@@ -126,13 +126,13 @@ class Module:
                 if first <= lines.start < last and (definition := self.definition(scope.parent, node.name)):
                     yield definition
 
-    def site(self, scope: Scope, name: str, target_span: LineSpan | None = None) -> Bound | None:
+    def site(self, scope: Scope, name: str, target_span: LineSpan | None = None) -> PythonBinding | None:
         """The site that a definition is read from: of a class the first in its body, then in `__init__`, then in any.
 
         Of several defs of a name the first that is not an overload. None where the name is not a definition.
         """
 
-        def counts(site: Bound) -> bool:
+        def counts(site: PythonBinding) -> bool:
             return not (site.imported or site.local) and (target_span is None or not site.inside(target_span))
 
         sites = [site for site in scope.names.get(name, ()) if counts(site)]
@@ -183,10 +183,10 @@ def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
         parts += [*given.defaults, *given.kw_defaults, node.returns]
     line, column = max([(node.lineno, node.col_offset), *((e.end_lineno, e.end_col_offset) for e in parts if e)])
     # Between the header's last part and its colon there are brackets, commas and comments.
-    for at in range(line, first.lineno + 1):
-        text = file.line_text(LineSpan(at - 1, at)).encode("utf-8", "surrogatepass")[column:]
+    for number in range(line, first.lineno + 1):
+        text = file.line_text(LineSpan(number - 1, number)).encode("utf-8", "surrogatepass")[column:]
         if b":" in text.partition(b"#")[0]:
-            return LineSpan(start, at)
+            return LineSpan(start, number)
         column = 0
     return LineSpan(start, node.lineno)
 

@@ -13,7 +13,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.python_bindings import decorators, own_name
 from repoeval_bench.references.python_members import Members
 from repoeval_bench.references.python_modules import Modules, Name, Outside, Package, Target
-from repoeval_bench.references.python_scopes import Bound, Function, Scope, last_word, operands
+from repoeval_bench.references.python_scopes import Function, PythonBinding, Scope, last_word, operands
 from repoeval_bench.references.python_values import (
     GIVES_ITEM,
     GIVES_ITEMS,
@@ -64,7 +64,7 @@ class Types:
         key = (node, scope)
         if key in self._known:
             return self._known[key]
-        if self._asked(key) or self._is_unknown(key):
+        if self._is_busy(key) or self._is_unknown(key):
             return ()
         self._modules.steps.take()
         around, self._cut = self._cut, set()
@@ -95,8 +95,8 @@ class Types:
         self._cut |= cut if again else set()
         return again
 
-    def _asked(self, key: object) -> bool:
-        """Return whether something is being worked out already: what asks for it then goes without."""
+    def _is_busy(self, key: object) -> bool:
+        """Return whether this is being worked out already; the caller then does without it."""
         self._cut |= {key} & self._busy
         return key in self._busy
 
@@ -119,7 +119,7 @@ class Types:
                         yield Items(type_.of) if isinstance(node.slice, ast.Slice) else type_.of
                     elif isinstance(type_, Instance):
                         given = tuple(self._returned(type_, "__getitem__"))
-                        yield from given or (contained.of for contained in self._held(type_))
+                        yield from given or (contained.of for contained in self._contents(type_))
                     elif isinstance(type_, Class | Outside):
                         yield type_
             case ast.Await(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner):
@@ -163,7 +163,7 @@ class Types:
         if isinstance(target, Package | Outside):
             yield target
             return
-        if self._asked(target):
+        if self._is_busy(target):
             return
         self._busy.add(target)
         try:
@@ -178,7 +178,7 @@ class Types:
         finally:
             self._busy.discard(target)
 
-    def _of_member(self, sites: Iterable[Bound], scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
+    def _of_member(self, sites: Iterable[PythonBinding], scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
         """The types of an attribute: as it is declared, else by what it is given, else as a base has it.
 
         An unknown declaration is none.
@@ -211,7 +211,7 @@ class Types:
             else:
                 yield type_
 
-    def _of_site(self, site: Bound, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
+    def _of_site(self, site: PythonBinding, scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
         node = site.node
         if isinstance(node, Function):
             inner = scope.module.scopes[node]
@@ -247,12 +247,12 @@ class Types:
             yield from self._items_of((of,))
             return
         given = self._first_returned(of, "__iter__", "__aiter__")
-        yield from self._items_of(given or self._held(of))
+        yield from self._items_of(given or self._contents(of))
         for type_ in given:
             if isinstance(type_, Instance):
                 yield from self._first_returned(type_, "__next__", "__anext__")
 
-    def _held(self, of: Type) -> Iterator[Items]:
+    def _contents(self, of: Type) -> Iterator[Items]:
         """Yield what a value holds: it is a collection, or its class inherits from one that says of what."""
         if isinstance(of, Items):
             yield of
@@ -284,7 +284,7 @@ class Types:
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """Yield what a function gives: by its annotation, else by what it returns or yields."""
         node = scope.node
-        if not isinstance(node, Function) or self._asked((scope, "returns")):
+        if not isinstance(node, Function) or self._is_busy((scope, "returns")):
             return
         self._busy.add((scope, "returns"))
         try:
@@ -309,7 +309,7 @@ class Types:
         if isinstance(node.func, ast.Attribute):
             owners = self.infer(node.func.value, scope) if name in GIVES_ITEM | GIVES_ITEMS else ()
             own = (owner for owner in owners if not isinstance(self._members.of(owner, name), Name))
-            if items := [*chain.from_iterable(map(self._held, own))]:
+            if items := [*chain.from_iterable(map(self._contents, own))]:
                 yield from (type_.of if name in GIVES_ITEM else type_ for type_ in items)
                 return
         if name == "__new__" and node.args:
@@ -395,7 +395,7 @@ class Types:
                 yield Instance(type_.scope)
             elif isinstance(type_, Outside):
                 yield type_
-        if isinstance(target, Name) and not self._asked(target):
+        if isinstance(target, Name) and not self._is_busy(target):
             # An alias of a type, or a type variable with its bound.
             self._busy.add(target)
             for site in target.scope.names.get(target.name, ()):

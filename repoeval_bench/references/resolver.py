@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import TIERS, Definition, Tier, UsedDefinition
+from repoeval_bench.core.uses import TIERS, CodeDefinition, Tier, UsedDefinition
 from repoeval_bench.references.by_name import ByName
-from repoeval_bench.references.definitions import Definitions, Reader
+from repoeval_bench.references.definitions import DefinitionReader, Definitions
 from repoeval_bench.references.python_names import PythonNames
 from repoeval_bench.references.scip import ScipNames
 from repoeval_bench.references.steps import Steps, TooManyStepsError
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.found import Found
+    from repoeval_bench.references.found import ResolvedName
 
 _SHORTEST = 6
 _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
@@ -47,7 +47,7 @@ class Resolution:
 class Analysis(Protocol):
     """A source of definitions that reads no names, such as a SCIP index."""
 
-    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[Definition, ...]:
+    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[CodeDefinition, ...]:
         """The definitions that the name at a place (0-based) of a file means; none where it knows none."""
 
 
@@ -87,7 +87,7 @@ class Resolver(ExitStack):
         if reader is None or names is None:
             return None
         around = reader.around(path, lines)
-        tiers: dict[Definition, Tier] = {}
+        tiers: dict[CodeDefinition, Tier] = {}
         resolved: Counter[Tier] = Counter()
         without: Counter[str] = Counter()
         for name in names:
@@ -101,7 +101,9 @@ class Resolver(ExitStack):
         used = tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
         return Resolution(used=used, names=len(names), resolved=resolved, without=without)
 
-    def _ask(self, reader: Reader, path: str, name: Found, target_span: LineSpan) -> Iterator[tuple[Definition, Tier]]:
+    def _ask(
+        self, reader: DefinitionReader, path: str, name: ResolvedName, target_span: LineSpan
+    ) -> Iterator[tuple[CodeDefinition, Tier]]:
         for analysis in self.analyses:
             if definitions := analysis.resolve(path, name.line, name.column, target_span):
                 yield from ((definition, "resolved") for definition in definitions)
@@ -119,7 +121,7 @@ class Resolver(ExitStack):
                     yield only[0], "distinctive"
 
     @staticmethod
-    def _inside(definition: Definition, path: str, target_span: LineSpan) -> bool:
+    def _inside(definition: CodeDefinition, path: str, target_span: LineSpan) -> bool:
         return definition.file.endswith(f"/{path}") and definition.lines.overlaps(target_span)
 
 

@@ -13,7 +13,7 @@ from repoeval_bench.core.errors import DatasetError, UsageError, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import Definition
+from repoeval_bench.core.uses import CodeDefinition
 
 if TYPE_CHECKING:
     from repoeval_bench.references.definitions import Definitions
@@ -57,7 +57,7 @@ class ScipNames:
             if occurrence.symbol_roles & _DEFINES:
                 self._defined.setdefault(_key(file.path, occurrence.symbol), (file.path, first, line[start:end]))
 
-    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[Definition, ...]:
+    def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[CodeDefinition, ...]:
         """The definition that the name at a place (0-based) means; none where the index has none in these files.
 
         An attribute that an index takes for a class, as scip-python does with those in `__slots__`, is none either.
@@ -66,10 +66,10 @@ class ScipNames:
         occurrence = self._defined.get(_key(path, symbol)) if symbol else None
         if occurrence is None:
             return ()
-        where, at, name = occurrence
+        where, line, name = occurrence
         if member and member != name:
             return ()
-        definition = self._definitions.at(where, at, name, target_span if where == path else None)
+        definition = self._definitions.defined_at(where, line, name, target_span if where == path else None)
         return (definition,) if definition else ()
 
 

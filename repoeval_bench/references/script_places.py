@@ -88,22 +88,22 @@ class ScriptPlaces(ScriptTypes):
         if of is None or of.type not in FUNCTIONS:
             return
         parameters = self.trees.parameters(of)
-        at = parameters.index(parameter) if parameter in parameters else 0
+        index = parameters.index(parameter) if parameter in parameters else 0
         for type_ in self.expected(path, of):
             if type_.node.type in FUNCTIONS:
-                yield from self._parameter(type_, at)
+                yield from self._parameter(type_, index)
         outer = of.parent
         call = outer.parent if outer is not None and outer.type == "arguments" else None
         callee = child(call, "function") if call is not None else None
         if callee is not None and callee.type == "member_expression" and text_of(child(callee, "property")) in _EACH:
-            for receiver in self.of(path, child(callee, "object")) if not at else ():
+            for receiver in self.of(path, child(callee, "object")) if not index else ():
                 if receiver.node.type in HOLDERS:
                     yield from self.elements(receiver)
 
-    def _parameter(self, of: Type, at: int) -> Iterator[Type]:
+    def _parameter(self, of: Type, index: int) -> Iterator[Type]:
         parameters = self.trees.parameters(of.node)
-        if at < len(parameters):
-            yield from self.of(of.path, child(parameters[at], "type"), of.names)
+        if index < len(parameters):
+            yield from self.of(of.path, child(parameters[index], "type"), of.names)
 
     def expected(self, path: str, node: Node | None) -> list[Type]:
         """Return what an expression has to be, by its place."""
@@ -128,7 +128,7 @@ class ScriptPlaces(ScriptTypes):
             for type_ in self.expected(path, parent):
                 yield from self.elements(type_)
         elif kind == "arguments" and parent.parent is not None:
-            yield from self._asked(path, parent.parent, parent.named_children.index(node))
+            yield from self._argument_types(path, parent.parent, parent.named_children.index(node))
         elif kind == "return_statement" or (kind == "arrow_function" and node == child(parent, "body")):
             of: Node | None = parent
             while of is not None and of.type not in FUNCTIONS:
@@ -136,17 +136,17 @@ class ScriptPlaces(ScriptTypes):
             if of is not None:
                 yield from self._given(path, of)
 
-    def _asked(self, path: str, call: Node, at: int) -> Iterator[Type]:
-        """Yield what a call asks for in an argument."""
+    def _argument_types(self, path: str, call: Node, index: int) -> Iterator[Type]:
+        """Yield the types that a call declares for the argument at an index."""
         if call.type == "call_expression":
             for type_ in self.of(path, child(call, "function")):
                 if type_.node.type in FUNCTIONS:
-                    yield from self._parameter(type_, at)
+                    yield from self._parameter(type_, index)
         elif call.type == "new_expression":
             for instance in self.new_instances(path, call, {}):
                 signatures = self.members(instance, "constructor") if instance.node.type in CLASSES else [instance]
                 for signature in signatures:
-                    yield from self._parameter(signature, at)
+                    yield from self._parameter(signature, index)
 
     def _given(self, path: str, function: Node) -> Iterator[Type]:
         """Yield what a function has to return; of an async one, what it promises."""

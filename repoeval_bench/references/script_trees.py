@@ -34,7 +34,7 @@ FUNCTIONS = frozenset(
 )
 """Nodes that can be called: they may have parameters, a declared result and a body."""
 
-_KEPT = 4_000_000
+_MOST_CACHED = 4_000_000
 """Characters of files whose trees are kept."""
 _DEEPEST = 6
 """Modules through which a name is followed."""
@@ -72,7 +72,7 @@ class Trees:
             language = language_of(path, self._files[path].text)
             assert language is not None
             self._kept[path] = parse(self._files[path], language)
-            while len(self._kept) > 1 and sum(len(self._files[known].text) for known in self._kept) > _KEPT:
+            while len(self._kept) > 1 and sum(len(self._files[known].text) for known in self._kept) > _MOST_CACHED:
                 self._kept.popitem(last=False)
                 self._parents.clear()
                 self._declarations.clear()
@@ -92,12 +92,12 @@ class Trees:
 
     def bound(self, path: str, node: Node, name: str) -> list[tuple[str, Node]]:
         """(file, node) of what binds a name that is used at a node: nearest first, imports followed to the end."""
-        at: Node | None = node
-        while at is not None:
+        current: Node | None = node
+        while current is not None:
             self.steps.take()
-            if bindings := [*self._bound_in(at, name)]:
+            if bindings := [*self._bound_in(current, name)]:
                 return [(path, bound) for bound in bindings]
-            at = self.parent(at)
+            current = self.parent(current)
         return self._imported(path, name)
 
     def _bound_in(self, node: Node, name: str) -> Iterator[Node]:
@@ -239,15 +239,15 @@ class Trees:
 
     def narrowed(self, node: Node, name: str) -> Node | None:
         """The class that a name is an instance of at a node, by the nearest condition around it that says so."""
-        at, parent = node, self.parent(node)
+        current, parent = node, self.parent(node)
         while parent is not None and parent.type not in FUNCTIONS:
             self.steps.take()
             condition = child(parent, "condition")
-            if condition is not None and at in (child(parent, "consequence"), child(parent, "body")):
+            if condition is not None and current in (child(parent, "consequence"), child(parent, "body")):
                 test = condition.named_children[0] if condition.type == "parenthesized_expression" else condition
                 if _is(child(test, "left"), name) and _is(child(test, "operator"), "instanceof"):
                     return child(test, "right")
-            at, parent = parent, self.parent(parent)
+            current, parent = parent, self.parent(parent)
         return None
 
     def parameters(self, function: Node) -> list[Node]:

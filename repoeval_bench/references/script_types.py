@@ -74,7 +74,7 @@ _PARTS: Mapping[str, Callable[[Node], Iterable[Node | None]]] = {
     "ternary_expression": _either,
     "binary_expression": _logical,
 }
-_ASKED = {
+_INFERRED_BY = {
     "call_expression": "_of_call",
     "new_expression": "_of_new",
     "await_expression": "_of_await",
@@ -155,8 +155,8 @@ class ScriptTypes(ABC):
         elif kind in ("this", "this_type", "super"):
             for around in self._around(path, node):
                 yield from self._bases(around) if kind == "super" else [around]
-        elif kind in _ASKED:
-            yield from getattr(self, _ASKED[kind])(path, node, names)
+        elif kind in _INFERRED_BY:
+            yield from getattr(self, _INFERRED_BY[kind])(path, node, names)
         elif kind in FUNCTIONS or kind in _TYPES:
             yield Type(path, node, names)
 
@@ -210,10 +210,10 @@ class ScriptTypes(ABC):
     def _bind(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...]) -> dict[str, tuple[Type, ...]]:
         """The types of a declaration's type parameters; those not given are what they default or extend to."""
         names: dict[str, tuple[Type, ...]] = {}
-        for at, parameter in enumerate(children(child(node, "type_parameters"), "type_parameter")):
+        for index, parameter in enumerate(children(child(node, "type_parameters"), "type_parameter")):
             name = text_of(child(parameter, "name"))
-            if at < len(arguments):
-                names[name] = arguments[at]
+            if index < len(arguments):
+                names[name] = arguments[index]
             else:
                 left = child(parameter, "value") or child(parameter, "constraint")
                 names[name] = tuple(self.of(path, left, names))
@@ -362,8 +362,8 @@ class ScriptTypes(ABC):
                 yield from self.of(of.path, argument, of.names)
         elif of.node.type in HOLDERS:
             given = child(of.node, "type_arguments")
-            at = 0 if self.head(of) in _ITERATORS else -1
-            yield from self.of(of.path, given.named_children[at] if given is not None else None, of.names)
+            index = 0 if self.head(of) in _ITERATORS else -1
+            yield from self.of(of.path, given.named_children[index] if given is not None else None, of.names)
 
     def _of_call(self, path: str, node: Node, names: Names) -> Iterator[Type]:  # noqa: ARG002 - called like the others
         callee = child(node, "function")

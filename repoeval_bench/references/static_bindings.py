@@ -32,7 +32,7 @@ _INSIDE = frozenset({"Some", "Ok"})
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class StaticBinding:
     """A name with the type that it is declared with, else the value that it is given, and the steps from there."""
 
     name: Node
@@ -46,15 +46,15 @@ class Bindings:
 
     def __init__(self, trees: Trees) -> None:
         self._trees = trees
-        self._inside: dict[Node, Mapping[str, list[tuple[int, Bound]]]] = {}
+        self._inside: dict[Node, Mapping[str, list[tuple[int, StaticBinding]]]] = {}
 
     def begin(self) -> None:
         """Forget what nodes bind: they hold their trees."""
         self._inside.clear()
 
-    def of(self, node: Node, name: str) -> Bound | None:
+    def of(self, node: Node, name: str) -> StaticBinding | None:
         """The nearest binding of a name above a node in its function; None where it is not a local one."""
-        at, parent = node, self._trees.parent(node)
+        current, parent = node, self._trees.parent(node)
         for _ in range(_HIGHEST):
             around = self._trees.parent(parent) if parent is not None else None
             if parent is None or around is None:  # what is outermost is a definition
@@ -62,20 +62,20 @@ class Bindings:
             self._trees.steps.take()
             if parent.type == "type_case" and (bound := _case(parent, name)):
                 return bound
-            if parent.type in _AROUND and at != child(parent, "value", "right"):
+            if parent.type in _AROUND and current != child(parent, "value", "right"):
                 for binding in _bound(parent):
                     if text_of(binding.name) == name:
                         return binding
             every = self._in(parent).get(name, ())
             if before := bisect_right(every, node.start_byte, key=itemgetter(0)):
                 return every[before - 1][1]
-            at, parent = parent, around
+            current, parent = parent, around
         return None
 
-    def _in(self, parent: Node) -> Mapping[str, list[tuple[int, Bound]]]:
+    def _in(self, parent: Node) -> Mapping[str, list[tuple[int, StaticBinding]]]:
         """Name -> (where it ends, binding) of the children of a node that bind one, in order."""
         if parent not in self._inside:
-            by_name: dict[str, list[tuple[int, Bound]]] = defaultdict(list)
+            by_name: dict[str, list[tuple[int, StaticBinding]]] = defaultdict(list)
             for child in parent.named_children:
                 # Of what one child binds twice, the last counts.
                 bound = [(text_of(part.name), (child.end_byte, part)) for part in _within(child)]
@@ -85,7 +85,7 @@ class Bindings:
         return self._inside[parent]
 
 
-def _within(node: Node) -> Iterator[Bound]:
+def _within(node: Node) -> Iterator[StaticBinding]:
     """Yield what a node binds for what is after it, the last one first."""
     if node.type in _OPENED:
         for child in reversed(node.named_children):
@@ -94,16 +94,20 @@ def _within(node: Node) -> Iterator[Bound]:
         yield from _bound(node)
 
 
-def _case(case: Node, name: str) -> Bound | None:
+def _case(case: Node, name: str) -> StaticBinding | None:
     """In Go what a type switch binds is of the type of a case with one."""
     alias = child(case.parent, "alias")
     types = case.children_by_field_name("type")
     if alias is None or text_of(alias) != name:
         return None
-    return Bound(alias, types[0], None) if len(types) == 1 else Bound(alias, None, child(case.parent, "value"))
+    return (
+        StaticBinding(alias, types[0], None)
+        if len(types) == 1
+        else StaticBinding(alias, None, child(case.parent, "value"))
+    )
 
 
-def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a kind of binding
+def _bound(node: Node) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one branch a kind of binding
     """Yield what a node itself binds."""
     kind = node.type
     typed = child(node, "type")
@@ -114,11 +118,11 @@ def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a
     elif kind == "var_spec":
         names = node.children_by_field_name("name")
         if typed is not None:
-            yield from (Bound(name_node, typed, None) for name_node in names)
+            yield from (StaticBinding(name_node, typed, None) for name_node in names)
         else:
             yield from _given(names, child(node, "value"))
     elif kind == "variadic_parameter_declaration":
-        yield from (Bound(declarator, node, None) for declarator in node.children_by_field_name("name"))
+        yield from (StaticBinding(declarator, node, None) for declarator in node.children_by_field_name("name"))
     elif kind in ("let_declaration", "let_condition"):
         yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
     elif kind == "for_expression":
@@ -130,43 +134,45 @@ def _bound(node: Node) -> Iterator[Bound]:  # noqa: C901, PLR0912 - one branch a
         name = child(node, "name", "left")
         if name is not None:
             source = None if typed is not None else child(node, "value", "right")
-            yield Bound(name, typed, source, () if typed is not None else ("item",))
+            yield StaticBinding(name, typed, source, () if typed is not None else ("item",))
     elif kind == "for_range_loop":
         for name in _declared(child(node, "declarator")):
             source = None if typed is not None else child(node, "right")
-            yield Bound(name, typed, source, () if typed is not None else ("item",))
+            yield StaticBinding(name, typed, source, () if typed is not None else ("item",))
     elif kind in ("declaration", "variable_declaration", "local_variable_declaration", "spread_parameter"):
         for inner in node.named_children:
             value = child(inner, "value") or (inner.named_children[-1] if inner.type == "variable_declarator" else None)
             for name in _declared(inner) if inner != typed else ():
-                yield Bound(name, node if kind == "spread_parameter" else typed, None if value == name else value)
+                yield StaticBinding(
+                    name, node if kind == "spread_parameter" else typed, None if value == name else value
+                )
     elif kind == "instanceof_expression":
         if (name := child(node, "name")) is not None:
-            yield Bound(name, child(node, "right"), None)
+            yield StaticBinding(name, child(node, "right"), None)
     elif child(node, "pattern") is not None:
         yield from _pattern(child(node, "pattern"), typed, child(node, "value"))
     elif typed is not None or kind in ("resource", "parameter_declaration", "parameter"):
         for name in node.children_by_field_name("name") or _declared(child(node, "declarator")):
-            yield Bound(name, typed, child(node, "value"))
+            yield StaticBinding(name, typed, child(node, "value"))
 
 
-def _several(left: Node | None, right: Node | None, *, item_by_item: bool) -> Iterator[Bound]:
+def _several(left: Node | None, right: Node | None, *, item_by_item: bool) -> Iterator[StaticBinding]:
     """`a, b := f()` and `for a, b := range c` of Go."""
     names = left.named_children if left is not None and left.type == "expression_list" else [left] if left else []
     if not item_by_item:
         yield from _given(names, right)
         return
-    for at, name in enumerate(names):
-        yield Bound(name, None, right if at == 1 else None, ("item",))
+    for index, name in enumerate(names):
+        yield StaticBinding(name, None, right if index == 1 else None, ("item",))
 
 
-def _given(names: list[Node], right: Node | None) -> Iterator[Bound]:
+def _given(names: list[Node], right: Node | None) -> Iterator[StaticBinding]:
     values = right.named_children if right is not None and right.type == "expression_list" else [right] if right else []
-    for at, name in enumerate(names):
+    for index, name in enumerate(names):
         if len(values) == len(names):
-            yield Bound(name, None, values[at])
+            yield StaticBinding(name, None, values[index])
         else:
-            yield Bound(name, None, values[0] if values else None, (at,))
+            yield StaticBinding(name, None, values[0] if values else None, (index,))
 
 
 def _declared(node: Node | None) -> Iterator[Node]:
@@ -181,26 +187,26 @@ def _declared(node: Node | None) -> Iterator[Node]:
 
 def _pattern(  # noqa: C901, PLR0912 - one branch a kind of pattern
     node: Node | None, typed: Node | None, value: Node | None, steps: tuple[Step, ...] = ()
-) -> Iterator[Bound]:
+) -> Iterator[StaticBinding]:
     """The names of a pattern of Rust."""
     if node is None:
         return
     if node.type in ("identifier", "shorthand_field_identifier"):
-        yield Bound(node, typed, value, steps)
+        yield StaticBinding(node, typed, value, steps)
     elif node.type in _PLAIN:
         for inner in node.named_children[:1] if node.type == "match_pattern" else node.named_children[-1:]:
             yield from _pattern(inner, typed, value, steps)
     elif node.type == "tuple_struct_pattern":
         inside = node.named_children[1:]
         known = text_of(child(node, "type")) in _INSIDE
-        for at, inner_ in enumerate(inside):
+        for index, inner_ in enumerate(inside):
             if known:
                 yield from _pattern(inner_, typed, value, (*steps, "inside"))
             else:  # what a variant has, by its place
-                yield from _pattern(inner_, child(node, "type"), None, (at,))
+                yield from _pattern(inner_, child(node, "type"), None, (index,))
     elif node.type in ("tuple_pattern", "slice_pattern"):
-        for at, part in enumerate(node.named_children):
-            yield from _pattern(part, typed, value, (*steps, at if node.type == "tuple_pattern" else "item"))
+        for index, part in enumerate(node.named_children):
+            yield from _pattern(part, typed, value, (*steps, index if node.type == "tuple_pattern" else "item"))
     elif node.type == "struct_pattern":
         for field in node.named_children[1:]:
             name = child(field, "pattern", "name")

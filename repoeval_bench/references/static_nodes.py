@@ -69,10 +69,10 @@ def steps_of(node: Node) -> Sequence[str]:
 
 def callee_of(function: Node) -> Node | None:
     """Return where a function of C or C++ has its name."""
-    at = child(function, "declarator")
-    while at is not None and at.type not in ("qualified_identifier", "identifier"):
-        at = child(at, "declarator") or (at.named_children[0] if at.named_children else None)
-    return at
+    current = child(function, "declarator")
+    while current is not None and current.type not in ("qualified_identifier", "identifier"):
+        current = child(current, "declarator") or (current.named_children[0] if current.named_children else None)
+    return current
 
 
 def called_with(node: Node) -> int | None:

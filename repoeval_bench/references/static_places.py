@@ -71,10 +71,10 @@ class StaticPlaces(StaticTypes):
 
     def _of_case(self, path: str, node: Node) -> Value | None:
         """The enumeration that the name after `case` is of, alone in Java; `_NOTHING` where it is another constant."""
-        at: Node | None = node
-        while at is not None and at.type != "switch_expression":
-            at = at.parent
-        owner = self.of(path, child(at, "condition"))
+        current: Node | None = node
+        while current is not None and current.type != "switch_expression":
+            current = current.parent
+        owner = self.of(path, child(current, "condition"))
         if owner is not None and self.members(owner, text_of(node)):
             return owner
         line = self._trees.of(path).span(node).start

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import Definition as Parsed
-from repoeval_bench.core.definitions import defining_nodes
+from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.references.languages import nodes_of
 from repoeval_bench.references.script_trees import Trees, child
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.references.language_rules import Names
 
-_KEPT = 200
+_MOST_CACHED = 200
 """Files whose definitions are kept with their trees."""
 _DEPTH = 24
 """Steps from one value to another in a row."""
@@ -73,7 +72,7 @@ class Value:
 
 
 _OUTSIDE = Value("", None)
-Members = Sequence[tuple[str, Parsed]] | None
+Members = Sequence[tuple[str, Definition]] | None
 """(file, definition) of each; None where what a name is looked up in is known, and of no file here."""
 
 
@@ -95,7 +94,7 @@ class StaticTypes(ABC):
         self._known.clear()
         self.bindings.begin()
         self._depth = 0
-        if len(self._nodes) > _KEPT:
+        if len(self._nodes) > _MOST_CACHED:
             self._nodes.clear()
 
     @abstractmethod
@@ -181,7 +180,7 @@ class StaticTypes(ABC):
     def _first(self, matches: Members) -> Value | None:
         return self.of_definition(*matches[0]) if matches else None
 
-    def of_definition(self, path: str, parsed: Parsed) -> Value | None:
+    def of_definition(self, path: str, parsed: Definition) -> Value | None:
         """Return what a name that is defined so is."""
         node = self._node(path, parsed)
         if node is None:
@@ -198,11 +197,11 @@ class StaticTypes(ABC):
         typed, value = child(of, "type"), child(of, "value")
         if typed is None and value is not None and value.type == "expression_list":
             names = [text_of(name_node) for name_node in node.children_by_field_name("name")]
-            at = names.index(parsed.name) if parsed.name in names else 0
-            value = value.named_children[at] if at < len(value.named_children) else None
+            index = names.index(parsed.name) if parsed.name in names else 0
+            value = value.named_children[index] if index < len(value.named_children) else None
         return self.typed(path, typed) if typed is not None else self.of(path, value)
 
-    def _node(self, path: str, parsed: Parsed) -> Node | None:
+    def _node(self, path: str, parsed: Definition) -> Node | None:
         """The syntax node of a definition, of several in one declaration its own."""
         if path not in self._nodes:
             bindings = defining_nodes(self._trees.of(path))
@@ -215,12 +214,12 @@ class StaticTypes(ABC):
 
     def around(self, path: str, node: Node) -> Value | None:
         """Return what `this` is of."""
-        at: Node | None = node
-        while at is not None and at.type not in CLASSES:
-            if at.type == "function_definition" and (scope := child(callee_of(at), "scope")) is not None:
+        current: Node | None = node
+        while current is not None and current.type not in CLASSES:
+            if current.type == "function_definition" and (scope := child(callee_of(current), "scope")) is not None:
                 return Value(path, scope)  # of C++, outside of its class
-            at = at.parent
-        name = child(at, "type") if at is not None and at.type == "impl_item" else child(at, "name")
+            current = current.parent
+        name = child(current, "type") if current is not None and current.type == "impl_item" else child(current, "name")
         return Value(path, name) if name is not None else None
 
     def _of_call(self, path: str, node: Node) -> Value | None:
@@ -299,7 +298,7 @@ class StaticTypes(ABC):
             return of
         return None
 
-    def _classes(self, of: Value) -> Sequence[tuple[str, Parsed]]:
+    def _classes(self, of: Value) -> Sequence[tuple[str, Definition]]:
         node = bare_type(of.node) if of.node is not None else None
         if node is None:
             return ()
@@ -358,7 +357,7 @@ class StaticTypes(ABC):
                     return self.of_definition(*matches[0])
         return None
 
-    def embedded(self, path: str, parsed: Parsed) -> Iterable[Sequence[str]]:
+    def embedded(self, path: str, parsed: Definition) -> Iterable[Sequence[str]]:
         """The names of the types that a struct or an interface of Go embeds."""
         spec = self._node(path, parsed)
         body = child(spec, "type")

@@ -17,7 +17,7 @@ from repoeval_bench.references.script_trees import Trees
 from repoeval_bench.references.static_places import StaticPlaces
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.references.found import Reason
     from repoeval_bench.references.steps import Steps
 
@@ -37,7 +37,7 @@ class VisibleNames(FileDefinitions):
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 
-    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
         """(file, definition) of what a name alone means on some lines of a file, locals aside, or why there is none."""
         rules = self.rules(path)
         if rules.implicit_members and lines and (matches := self._own(path, lines, name)):
@@ -115,7 +115,7 @@ class VisibleNames(FileDefinitions):
         rules: LanguageRules,
         depth: int,
         tried: dict[tuple[str, str], int] | None = None,
-    ) -> list[tuple[str, Parsed]]:
+    ) -> list[tuple[str, Definition]]:
         """Return what files define under a name at their top, or give on from others.
 
         `tried`: how deep each was searched so far, as many ways may lead to one file.
@@ -145,7 +145,7 @@ class VisibleNames(FileDefinitions):
 
     def _given(
         self, of: Import, name: str, rules: LanguageRules, depth: int, tried: dict[tuple[str, str], int] | None = None
-    ) -> list[tuple[str, Parsed]]:
+    ) -> list[tuple[str, Definition]]:
         """Return what is imported by its name: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
         given = rules.given(self, of)
         if given is not None:
@@ -153,11 +153,11 @@ class VisibleNames(FileDefinitions):
         matches = self._in_files(of.files, of.original or "", name, rules, depth, tried)
         return matches or rules.given_last(self, of)
 
-    def in_files(self, path: str, files: Sequence[str], name: str) -> list[tuple[str, Parsed]]:
+    def in_files(self, path: str, files: Sequence[str], name: str) -> list[tuple[str, Definition]]:
         """Return what files define under a name at their top, or give on from others, as the file `path` sees it."""
         return self._in_files(files, name, name, self.rules(path), 0)
 
-    def _is_default(self, path: str, parsed: Parsed) -> bool:
+    def _is_default(self, path: str, parsed: Definition) -> bool:
         start = parsed.header.start
         begins = self._files[path].line_text(LineSpan(start, start + 1)).strip()
         return begins.startswith(("export default", "module.exports ="))
@@ -176,7 +176,7 @@ class VisibleNames(FileDefinitions):
 
     def of_module(
         self, path: str, steps: Sequence[str], name: str
-    ) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+    ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
         """The same of a name of a module; nothing where the steps are not those of one."""
         rules = self.rules(path)
         if (special := rules.of_module(self, path, steps, name)) is not None:
@@ -187,7 +187,7 @@ class VisibleNames(FileDefinitions):
                 return matches, None if matches else "third party"
         return (), None
 
-    def types(self, path: str, steps: Sequence[str]) -> tuple[Sequence[tuple[str, Parsed]], Reason | None]:
+    def types(self, path: str, steps: Sequence[str]) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
         """The same of a type's name, whose parts these are."""
         rules = self.rules(path)
         if not steps or steps[0] in rules.standard:
@@ -205,47 +205,53 @@ class VisibleNames(FileDefinitions):
                 return matches, None if matches else "unresolved"
         return self.bare(path, NOWHERE, steps[-1])
 
-    def members(self, path: str, classes: Iterable[tuple[str, Parsed]], name: str) -> Sequence[tuple[str, Parsed]]:
+    def members(
+        self, path: str, classes: Iterable[tuple[str, Definition]], name: str
+    ) -> Sequence[tuple[str, Definition]]:
         """The members of that name of the first class that has one."""
         rules = self.rules(path)
         matches = (self._members(where, cls.qualified, name, rules) for where, cls in classes if cls.kind == "class")
         return next(filter(None, matches), ())
 
-    def of_type(self, path: str, type_name: str, name: str) -> Sequence[tuple[str, Parsed]]:
+    def of_type(self, path: str, type_name: str, name: str) -> Sequence[tuple[str, Definition]]:
         """Return the member of the class that a file calls so."""
         return self.members(path, self.bare(path, NOWHERE, type_name)[0], name)
 
-    def members_of(self, path: str, qualified: str, name: str) -> list[tuple[str, Parsed]]:
+    def members_of(self, path: str, qualified: str, name: str) -> list[tuple[str, Definition]]:
         """Return the members of that name of a class as a file sees it, or of its bases."""
         return self._members(path, qualified, name, self.rules(path))
 
-    def fitting(self, matches: Sequence[tuple[str, Parsed]], arguments: int | None) -> Sequence[tuple[str, Parsed]]:
+    def fitting(
+        self, matches: Sequence[tuple[str, Definition]], arguments: int | None
+    ) -> Sequence[tuple[str, Definition]]:
         """Of the definitions of one name those that fit a call's number of arguments, if any do.
 
         In Java and C# a class has its base's methods of that name beside its own. In C# one of its own that can be
         called so, by defaults or `params`, comes first.
         """
-        at = matches
+        candidates = matches
         for _ in range(4):
-            if not at:
+            if not candidates:
                 break
-            path, method = at[0]
+            path, method = candidates[0]
             rules = self.rules(path)
-            at = [located for located in at if rules.is_fit(located[1], arguments)]
-            if fitting := [located for located in at if arguments in (None, len(parameters_of(located[1].signature)))]:
+            candidates = [located for located in candidates if rules.is_fit(located[1], arguments)]
+            if fitting := [
+                located for located in candidates if arguments in (None, len(parameters_of(located[1].signature)))
+            ]:
                 return fitting
             if not rules.overloads or arguments is None:
                 break
-            if fitting := [located for located in at if rules.may_take(located[1].signature, arguments)]:
+            if fitting := [located for located in candidates if rules.may_take(located[1].signature, arguments)]:
                 return fitting
             # A part of a class of C# may have the method, and another part its base.
             of = method.qualified.rpartition(".")[0]
             parts = self._seen_from(path, rules, of) if rules.sees_all else [path]
             bases = [base for part in parts for base in self._bases(part, of)]
-            at = next(filter(None, (self._members(file, of, method.name, rules) for file, of in bases)), [])
+            candidates = next(filter(None, (self._members(file, of, method.name, rules) for file, of in bases)), [])
         return matches
 
-    def _own(self, path: str, lines: LineSpan, name: str, *, above: bool = False) -> list[tuple[str, Parsed]]:
+    def _own(self, path: str, lines: LineSpan, name: str, *, above: bool = False) -> list[tuple[str, Definition]]:
         """The member of the classes around the lines, or of their bases, the innermost first.
 
         `above`: of the bases alone of the innermost one.
@@ -258,12 +264,12 @@ class VisibleNames(FileDefinitions):
         for qualified in dict.fromkeys(filter(None, reversed(classes))):
             if above:
                 bases = self._bases(path, qualified)
-                return next(filter(None, (self._members(at, of, name, rules) for at, of in bases)), [])
+                return next(filter(None, (self._members(base_file, of, name, rules) for base_file, of in bases)), [])
             if matches := self._members(path, qualified, name, rules):
                 return matches
         return []
 
-    def _members(self, path: str, qualified: str, name: str, rules: LanguageRules) -> list[tuple[str, Parsed]]:
+    def _members(self, path: str, qualified: str, name: str, rules: LanguageRules) -> list[tuple[str, Definition]]:
         """The members of this name of a class as a file sees it; else of its bases, up to four above it.
 
         A constructor is none: its name is that of the class.
@@ -287,7 +293,7 @@ class VisibleNames(FileDefinitions):
                 return [located for located in matches if not self._is_of_trait(*located)] or matches
             if depth <= 3:
                 files = self._seen_from(path, rules, qualified)
-                above = [(at, of, depth + 1) for file in files for at, of in self._bases(file, qualified)]
+                above = [(base_file, of, depth + 1) for file in files for base_file, of in self._bases(file, qualified)]
                 ahead += reversed(above)
         return []
 
@@ -318,7 +324,7 @@ class VisibleNames(FileDefinitions):
             )
             inside = (steps for struct in structs for steps in self._static.embedded(file, struct))
             named = [base for steps in inside for base in self.types(file, steps)[0]]
-        above = ((at, of.qualified) for at, of in named if of.kind == "class" and of.qualified != qualified)
+        above = ((file, of.qualified) for file, of in named if of.kind == "class" and of.qualified != qualified)
         return tuple(dict.fromkeys(above))
 
 

@@ -36,7 +36,7 @@ _NAME, _HEAD, _CELL = 20, 12, 16
 """Characters of a run's name in a row, of the one in a heading, and of a measure and a verdict in a line."""
 
 
-def left_out_notes(chunkers: Iterable[str]) -> list[str]:
+def skipped_notes(chunkers: Iterable[str]) -> list[str]:
     """A note on the chunkers that know too few languages; why was said when they were left out."""
     named = ", ".join(chunkers)
     return [f"left out, not knowing a language of the data: {named}"] if named else []
@@ -50,7 +50,7 @@ def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Itera
     title = "\n".join(_title(runs))
     notes = list(verdict.notes)
     notes += [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in _lost(run)]
-    notes += left_out_notes(skipped)
+    notes += skipped_notes(skipped)
     if len(runs) == 1:
         return _scores(runs[0], title, notes)
     return _differences(runs, verdict, title, notes)

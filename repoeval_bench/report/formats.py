@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from repoeval_bench.report.table import Cell, Column, Score, Table
+from repoeval_bench.report.table import Cell, Column, ScoreCell, Table
 from repoeval_bench.report.text import printable
 
 _MARKDOWN = re.compile(r"([\\`*_<>|&~$#]|\](?=[\[(:]))")
@@ -150,7 +150,7 @@ def _escaped(table: Table, style: _Style) -> list[list[str]]:
 
 
 def _cell(column: Column, cell: Cell, number: str, style: _Style) -> str:
-    if isinstance(cell, Score):
+    if isinstance(cell, ScoreCell):
         text = style.escape(column.written(cell.value, number))
         raised = style.raised.format(style.escape(cell.beats)) if cell.beats else ""
         return (style.bold.format(text) if cell.best else text) + raised

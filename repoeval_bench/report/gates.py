@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import markdown_table, markdown_text
-from repoeval_bench.report.table import Row, Table, figures, make_table
+from repoeval_bench.report.table import Table, TableRow, figures, make_table
 from repoeval_bench.report.text import heading, with_interval
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def gate_table(results: Sequence[GateResult], run: str) -> Table:
     return make_table(
         ["", "gate", "rule", *figures("measured, 95 % CI"), *figures("queries", number="d")],
         [
-            Row(
+            TableRow(
                 (
                     "passed" if result.passed else "FAILED",
                     gate_title(result),

@@ -12,7 +12,7 @@ from repoeval_bench.analysis.verdicts import scores_nothing
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.report.comparison import families
-from repoeval_bench.report.table import Column, Score, Table, figures, make_table
+from repoeval_bench.report.table import Column, ScoreCell, Table, figures, make_table
 from repoeval_bench.report.text import cluster_count, completed_by, heading, short_names
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
     for run, name, short in zip(runs, full, short_names(full), strict=True):
         means = run.metrics.over(over)
         cells = [
-            Score(
+            ScoreCell(
                 means[measure],
                 best=len(runs) > 1 and measure not in nothing and _printed(means[measure]) == best[measure],
                 beats="".join(sorted(beaten.get((measure, name), ()))),

@@ -19,8 +19,8 @@ from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import (
     Cell,
     Column,
-    Row,
     Table,
+    TableRow,
     figures,
     make_table,
     record_table,
@@ -85,12 +85,12 @@ def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
     return [(what, names) for what, names in groups if names]
 
 
-def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[Row]:
+def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[TableRow]:
     headline = run.metrics.headline
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for label, means in _means(run, per_repo=alone):
         cells = [means.get(measure) for measure in measures]
-        rows.append(Row((_mean_label(label, run.metrics), *cells), "strong" if label == headline else ""))
+        rows.append(TableRow((_mean_label(label, run.metrics), *cells), "strong" if label == headline else ""))
     ends = {name: ci for name, (_, ci) in headline_means(run, measures).items() if ci is not None}
     for label, values, number in (
         ("95 % CI low", {name: low for name, (low, _) in ends.items()}, ""),
@@ -103,12 +103,12 @@ def _score_rows(run: RunView, measures: Sequence[str], *, alone: bool) -> list[R
             if label == "% of ceiling":
                 zero = [run.metrics.headline_ceilings.get(measure) == 0 for measure in measures]
                 shares = ["-" if none else share for none, share in zip(zero, shares, strict=True)]
-            rows.append(Row((f"  {headline} {label}", *shares), "faint", number))
+            rows.append(TableRow((f"  {headline} {label}", *shares), "faint", number))
     if alone:
         return rows
     also = [f"expand {run.metrics.expand}" if run.metrics.expand else None, run.metrics.completion]
     names = [" · ".join([run.metrics.chunker, *filter(None, also)]), *[""] * (len(rows) - 1)]
-    return [Row((name, *row.cells), row.emphasis, row.number) for name, row in zip(names, rows, strict=True)]
+    return [TableRow((name, *row.cells), row.emphasis, row.number) for name, row in zip(names, rows, strict=True)]
 
 
 def _means(run: RunView, *, per_repo: bool) -> list[tuple[str, dict[str, float]]]:

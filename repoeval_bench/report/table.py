@@ -30,7 +30,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ScoreCell:
     """A mean, whether it is the best of its column, and the letters of the rows that it is better than."""
 
     value: float
@@ -38,7 +38,7 @@ class Score:
     beats: str
 
 
-Cell = str | tuple[str, ...] | int | float | None | Estimate | Score | PairVerdict
+Cell = str | tuple[str, ...] | int | float | None | Estimate | ScoreCell | PairVerdict
 """A tuple is a cell of several lines."""
 
 Form = Literal["table", "page", "record"]
@@ -80,7 +80,7 @@ class Column:
                 return self.missing if cell is None else cell
             case tuple():
                 return "\n".join(cell)
-            case Score(value=value, beats=beats):
+            case ScoreCell(value=value, beats=beats):
                 return f"{value:{form}} {beats}".rstrip()
             case Estimate(value=value, ci=ci):
                 return f"{value:{form}} {interval(ci, form)}"
@@ -97,7 +97,7 @@ Emphasis = Literal["", "strong", "faint", "better", "worse"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """Cells in the order of the columns; `number` replaces the columns' formats in this row."""
 
     cells: tuple[Cell, ...]
@@ -113,7 +113,7 @@ class Table:
     """
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     title: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -127,7 +127,7 @@ class Table:
 
 def make_table(
     columns: Iterable[Column | str],
-    rows: Iterable[Row | Sequence[Any]],
+    rows: Iterable[TableRow | Sequence[Any]],
     *,
     title: str = "",
     notes: Iterable[str] = (),
@@ -137,7 +137,7 @@ def make_table(
     A ValueError where a row has more or fewer cells than there are columns.
     """
     heads = tuple(Column(name=column) if isinstance(column, str) else column for column in columns)
-    table_rows = tuple(row if isinstance(row, Row) else Row(tuple(row)) for row in rows)
+    table_rows = tuple(row if isinstance(row, TableRow) else TableRow(tuple(row)) for row in rows)
     for row in table_rows:
         if len(row.cells) != len(heads):
             raise ValueError(f"a row has {len(row.cells)} cells under {len(heads)} columns")
@@ -156,7 +156,8 @@ def table_of(
     """A row for each record, under those of the columns that have a value and are in this form."""
     shown = [column for column in columns if form in column.forms and column.value is not None]
     rows = (
-        Row(tuple(column.value(record) for column in shown if column.value), emphasis(record)) for record in records
+        TableRow(tuple(column.value(record) for column in shown if column.value), emphasis(record))
+        for record in records
     )
     return make_table(shown, rows, title=title, notes=notes)
 

@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.visible import one_line, visible
-from repoeval_bench.report.table import Row, Table
+from repoeval_bench.report.table import Table, TableRow
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -217,7 +217,7 @@ def _labels(table: Table) -> list[int]:
 
 def _only(table: Table, columns: Sequence[int]) -> Table:
     """The table with these columns, under the same title."""
-    rows = (Row(tuple(row.cells[i] for i in columns), row.emphasis, row.number) for row in table.rows)
+    rows = (TableRow(tuple(row.cells[i] for i in columns), row.emphasis, row.number) for row in table.rows)
     return replace(table, columns=tuple(table.columns[i] for i in columns), rows=tuple(rows))
 
 

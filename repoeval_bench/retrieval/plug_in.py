@@ -54,7 +54,7 @@ class PlugInScorer:
     """A reranker of another package; it reads texts whole and keeps no scores unless it says otherwise."""
 
     pairs = (0, 0)
-    n_at_hand = 0
+    n_cached = 0
 
     def __init__(self, inner: Any, part: ResolvedSpec) -> None:
         self._inner, self._spec = inner, part.spec

@@ -56,7 +56,7 @@ class RerankRetriever:
         rankings: dict[str, Ranking] = {}
         spent: dict[str, float] = {}
         for query in progress(queries, desc="rerank", unit="queries"):
-            start, at_hand = perf_counter(), self._scorer.n_at_hand
+            start, n_before = perf_counter(), self._scorer.n_cached
             ranking = raw.rankings[query.query_id]
             ids = [chunk_id for chunk_id, _ in ranking[: self._k_raw]]
             scores = self._scorer.score(query.text, [self._chunks[chunk_id].embed_text for chunk_id in ids])
@@ -66,7 +66,7 @@ class RerankRetriever:
             pairs += [(chunk_id, lowest - _STEP * offset) for offset, (chunk_id, _) in enumerate(rest, start=1)]
             rankings[query.query_id] = rank(pairs, k)
             # With cached scores, the time it takes to read the pairs is not known.
-            if self._scorer.n_at_hand == at_hand:
+            if self._scorer.n_cached == n_before:
                 spent[query.query_id] = (perf_counter() - start) * 1000
         counts = (self._scorer.pairs[0] - read, self._scorer.pairs[1] - cut)
         return Run(tag="rerank", rankings=rankings, latency_ms=raw.latency_ms, rerank_ms=spent, pairs=counts)
@@ -86,7 +86,7 @@ class OverlapScorer:
 
     pairs = (0, 0)
     """Texts are read whole and by no model."""
-    n_at_hand = 0
+    n_cached = 0
     """Every score is computed."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field, create_model, field_validator
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.strict_yaml import Document, Place, Strict, read_yaml
+from repoeval_bench.core.strict_yaml import Document, KeyPath, Strict, read_yaml
 from repoeval_bench.dataset.home import shipped as data_that_ships
 from repoeval_bench.embedding.choice import settled
 from repoeval_bench.runs.parts import choose_retriever
@@ -202,7 +202,7 @@ def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
     raise UsageError(f"baseline {baseline!r} is not one of the chunkers; choose from {', '.join(specs) or 'none'}")
 
 
-def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> Iterator[tuple[Place, str]]:
+def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> Iterator[tuple[KeyPath, str]]:
     """Yield a problem for every protocol, retriever, embedder and size that means what one named before it means."""
     meanings: dict[str, Callable[[RunRequest], str]] = {
         "match_size": lambda request: make_chunker(request.match_size or "").spec,
@@ -221,13 +221,13 @@ def _meaning(meaning: Callable[[RunRequest], str], base: RunRequest, name: str, 
     return meaning(base.model_copy(update={name: value}))
 
 
-def _last(key: str, value: str, document: Document) -> Place:
+def _last(key: str, value: str, document: Document) -> KeyPath:
     """Return the last place under a key that has this value."""
     values = document.content[key]
     return (key, len(values) - 1 - values[::-1].index(value)) if isinstance(values, list) else (key,)
 
 
-def _place(problem: Problem, document: Document) -> Place:
+def _place(problem: Problem, document: Document) -> KeyPath:
     key = _KEYS.get(problem.option, problem.option)
     values = document.content.get(key)
     if isinstance(values, list) and problem.value in values:

@@ -73,7 +73,7 @@ def stored_config(run: RunView) -> RunConfig:
 
 def _packs_beside(run: RunView) -> list[Path]:
     """Packs of the name of a run's data that `recommend` keeps beside the run."""
-    packs = [pack for path in sorted((run.folder.parent / PACKS).glob("[!.]*/")) if (pack := Pack.at(str(path)))]
+    packs = [pack for path in sorted((run.folder.parent / PACKS).glob("[!.]*/")) if (pack := Pack.find(str(path)))]
     return [pack.root for pack in packs if run.manifest.dataset.name.startswith(f"pack-{pack.content.name}-")]
 
 
@@ -92,7 +92,7 @@ def data_of(
     config, dataset = stored_config(run), run.manifest.dataset
     if source in {"", "auto"}:
         source = edition_of(config.pack) or source
-    if dataset.source == "pack" and not (shipped_pack(source) or Pack.at(source)):
+    if dataset.source == "pack" and not (shipped_pack(source) or Pack.find(source)):
         raise UsageError(
             f"the data of {run.run_id} is {dataset.name}"
             + (f", and {source} is not a pack" if source not in {"", "auto"} else "")

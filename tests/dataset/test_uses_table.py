@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import TIERS, Definition, UsedDefinition
+from repoeval_bench.core.uses import TIERS, CodeDefinition, UsedDefinition
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.dataset.uses_table import HEADER, dump_uses, read_uses
@@ -22,7 +22,7 @@ TASKS = [task(task_id=f"r/{n}", path="a.py", body=LineSpan(1, 2)) for n in range
 used = st.builds(
     UsedDefinition,
     st.builds(
-        Definition,
+        CodeDefinition,
         st.sampled_from(["r/a.py", "r/b/c.py"]),
         st.integers(0, 9).map(lambda start: LineSpan(start, start + 3)),
         st.sampled_from(["f", "C.m"]),

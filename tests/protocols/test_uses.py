@@ -10,7 +10,7 @@ from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import Definition, UsedDefinition
+from repoeval_bench.core.uses import CodeDefinition, UsedDefinition
 from repoeval_bench.metrics import score_ceilings, score_run
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import gold_of
@@ -24,7 +24,7 @@ OTHER = SourceFile("r", "d/q.py", "".join(f"w{i:02}\n" for i in range(20)))
 
 
 def used(file, start, end, tier="resolved"):
-    return UsedDefinition(Definition(f"r/{file}", LineSpan(start, end), f"name{start}", "function"), tier)
+    return UsedDefinition(CodeDefinition(f"r/{file}", LineSpan(start, end), f"name{start}", "function"), tier)
 
 
 USES = (

@@ -58,7 +58,7 @@ def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
     qrels = {"q 1": {"a": 1.0, "b": 1.0}, "q2": {"c": 1.0}}
     run = write_run(tmp_path / "run", {"mrr": [0.5, 1.0]}, query_ids=list(topk), topk=topk, qrels=qrels, k=3)
     curves = over_ranks(run, ["recall", "ndcg"])
-    assert curves["recall"].at == (1, 2, 3)
+    assert curves["recall"].positions == (1, 2, 3)
     assert curves["recall"].means == pytest.approx([0.5, 0.75, 1.0])
     log = np.log2
     second = (1 / log(3)) / (1 + 1 / log(3)), (1 / log(3) + 1 / log(4)) / (1 + 1 / log(3))

@@ -14,7 +14,7 @@ from repoeval_bench.report.choosing import choice_sentences, choice_table
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.paper import paper_table
 from repoeval_bench.report.recommendation import answer_lines, described
-from repoeval_bench.report.table import Score
+from repoeval_bench.report.table import ScoreCell
 from repoeval_bench.report.verdict import verdict
 from repoeval_bench.runs.request import RunRequest
 from support.runs import write_run
@@ -159,5 +159,5 @@ def test_where_every_run_scores_0_there_is_no_best(tmp_path):
         cell.best
         for row in paper_table(runs, compare(runs), ["ndcg@10"]).rows
         for cell in row.cells
-        if isinstance(cell, Score)
+        if isinstance(cell, ScoreCell)
     )

@@ -12,7 +12,7 @@ from repoeval_bench.report.html.tables import page_table
 from repoeval_bench.report.table import (
     Column,
     Estimate,
-    Row,
+    TableRow,
     figures,
     make_table,
     number,
@@ -32,7 +32,7 @@ def scores():
         [spec_column("chunker"), "mean over", *figures(*MEASURES)],
         [
             (AST, "micro, 60 queries", *(0.1023 + i / 100 for i in range(9))),
-            Row(("", "  micro ceiling", *(0.2023 + i / 100 for i in range(9))), "faint"),
+            TableRow(("", "  micro ceiling", *(0.2023 + i / 100 for i in range(9))), "faint"),
         ],
         title="A title\nof two lines",
     )

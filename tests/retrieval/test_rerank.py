@@ -51,7 +51,7 @@ def test_what_is_not_ranked_again_stays_behind_in_its_order():
 
     class Reverse:
         pairs = (0, 0)
-        n_at_hand = 0
+        n_cached = 0
 
         def score(self, query, texts):
             return [float(i) for i in range(len(texts))]
@@ -161,7 +161,7 @@ def test_each_distinct_pair_is_scored_once(cache):
     again = CachedScorer(inner, cache)
     assert again.score("q", texts[::-1]) == scores[::-1]
     assert again.pairs == first.pairs == (4, 1)
-    assert (len(inner.asked), first.n_at_hand, again.n_at_hand) == (3, 0, 4)
+    assert (len(inner.asked), first.n_cached, again.n_cached) == (3, 0, 4)
 
 
 def test_query_text_and_identity_are_in_the_key(cache):

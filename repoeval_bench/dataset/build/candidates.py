@@ -16,7 +16,7 @@ from repoeval_bench.core.occurrences import occurrences
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
-from repoeval_bench.dataset.build.sampling import Candidate
+from repoeval_bench.dataset.build.sampling import TaskCandidate
 
 if TYPE_CHECKING:
     from repoeval_bench.core.languages import Language
@@ -44,7 +44,7 @@ LEFT_OUT = {
 class Examined:
     """The candidates of one file, and how many functions each rule left out."""
 
-    functions: tuple[Candidate, ...]
+    functions: tuple[TaskCandidate, ...]
     left_out: Counter[str]
 
 
@@ -95,7 +95,7 @@ def _functions(
     comments: Collection[int],
     skipped: Counter[str],
     language: Language,
-) -> Iterator[Candidate]:
+) -> Iterator[TaskCandidate]:
     """The functions and methods that fit, outer ones before those in them."""
     # Overloads have no bodies in JavaScript's family; functions of one name are often local ones of many callbacks.
     seen: set[str] | None = None if language.family == "javascript" else set()
@@ -117,4 +117,4 @@ def _functions(
         if seen is not None:
             seen.add(definition.qualified)
         taken_until = max(taken_until, definition.lines.end)
-        yield Candidate(file.path, target_span, definition.name)
+        yield TaskCandidate(file.path, target_span, definition.name)

@@ -16,7 +16,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.trees import DOCUMENTS, decode, is_licence_path
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.archives import Entry
+    from repoeval_bench.dataset.archives import ArchiveEntry
     from repoeval_bench.dataset.build.origin import Origin
 
 MAX_BYTES = 1024 * 1024
@@ -230,7 +230,7 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
     return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}{gathered.way_out}"
 
 
-def _document(entry: Entry, repo: str) -> Iterator[CodeFile]:
+def _document(entry: ArchiveEntry, repo: str) -> Iterator[CodeFile]:
     """A document, unless it is no text."""
     raw = entry.read()
     try:
@@ -241,7 +241,7 @@ def _document(entry: Entry, repo: str) -> Iterator[CodeFile]:
         yield CodeFile(entry.path, raw, SourceFile(repo, entry.path, text))
 
 
-def _read(entry: Entry, repo: str, languages: Collection[str], gathered: Gathered) -> CodeFile | str:
+def _read(entry: ArchiveEntry, repo: str, languages: Collection[str], gathered: Gathered) -> CodeFile | str:
     """A file of code, or why it is left out; its language is counted where its grammar is missing."""
     if entry.size > MAX_BYTES:
         return "too large"

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError, os_errors_as
-from repoeval_bench.dataset.archives import Entry
+from repoeval_bench.dataset.archives import ArchiveEntry
 from repoeval_bench.dataset.build.checkout import Checkout, UnreadableCheckoutError, read_checkout
 from repoeval_bench.dataset.build.code import name_reason
 from repoeval_bench.dataset.build.origin import Origin, repository_name
@@ -52,9 +52,9 @@ def open_folder(path: Path) -> Origin:
     )
 
 
-def _entries(root: Path, paths: list[str]) -> Iterator[Entry]:
+def _entries(root: Path, paths: list[str]) -> Iterator[ArchiveEntry]:
     for path in paths:
-        yield Entry(path, _size(root / path), _reader(root / path))
+        yield ArchiveEntry(path, _size(root / path), _reader(root / path))
 
 
 def _size(file: Path) -> int:

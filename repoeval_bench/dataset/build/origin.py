@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.core.files import sha256_file
-from repoeval_bench.dataset.archives import Entry, read_archive
+from repoeval_bench.dataset.archives import ArchiveEntry, read_archive
 from repoeval_bench.dataset.sources.index_client import TamperedError
 
 
@@ -30,7 +30,7 @@ class Origin:
     name: str
     facts: Mapping[str, object]
     paths: Collection[str]
-    entries: Callable[[], Iterator[Entry]]
+    entries: Callable[[], Iterator[ArchiveEntry]]
     left_out: Mapping[str, int] = field(default_factory=dict)
     licence: str = ""
     notes: tuple[str, ...] = ()
@@ -71,11 +71,11 @@ def of_archive(path: Path, name: str, facts: Mapping[str, object], licence: str 
     )
 
 
-def _entries(path: Path, top: str) -> Iterator[Entry]:
+def _entries(path: Path, top: str) -> Iterator[ArchiveEntry]:
     for member in read_archive(path, max_unpacked=MAX_UNPACKED):
         if _is_file(member):
-            yield Entry(member.path.removeprefix(top), member.size, member.read)
+            yield ArchiveEntry(member.path.removeprefix(top), member.size, member.read)
 
 
-def _is_file(member: Entry) -> bool:
+def _is_file(member: ArchiveEntry) -> bool:
     return not member.is_link and not member.path.startswith("__MACOSX/")  # which is not of the archive's author

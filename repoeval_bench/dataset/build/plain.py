@@ -27,7 +27,7 @@ FOLDER = "folder"
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class SourceCode:
     """The files of a source that are its own code, by path, and its documents.
 
     `kind`: folder, git, archive, wheel, sdist or npm.
@@ -53,7 +53,7 @@ class Code:
         return max(sizes, key=lambda name: (sizes[name], name))
 
 
-def read_code(source: str) -> Code:
+def read_code(source: str) -> SourceCode:
     """The code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs.
 
     A notice says what was taken and left out. UsageError: the source does not exist or is of no known
@@ -73,7 +73,7 @@ def read_code(source: str) -> Code:
         NOTICES.info(f"note: {note}")
     NOTICES.info(f"{source}: {gathered.summary}")
     by_path = attrgetter("path")
-    return Code(
+    return SourceCode(
         origin.name,
         str(origin.facts["kind"]),
         tuple(sorted(files, key=by_path)),

@@ -14,7 +14,7 @@ from itertools import islice, pairwise, zip_longest
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from repoeval_bench.core.benchmark import Benchmark, Sample
+from repoeval_bench.core.benchmark import Benchmark, TaskSample
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import with_fingerprint
@@ -28,7 +28,7 @@ _CHARACTERS = 1_000_000
 """Of files whose mean is computed: it needs no more, and a monorepo holds hundreds of times that."""
 
 
-class Candidate(NamedTuple):
+class TaskCandidate(NamedTuple):
     """Lines of a file that could be written by completion; `name` is the function's."""
 
     path: str
@@ -41,7 +41,7 @@ class _Ranked(NamedTuple):
 
     rank: int
     chance: bytes
-    candidate: Candidate
+    candidate: TaskCandidate
 
 
 class Order:
@@ -52,7 +52,7 @@ class Order:
         self._room = room
         self._front: list[_Ranked] = []
 
-    def add(self, candidates: Iterable[Candidate]) -> None:
+    def add(self, candidates: Iterable[TaskCandidate]) -> None:
         """Add all candidates of one file."""
         chances = sorted((self._chance(candidate), candidate) for candidate in candidates)
         self._front += [
@@ -61,7 +61,7 @@ class Order:
         if len(self._front) > 4 * self._room:
             self._cut()
 
-    def __iter__(self) -> Iterator[Candidate]:
+    def __iter__(self) -> Iterator[TaskCandidate]:
         self._cut()
         return iter([ranked.candidate for ranked in self._front])
 
@@ -69,12 +69,12 @@ class Order:
         self._front.sort()
         del self._front[self._room :]
 
-    def _chance(self, candidate: Candidate) -> bytes:
+    def _chance(self, candidate: TaskCandidate) -> bytes:
         key = f"{self._salt}{candidate.path}\0{candidate.target_span.start}"
         return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def take_turns(orders: Sequence[Iterable[Candidate]]) -> Iterator[tuple[int, Candidate]]:
+def take_turns(orders: Sequence[Iterable[TaskCandidate]]) -> Iterator[tuple[int, TaskCandidate]]:
     """(position of the order, candidate): one of each repository, then the next of each, until all are through."""
     for turn in zip_longest(*orders):
         yield from ((position, candidate) for position, candidate in enumerate(turn) if candidate is not None)
@@ -87,9 +87,9 @@ def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
     """
     if len(benchmark.tasks) <= most:
         return benchmark
-    in_file: dict[str, dict[str, list[Candidate]]] = {repo: defaultdict(list) for repo in benchmark.files}
+    in_file: dict[str, dict[str, list[TaskCandidate]]] = {repo: defaultdict(list) for repo in benchmark.files}
     for task in benchmark.tasks:
-        in_file[task.repo][task.path].append(Candidate(task.path, task.body, task.task_id))
+        in_file[task.repo][task.path].append(TaskCandidate(task.path, task.body, task.task_id))
     orders = []
     for repo, files in in_file.items():
         orders.append(Order(seed, repo, most))
@@ -99,7 +99,7 @@ def part_of(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
     tasks = tuple(task for task in benchmark.tasks if task.task_id in drawn)
     repos = {task.repo for task in tasks}
     sources = {repo: files for repo, files in benchmark.files.items() if repo in repos}
-    sample = Sample(most=most, of=len(benchmark.tasks), seed=seed)
+    sample = TaskSample(most=most, of=len(benchmark.tasks), seed=seed)
     return with_fingerprint(replace(benchmark, tasks=tasks, files=sources, sample=sample))
 
 

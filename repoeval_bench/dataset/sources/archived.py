@@ -24,7 +24,7 @@ from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import FUNCTION, NAME, TASK_ARCHIVE, TASK_FILE_END
 from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
-from repoeval_bench.dataset.trees import is_source_path, is_wanted_path, text_hash
+from repoeval_bench.dataset.trees import is_included_path, is_source_path, text_hash
 
 MANIFEST = "repoeval.json"
 
@@ -32,7 +32,7 @@ MOST_OF_A_MANIFEST = 1024 * 1024
 """Bytes; one of ten archives has a thousand."""
 
 
-class Manifest(BaseModel):
+class SetManifest(BaseModel):
     """A `repoeval.json`: it names a user's own set and pins each of its archives by SHA-256."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,7 +42,7 @@ class Manifest(BaseModel):
     licences: dict[str, str] = {}
 
     @classmethod
-    def read(cls, path: Path, where: str) -> Manifest:
+    def read(cls, path: Path, where: str) -> SetManifest:
         """Read a manifest; a DatasetError lists every field that is not as expected."""
         try:
             return parse(read_document(path, MOST_OF_A_MANIFEST), cls, "file")
@@ -67,7 +67,7 @@ class ArchiveSource(Source):
     kind: str
 
     @property
-    def manifest(self) -> Manifest | None:
+    def manifest(self) -> SetManifest | None:
         """Return what pins a user's own set; None for the published benchmark."""
         return None
 
@@ -88,7 +88,7 @@ class ArchiveSource(Source):
         """See `Source`; found at any depth, and where published each verified by its git blob id."""
         blobs = index.sources().task_files if self.manifest is None else None
 
-        def is_wanted(name: str) -> bool:
+        def is_included(name: str) -> bool:
             base = _base_name(name)
             return base.endswith(TASK_FILE_END) if blobs is None else base in blobs
 
@@ -96,7 +96,7 @@ class ArchiveSource(Source):
             if self.manifest is not None:
                 self.manifest.check(path)
             taken: set[str] = set()
-            for name, content in read_zip(path, is_wanted):
+            for name, content in read_zip(path, is_included):
                 base = _base_name(name)
                 if base in taken:
                     raise DatasetError(f"the archive {path} is refused: it holds two task files named {base}; keep one")
@@ -118,7 +118,7 @@ class ArchiveSource(Source):
                 self.manifest.check(path)
             elif not known and not is_upstream(path):
                 raise _wrong_hash(str(path))
-            files = read_zip(path, is_wanted_path)
+            files = read_zip(path, is_included_path)
             bare = _without_wrapper(files, tree, several=self.manifest is None)
             yield from self._verified(bare, known, path) if known else bare
 
@@ -234,10 +234,10 @@ class MirrorFolder(ArchiveSource):
         )
 
     @cached_property
-    def manifest(self) -> Manifest | None:
+    def manifest(self) -> SetManifest | None:
         """See `ArchiveSource`."""
         path = self._path / MANIFEST
-        return Manifest.read(path, str(path)) if path.is_file() else None
+        return SetManifest.read(path, str(path)) if path.is_file() else None
 
     @contextmanager
     def archive(self, name: str) -> Iterator[Path]:
@@ -261,7 +261,7 @@ class MirrorUrl(ArchiveSource):
         self._downloads = home / "datasets" / self.folder / "downloads"
 
     @cached_property
-    def manifest(self) -> Manifest | None:
+    def manifest(self) -> SetManifest | None:
         """See `ArchiveSource`; asks the server."""
         from repoeval_bench.dataset.sources.download import AbsentError
 
@@ -269,7 +269,7 @@ class MirrorUrl(ArchiveSource):
         path.unlink(missing_ok=True)  # one that was left behind may be outdated
         try:
             with downloaded(f"{self._url}/{MANIFEST}", path, MOST_OF_A_MANIFEST):
-                return Manifest.read(path, f"{MANIFEST} of the mirror")
+                return SetManifest.read(path, f"{MANIFEST} of the mirror")
         except AbsentError:
             return None
 

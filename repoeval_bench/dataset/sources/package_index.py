@@ -21,7 +21,7 @@ from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import FUNCTION, NAME, Combination, combinations, dump_tasks
 from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
 from repoeval_bench.dataset.sources.index_client import open_index
-from repoeval_bench.dataset.trees import decode, is_source_path, is_wanted_path, text_hash
+from repoeval_bench.dataset.trees import decode, is_included_path, is_source_path, text_hash
 
 
 def fetch_wheels(folder: Path) -> None:
@@ -68,7 +68,7 @@ def take_files(folder: Path, skipped: list[str]) -> dict[str, bytes]:
         path = next(folder.glob(f"{project.replace('-', '_')}-{version}-*.whl"), None)
         if path is None:
             raise SourceError(f"the package index sent no wheel of {wheel.requirement}")
-        for name, packed in read_zip(path, is_wanted_path):
+        for name, packed in read_zip(path, is_included_path):
             if not is_source_path(name):
                 taken[f"{wheel.repository}/{name.rpartition('/')[2]}"] = packed
                 continue

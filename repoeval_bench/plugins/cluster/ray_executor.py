@@ -132,7 +132,7 @@ class RayCluster:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        actor = ray.remote(max_restarts=-1, max_task_retries=-1)(Model)
+        actor = ray.remote(max_restarts=-1, max_task_retries=-1)(ModelActor)
         names: list[tuple[str, str]] = []
         for node in ray.nodes():
             if not node["Alive"] or not node["Resources"].get("CPU"):
@@ -227,7 +227,7 @@ class ActorEncoder(Unchecked):
             yield places, np.asarray(vectors, dtype=np.float32)
 
 
-class Model:
+class ModelActor:
     """An actor: the models that were asked for, each loaded once; it reads through its machine's vector cache."""
 
     def __init__(self, home: Path | None, store: str | None = None) -> None:

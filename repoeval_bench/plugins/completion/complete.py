@@ -22,7 +22,7 @@ from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.metrics import TEXT_MEASURES, RunScores, Written, score_run
+from repoeval_bench.metrics import TEXT_MEASURES, RunScores, WrittenCompletion, score_run
 from repoeval_bench.metrics import Context as ScoringContext
 from repoeval_bench.plugins.completion.ending import ENDING, cut, stops
 from repoeval_bench.plugins.completion.layout import LAYOUT, MOST_FRAGMENTS, Prompt, fragments_of, lay_out
@@ -227,7 +227,7 @@ def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScore
             # An empty completion has no name, and the file need not be parsed with it.
             changed = replace(file, text=spliced(file.text, task.body, row.text))
             completed = parse(changed, language) if row.text else as_it_is
-            written[row.query_id] = Written(
+            written[row.query_id] = WrittenCompletion(
                 text=row.text,
                 truth=task.ground_truth,
                 names=_names(completed, task.body.start, row.text),

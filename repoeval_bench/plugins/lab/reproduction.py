@@ -135,7 +135,7 @@ class Reproduction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PlannedRun:
     """A run and the rows that are read off it, not measured yet."""
 
     request: RunRequest
@@ -180,45 +180,47 @@ def reproduce(
     return Reproduction(tuple(rows), repositories)
 
 
-def _expected() -> Iterator[_Asked]:
+def _expected() -> Iterator[_PlannedRun]:
     for protocol in ("context", "code-chunk"):
         for chunker, values in EXPECTED.items():
             pairs = zip(MEASURES, values, strict=True)
             rows = (PublishedRow("expected", protocol, chunker, measure, published=value) for measure, value in pairs)
-            yield _Asked(_precise(chunker=chunker, protocol=protocol), tuple(rows))
+            yield _PlannedRun(_precise(chunker=chunker, protocol=protocol), tuple(rows))
 
 
-def _causes() -> Iterator[_Asked]:
+def _causes() -> Iterator[_PlannedRun]:
     for setting, changed in CAUSES:
         for chunker in EXPECTED:
             fields = {"protocol": "code-chunk", **changed}
             request = _precise(chunker=chunker + fields.pop("options", ""), **fields)
-            yield _Asked(request, tuple(PublishedRow("causes", setting, chunker, measure) for measure in MEASURES))
+            yield _PlannedRun(request, tuple(PublishedRow("causes", setting, chunker, measure) for measure in MEASURES))
 
 
-def _sizes() -> Iterator[_Asked]:
+def _sizes() -> Iterator[_PlannedRun]:
     for chunker in EXPECTED:
         for size in SIZES:
             request = _precise(chunker=f"{chunker}:max_nws={size}", protocol="code-chunk", retriever="bm25")
             measures = (*MEASURES, "line_recall_auc")
-            yield _Asked(request, tuple(PublishedRow("sizes", f"{size}", chunker, measure) for measure in measures))
+            yield _PlannedRun(
+                request, tuple(PublishedRow("sizes", f"{size}", chunker, measure) for measure in measures)
+            )
 
 
-def _coderag() -> Iterator[_Asked]:
+def _coderag() -> Iterator[_PlannedRun]:
     published = CODERAG["BM25"] / 100
     row = PublishedRow("coderag", "coderag", "BM25", "ndcg@10", published=published)
-    yield _Asked(_precise(protocol="coderag", retriever=CODERAG_BM25), (row,))
+    yield _PlannedRun(_precise(protocol="coderag", retriever=CODERAG_BM25), (row,))
     for what, retriever, whose in BM25_SETTINGS:
         row = PublishedRow("bm25", what, "BM25", "ndcg@10", published=published, source=whose)
-        yield _Asked(_precise(protocol="coderag", retriever=retriever), (row,))
-    yield _Asked(_precise(protocol="coderag"), (PublishedRow("coderag", "coderag", UNPUBLISHED, "ndcg@10"),))
+        yield _PlannedRun(_precise(protocol="coderag", retriever=retriever), (row,))
+    yield _PlannedRun(_precise(protocol="coderag"), (PublishedRow("coderag", "coderag", UNPUBLISHED, "ndcg@10"),))
 
 
-def _of_model(embedder: str) -> _Asked:
+def _of_model(embedder: str) -> _PlannedRun:
     name = embedder.partition(":")[2] or embedder
     points = CODERAG.get(name.partition(",")[0])
     row = PublishedRow("coderag", "coderag", name, "ndcg@10", published=None if points is None else points / 100)
-    return _Asked(_precise(protocol="coderag", embedder=embedder), (row,))
+    return _PlannedRun(_precise(protocol="coderag", embedder=embedder), (row,))
 
 
 def _precise(**fields: str) -> RunRequest:

@@ -88,7 +88,9 @@ def import_run(
                     f"{log} has no files, so gold of {judgements.kind} needs the chunks' places; give --corpus"
                 )
             lines = _lines(read, judgements, corpus, files)
-            result = _JudgedLog.of(read, judgements, gold, _chosen(measures, lines, judgements), lines, cluster_by)
+            result = _JudgedLog.of(
+                read, judgements, gold, _resolved_measures(measures, lines, judgements), lines, cluster_by
+            )
             # Before anything is written, what no TREC file can hold is refused: scores that rise, ids that are one.
             fields = Fields()
             for _ in run_lines(result.rankings, read.first.system, fields):
@@ -118,7 +120,7 @@ def _lines(log: _Log, judgements: Judgements, corpus: Path | None, files: Path |
     return LineInputs.of(log.rankings, places, gold, files)
 
 
-def _chosen(measures: Sequence[str], lines: LineInputs | None, judgements: Judgements) -> Sequence[str]:
+def _resolved_measures(measures: Sequence[str], lines: LineInputs | None, judgements: Judgements) -> Sequence[str]:
     """The measures, or the usual ones; a UsageError where one needs lines and there are none."""
     if not measures:
         return (*LINE_MEASURES, *DEFAULT_MEASURES) if lines else DEFAULT_MEASURES

@@ -108,7 +108,7 @@ def rank_measures(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in plain if Measure.parse(name).needs == {"ranking"})
 
 
-def chosen_depth(runs: Sequence[RunView], k: int | None) -> int:
+def resolve_depth(runs: Sequence[RunView], k: int | None) -> int:
     """`k` as it was given, else 10 or what the runs rank where that is less; a UsageError where it is more."""
     shallowest = min(runs, key=lambda run: run.metrics.k)
     depth = shallowest.metrics.k

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from repoeval_bench.chunkers._lines import nws_before, pack
-from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.chunkers._tokens import Sized, check_least
 from repoeval_bench.core.definitions import defining_nodes
 from repoeval_bench.core.options import Whole, option
@@ -51,18 +51,18 @@ class BlocksChunker(Sized):
 
         LanguageError where the file's language is not known or its grammar is not installed.
         """
-        language = chosen_language(file, self.language)
+        language = resolve_language(file, self.language)
         nws = nws_before(file)
         before = self.before(file) if self.max_tokens else nws
         blocks: set[LineSpan] = set()
-        n_found = 0
+        n_matches = 0
         for parsed in segments(file, language):
             nodes = [
                 (definition.lines, node) for definition, node in defining_nodes(parsed) if definition.kind != "variable"
             ]
-            n_found += len(nodes)
+            n_matches += len(nodes)
             blocks |= self._blocks(parsed, nodes, before, nws)
-        if not n_found:
+        if not n_matches:
             blocks = set(self._by_lines(LineSpan(0, file.n_lines), before))
         large = (block for block in blocks if nws[block.end] - nws[block.start] >= max(1, self.min_nws))
         return [

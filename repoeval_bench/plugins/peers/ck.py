@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers._lines import cut_spans
-from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.chunkers._tokens import LARGEST
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.options import Whole, option
@@ -39,7 +39,7 @@ class CkChunker(Cutter):
 
         LanguageError where the file's language is not known or its grammar is not installed.
         """
-        defined = definitions(file, chosen_language(file, self.language))
+        defined = definitions(file, resolve_language(file, self.language))
         spans = {
             (span.start, span.end)
             for item in defined

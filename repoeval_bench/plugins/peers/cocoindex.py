@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.chunkers._tokens import LARGEST
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import OrNone, Whole, option
@@ -61,7 +61,7 @@ class CocoindexChunker(Peer):
             min_chunk_size=self.min_chunk_size,
             chunk_overlap=self.chunk_overlap or None,
             # It knows every language under the same name; one that it does not know would be cut as plain text.
-            language=chosen_language(file, self.language).name,
+            language=resolve_language(file, self.language).name,
         )
         return [(piece.start.char_offset, piece.end.char_offset) for piece in pieces]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.chunkers._tokens import Ruler, Sized, counter
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
@@ -44,7 +44,7 @@ class ContinueChunker(Sized):
 
         LanguageError where the file's language is not known or its grammar is not installed.
         """
-        language = chosen_language(file, self.language)
+        language = resolve_language(file, self.language)
         ruler = Ruler(file.text, self.tokenizer if self.max_tokens else None)
         size = ruler.size(0, len(file.text))
         if not size:

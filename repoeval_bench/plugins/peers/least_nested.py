@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 from repoeval_bench.chunkers._lines import cut_before
-from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.source import Chunk, SourceFile
@@ -33,7 +33,7 @@ class LeastNestedChunker(Sized):
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line."""
-        language = chosen_language(file, self.language)
+        language = resolve_language(file, self.language)
         before = self.before(file)
         if not before[-1]:
             return []

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import chosen_language, language_option
+from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.chunkers._tokens import Sized, counter
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, SpecError
 from repoeval_bench.core.languages import LANGUAGES
@@ -47,7 +47,7 @@ class SemanticTextSplitterChunker(Peer, Sized):
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return where the library's texts begin, in characters, and how long they are."""
-        language = chosen_language(file, self.language).name if self.kind == "code" else ""
+        language = resolve_language(file, self.language).name if self.kind == "code" else ""
         if language and (levels := _levels(file.text)) > _MOST_LEVELS:
             raise ChunkError(
                 f"{file.name}: brackets are nested {levels:,} levels deep, on which {self.name} takes minutes; "

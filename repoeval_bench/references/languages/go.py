@@ -71,7 +71,7 @@ class Go(LanguageRules):
         for block in _GO_BLOCK.finditer(text):
             for match in _GO.finditer(block["many"] or block["one"]):
                 steps = match["module"].split("/")
-                folders = ("/".join(steps[at:]) for at in range(len(steps)))
+                folders = ("/".join(steps[index:]) for index in range(len(steps)))
                 folder = next((known for known in folders if known in files.folders), None)
                 own = re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
                 own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3

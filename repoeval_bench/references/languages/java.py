@@ -11,7 +11,7 @@ from repoeval_bench.references.imports import EVERY, Import, Imports
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.definitions import Definition as Parsed
+    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.references.found import Reason
 
 _JAVA = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
@@ -84,11 +84,11 @@ class Java(LanguageRules):
                 yield Import(EVERY, EVERY, tuple(inside))
                 continue
             # `a.b.C`, or a member or inner class `a.b.C.d`, which has its name in the file's class.
-            at, paths = len(steps), tuple[str, ...]()
-            for at in range(len(steps), max(0, len(steps) - 3), -1):
-                if paths := _class(files, steps[:at]):
+            index, paths = len(steps), tuple[str, ...]()
+            for index in range(len(steps), max(0, len(steps) - 3), -1):
+                if paths := _class(files, steps[:index]):
                     break
-            yield Import(steps[-1], ".".join(steps[at - 1 :]) if paths else steps[-1], paths)
+            yield Import(steps[-1], ".".join(steps[index - 1 :]) if paths else steps[-1], paths)
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
         """Return the files of the package, which has a folder in each tree of sources."""
@@ -117,7 +117,7 @@ class Java(LanguageRules):
     def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
         """Return whether the class around a type, or a package of it, is of these files."""
         outer = names.bare(path, NOWHERE, steps[-2])[0]
-        return bool(outer) or any(_class(names.imports, steps[:at]) for at in range(2, len(steps) + 1))
+        return bool(outer) or any(_class(names.imports, steps[:index]) for index in range(2, len(steps) + 1))
 
     def looked_up(
         self, names: Names, path: str, steps: Sequence[str], name: str
@@ -126,7 +126,7 @@ class Java(LanguageRules):
         named = names.of_module(path, steps, name)[0]
         return (named, None) if named else None
 
-    def is_fit(self, parsed: Parsed, arguments: int | None) -> bool:
+    def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
         """Return whether a definition is called as it is here: a field may have the name of a method."""
         return (parsed.kind == "method") == (arguments is not None)
 

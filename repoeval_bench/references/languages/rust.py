@@ -127,11 +127,11 @@ class Rust(LanguageRules):
             for located in names.of_name(path, qualified.rpartition(".")[2])
             if located[1].qualified == qualified
         ]
-        return every if len({at for at, _ in every}) == 1 else []
+        return every if len({index for index, _ in every}) == 1 else []
 
     def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
         """Return the method of the type's own `impl`; None where it may be any of several."""
-        own = [located for at, located in enumerate(matches) if at not in of_trait]
+        own = [located for index, located in enumerate(matches) if index not in of_trait]
         if len(own or matches) > 1 and matches[0][1].kind == "method":
             return None
         return (own or matches)[0]
@@ -177,12 +177,12 @@ def _use_tree(text: str, before: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
         steps = (*before, *filter(None, (step.strip() for step in head.split("::"))))
         depth, start = 0, 0
         inside = inside.rpartition("}")[0] + ","
-        for at, char in enumerate(inside):
+        for index, char in enumerate(inside):
             depth += (char == "{") - (char == "}")
             if char == "," and not depth:
-                if inside[start:at].strip():
-                    yield from _use_tree(inside[start:at], steps)
-                start = at + 1
+                if inside[start:index].strip():
+                    yield from _use_tree(inside[start:index], steps)
+                start = index + 1
         return
     path, _, alias = text.partition(" as ")
     steps = (*before, *filter(None, (step.strip() for step in path.split("::"))))

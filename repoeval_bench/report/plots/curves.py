@@ -28,7 +28,7 @@ def rank_figures(runs: Sequence[RunView]) -> list[Figure]:
     figures = []
     for name in names:
         of_name = [of_run[name] for of_run in curves]
-        ticks = [k for k in TICKS if k <= max(curve.at[-1] for curve in of_name)]
+        ticks = [k for k in TICKS if k <= max(curve.positions[-1] for curve in of_name)]
         label = "Recall" if name == "recall" else heading(name)
         figures.append(
             _figure(
@@ -49,7 +49,7 @@ def budget_figure(runs: Sequence[RunView]) -> Figure | None:
     if len(curves) < len(runs):
         return None
     ceilings = [
-        [run.metrics.headline_ceilings.get(f"line_recall@{budget}") for budget in curve.at]
+        [run.metrics.headline_ceilings.get(f"line_recall@{budget}") for budget in curve.positions]
         for run, curve in zip(runs, curves, strict=True)
     ]
     return _figure(
@@ -79,21 +79,21 @@ def _figure(
     def fill(axes: Axes) -> None:
         for run_name, look, curve in zip(names, looks(runs), curves, strict=True):
             if None not in curve.intervals:
-                axes.fill_between(curve.at, *curve.ends(), color=look.colour, alpha=0.16, linewidth=0)
+                axes.fill_between(curve.positions, *curve.ends(), color=look.colour, alpha=0.16, linewidth=0)
             axes.plot(
-                curve.at,
+                curve.positions,
                 curve.means,
                 color=look.colour,
                 linestyle=look.dash,
                 marker=look.mark,
-                markevery=[i for i, position in enumerate(curve.at) if position in ticks],
+                markevery=[i for i, position in enumerate(curve.positions) if position in ticks],
                 markersize=3.6,
                 label=elided(run_name),
             )
         for i, (curve, ceiling) in enumerate(zip(curves, ceilings, strict=False)):
             if None not in ceiling:
                 label = f"ceiling{'s' if len(runs) > 1 else ''} (best order of these chunks)" if i == 0 else None
-                axes.plot(curve.at, [value or 0.0 for value in ceiling], color=MUTED, linewidth=0.8, label=label)
+                axes.plot(curve.positions, [value or 0.0 for value in ceiling], color=MUTED, linewidth=0.8, label=label)
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.set_xticks([], minor=True)
@@ -106,7 +106,9 @@ def _figure(
     words = "; ".join(
         f"{run_name}: "
         + ", ".join(
-            f"{curve.means[curve.at.index(position)]:.3f} at {position}" for position in ticks if position in curve.at
+            f"{curve.means[curve.positions.index(position)]:.3f} at {position}"
+            for position in ticks
+            if position in curve.positions
         )
         for run_name, curve in zip(names, curves, strict=True)
     )

@@ -410,7 +410,7 @@ def test_the_manifest_states_sources_rules_and_counts(pack):
     assert content["seed"] == 0
     assert content["levels"]["function"]["left_out"]["short"] > 0
     assert set(content["languages"]) == {"go", "java", "python", "typescript"}
-    assert Pack.at(str(pack.root)).content == pack.content
+    assert Pack.find(str(pack.root)).content == pack.content
 
 
 @pytest.mark.parametrize("damage", [b"schema: 7\n", b"\xff\xfe", b"- a\n- b\n", b"a: [\n"])

@@ -12,7 +12,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.build import prompts, sampling
 from repoeval_bench.dataset.build.candidates import LEFT_OUT, examine
 from repoeval_bench.dataset.build.prompts import PROMPT_TOKENS, prompt_lines, tokens_of
-from repoeval_bench.dataset.build.sampling import Candidate, Distinct, Order, part_of, take_turns
+from repoeval_bench.dataset.build.sampling import Distinct, Order, TaskCandidate, part_of, take_turns
 from support.written import benchmark, sources, task
 
 
@@ -118,7 +118,7 @@ def test_a_prompt_has_at_least_a_line():
 
 
 def candidates(path, n):
-    return [Candidate(path, LineSpan(i, i + 1), "") for i in range(1, n + 1)]
+    return [TaskCandidate(path, LineSpan(i, i + 1), "") for i in range(1, n + 1)]
 
 
 def test_the_order_takes_files_in_turns_and_holds_only_its_room():

@@ -8,7 +8,7 @@ import pytest
 from plugins.logs.made_logs import row
 from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside
 from repoeval_bench.plugins.logs.diagnosis.checks import check_all
-from repoeval_bench.plugins.logs.diagnosis.evidence import Evidence, newer_share, repeats
+from repoeval_bench.plugins.logs.diagnosis.evidence import DiagnosisEvidence, newer_share, repeats
 from repoeval_bench.plugins.logs.diagnosis.gaps import find_gaps
 from repoeval_bench.plugins.logs.diagnosis.report import worst_ids, worst_queries
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
@@ -95,7 +95,7 @@ def evidence(tops=None, golds=None, values=None, rows=None, latency=None, k=50, 
         },
     )
     qrels = {f"q{i:02d}": dict.fromkeys(golds[i], 1.0) for i in range(N)}
-    return Evidence(
+    return DiagnosisEvidence(
         scores=scored, log=JudgedLog.of(scored, log.values(), qrels), metrics=content, latency=latency or {}
     )
 

@@ -13,7 +13,7 @@ from repoeval_bench.plugins.logs.diagnosis.evidence import (
     DEEP,
     LEAST_DEEP,
     TOP,
-    Evidence,
+    DiagnosisEvidence,
     never_retrieved,
     newer_share,
     quantiles,
@@ -69,7 +69,7 @@ class Check:
     gaps: tuple[Gap, ...] = ()
 
 
-def check_all(evidence: Evidence, measure: str) -> list[Check]:
+def check_all(evidence: DiagnosisEvidence, measure: str) -> list[Check]:
     """Every check, in a fixed order, also those that found nothing.
 
     Means are over queries; `measure` is what segments are compared by.
@@ -98,7 +98,7 @@ def _unknown(name: str, says: str, limits: Mapping[str, float], numbers: Numbers
     return Check(name=name, status="unknown", says=says, numbers=numbers or {}, limits=limits)
 
 
-def _recalls(evidence: Evidence, *cuts: int) -> Numbers:
+def _recalls(evidence: DiagnosisEvidence, *cuts: int) -> Numbers:
     numbers: Numbers = {}
     for k in cuts:
         numbers[f"recall@{k}"] = evidence.mean(f"recall@{k}")
@@ -106,13 +106,13 @@ def _recalls(evidence: Evidence, *cuts: int) -> Numbers:
     return numbers
 
 
-def _too_shallow(name: str, evidence: Evidence) -> Check:
+def _too_shallow(name: str, evidence: DiagnosisEvidence) -> Check:
     way_out = f"import a log of {DEEP} results a query" if evidence.imported else f"rank with --k {DEEP}"
     says = f"the run ranks {evidence.depth} results; lower ranks are not known, {way_out}"
     return _unknown(name, says, {}, {"k": evidence.depth})
 
 
-def _depth(evidence: Evidence) -> Check:
+def _depth(evidence: DiagnosisEvidence) -> Check:
     if evidence.depth < LEAST_DEEP:
         return _too_shallow("depth", evidence)
     low = evidence.recall_share(5) < LIMITS["recall-low"]
@@ -129,7 +129,7 @@ def _depth(evidence: Evidence) -> Check:
     return _check("depth", is_problem, says, _recalls(evidence, 5, evidence.deep), _limits("recall-low", "recall-high"))
 
 
-def _missing(evidence: Evidence) -> Check:
+def _missing(evidence: DiagnosisEvidence) -> Check:
     if evidence.depth < LEAST_DEEP:
         return _too_shallow("missing", evidence)
     files, known = evidence.file_recall()
@@ -156,7 +156,7 @@ def _missing(evidence: Evidence) -> Check:
     return _check("missing", is_problem, says, numbers, _limits("recall-high"))
 
 
-def _copies(evidence: Evidence) -> Check:
+def _copies(evidence: DiagnosisEvidence) -> Check:
     k = min(TOP, evidence.depth)
     if k < TOP:
         says = f"the run ranks {k} results; near-duplicates are looked for in ten"
@@ -183,17 +183,17 @@ def _copies(evidence: Evidence) -> Check:
     return _check("near-duplicates", is_problem, says, numbers, _limits("recall-high", "precision-low", "repeats"))
 
 
-def _ranking(evidence: Evidence) -> Check:
-    found_at_all = evidence.values[f"hit@{evidence.deep}"] > 0
+def _ranking(evidence: DiagnosisEvidence) -> Check:
+    is_hit = evidence.values[f"hit@{evidence.deep}"] > 0
     numbers: Numbers = {
         "mrr": evidence.mean("mrr"),
-        f"hit@{evidence.deep}": float(found_at_all.mean()),
+        f"hit@{evidence.deep}": float(is_hit.mean()),
         "mrr of queries with a hit": None,
     }
     used = _limits("mrr-low")
-    if not found_at_all.any():
+    if not is_hit.any():
         return _unknown("ranking", "no query has a hit: there is nothing to rank", used, numbers)
-    mrr = float(evidence.values["mrr"][found_at_all].mean())
+    mrr = float(evidence.values["mrr"][is_hit].mean())
     numbers["mrr of queries with a hit"] = mrr
     if mrr < LIMITS["mrr-low"]:
         says = f"the first relevant result is at about rank {1 / mrr:.0f}: ranking (a reranker, another retriever)"
@@ -202,7 +202,7 @@ def _ranking(evidence: Evidence) -> Check:
     return _check("ranking", mrr < LIMITS["mrr-low"], says, numbers, used)
 
 
-def _segments(evidence: Evidence, measure: str) -> Check:
+def _segments(evidence: DiagnosisEvidence, measure: str) -> Check:
     gaps, untested = find_gaps(evidence.scores, measure)
     worse = tuple(gap for gap in gaps if gap.p_adjusted < 0.05 and gap.difference <= -LIMITS["gap"])
     numbers: Numbers = {
@@ -221,7 +221,7 @@ def _segments(evidence: Evidence, measure: str) -> Check:
     return Check(name="segments", status="finding", says=says, numbers=numbers, limits=used, gaps=worse)
 
 
-def _freshness(evidence: Evidence) -> Check:
+def _freshness(evidence: DiagnosisEvidence) -> Check:
     share, n_dated = newer_share(evidence.log.rows.values(), TOP)
     numbers: Numbers = {"share of the top 10 newer than as_of": share, "results with both dates": n_dated}
     used = _limits("newer")
@@ -239,7 +239,7 @@ def _freshness(evidence: Evidence) -> Check:
 _QUICKER = {"rerank": "rerank fewer, or with a smaller model", "retrieve": "a quicker index, or fewer vectors"}
 
 
-def _latency(evidence: Evidence) -> Check:
+def _latency(evidence: DiagnosisEvidence) -> Check:
     used = _limits("latency-ms")
     if not evidence.latency:
         return _unknown("latency", "the run has no times of its queries", used)
@@ -267,7 +267,7 @@ def _latency(evidence: Evidence) -> Check:
     return _check("latency", is_problem, says, numbers, used)
 
 
-def _truncation(evidence: Evidence) -> Check:
+def _truncation(evidence: DiagnosisEvidence) -> Check:
     counts, used = evidence.metrics.counts, _limits("truncated")
     if not evidence.metrics.chunk_tokens:
         if evidence.imported:
@@ -295,7 +295,7 @@ def _truncation(evidence: Evidence) -> Check:
     return _check("truncation", bool(cut), says, numbers, used)
 
 
-def _chunker(evidence: Evidence) -> Check:
+def _chunker(evidence: DiagnosisEvidence) -> Check:
     used = _limits("ceiling-low")
     ceiling = evidence.line_ceiling
     if ceiling is None:
@@ -309,7 +309,7 @@ def _chunker(evidence: Evidence) -> Check:
     return _check("chunker", is_problem, says, {"ceiling of lines R-prec": ceiling, "1 - ceiling": 1 - ceiling}, used)
 
 
-def _retriever(evidence: Evidence) -> Check:
+def _retriever(evidence: DiagnosisEvidence) -> Check:
     used = _limits("share-low")
     name, value = "line_rprec", evidence.metrics.micro.get("line_rprec")
     ceiling = evidence.line_ceiling
@@ -330,7 +330,7 @@ def _retriever(evidence: Evidence) -> Check:
     return _check("retriever", is_problem, says, numbers, used)
 
 
-def _lost(evidence: Evidence) -> Check:
+def _lost(evidence: DiagnosisEvidence) -> Check:
     counts = evidence.metrics.counts
     without = sum(not gains for gains in evidence.log.qrels.values())
     share = without / counts.queries if counts.queries else 0.0
@@ -351,7 +351,7 @@ def _lost(evidence: Evidence) -> Check:
     return _check("lost", is_problem, says, numbers, _limits("lost"))
 
 
-def _definitions(evidence: Evidence) -> Check:
+def _definitions(evidence: DiagnosisEvidence) -> Check:
     groups = never_retrieved(evidence.needed)
     numbers: Numbers = {f"{name}, never retrieved of {of}": missed for name, (missed, of) in groups.items()}
     missed, of = groups.pop("all definitions")

@@ -36,7 +36,7 @@ LEAST_DEEP = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class DiagnosisEvidence:
     """A run as its folder holds it.
 
     A query of the gold that the `log` lacks has no row there; `latency` is query_id -> step -> milliseconds.

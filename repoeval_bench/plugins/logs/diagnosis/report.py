@@ -11,7 +11,7 @@ from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside, find_bm25
 from repoeval_bench.plugins.logs.diagnosis.checks import Check, check_all
-from repoeval_bench.plugins.logs.diagnosis.evidence import TOP, Evidence
+from repoeval_bench.plugins.logs.diagnosis.evidence import TOP, DiagnosisEvidence
 from repoeval_bench.runs.facts import with_facts
 
 if TYPE_CHECKING:
@@ -56,14 +56,16 @@ class WorstQuery:
     bm25: tuple[Ranked, ...] | None
 
 
-def worst_ids(evidence: Evidence, measure: str, number: int) -> list[str]:
+def worst_ids(evidence: DiagnosisEvidence, measure: str, number: int) -> list[str]:
     """The `number` queries with the lowest value, the lowest first; of equals the one found later, then by id."""
     values = evidence.scores.by_query(measure)
     later = {query_id: -(_first_hit(evidence, query_id) or evidence.depth + 1) for query_id in values}
     return sorted(values, key=lambda query_id: (values[query_id], later[query_id], query_id))[:number]
 
 
-def worst_queries(evidence: Evidence, measure: str, ids: Sequence[str], bm25: Beside | None) -> list[WorstQuery]:
+def worst_queries(
+    evidence: DiagnosisEvidence, measure: str, ids: Sequence[str], bm25: Beside | None
+) -> list[WorstQuery]:
     """These queries with their gold, their top 10 and, where there is one, BM25's."""
     values = evidence.scores.by_query(measure)
     known = dict(evidence.places)
@@ -91,7 +93,7 @@ def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[Res
     )
 
 
-def _first_hit(evidence: Evidence, query_id: str) -> int | None:
+def _first_hit(evidence: DiagnosisEvidence, query_id: str) -> int | None:
     gold = evidence.log.qrels[query_id]
     return next((entry.rank for entry in evidence.top(query_id) if entry.chunk_id in gold), None)
 
@@ -139,7 +141,7 @@ def diagnose(
     queries by, `bm25` a run of BM25 (one in the same folder unless given). A UsageError: the run lacks the measure.
     """
     (measure,) = shared_measures([run], [measure or _usual(run)])
-    evidence = Evidence.read(run, with_facts(run.scores, facts)[0])
+    evidence = DiagnosisEvidence.read(run, with_facts(run.scores, facts)[0])
     checks = check_all(evidence, measure)
     ids = worst_ids(evidence, measure, worst)
     beside, note = find_bm25(run, bm25, ids)

@@ -23,7 +23,7 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.figures import Statistic, effective_size, mean_of
-from repoeval_bench.plugins.logs.judged_log import JudgedLog, chosen_depth
+from repoeval_bench.plugins.logs.judged_log import JudgedLog, resolve_depth
 from repoeval_bench.plugins.logs.judgements.pooling import read_judgements
 from repoeval_bench.plugins.logs.records import Calibrated, read_rows
 
@@ -215,7 +215,7 @@ def bounds(
     precision of the first k (10 by default) is corrected. `measures` are by default all that need ranks alone. Measures
     that cannot be bounded and judgements of other queries are a UsageError, broken files a ResultError.
     """
-    depth = chosen_depth([run], k)
+    depth = resolve_depth([run], k)
     log = JudgedLog.read(run)
     names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in measures)) or log.measures
     if unknown := [name for name in names if name not in log.measures]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.plugins.logs.judged_log import check_same_data, chosen_depth
+from repoeval_bench.plugins.logs.judged_log import check_same_data, resolve_depth
 from repoeval_bench.plugins.logs.records import Judgement, read_rows
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def pool(runs: Sequence[RunView], k: int | None = None) -> Pool:
     which run found a chunk, and how high, could be biased. Runs of different data, and a depth that a run does not
     have, are a UsageError.
     """
-    depth = chosen_depth(runs, k)
+    depth = resolve_depth(runs, k)
     for run in runs:
         check_same_data(runs[0], run)
     rows = pool_rows(

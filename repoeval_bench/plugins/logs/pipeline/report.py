@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from repoeval_bench.plugins.logs.figures import Section, Statistic, quantile_of
-from repoeval_bench.plugins.logs.judged_log import JudgedLog, chosen_depth
+from repoeval_bench.plugins.logs.judged_log import JudgedLog, resolve_depth
 from repoeval_bench.plugins.logs.pipeline.stages import (
     entity_linking,
     false_evidence,
@@ -116,7 +116,7 @@ def pipeline_report(
     It is the first stage that the run names, if it is in the same folder. A depth that the run does not have and a raw
     run of other data are a UsageError.
     """
-    depth = chosen_depth([run], k)
+    depth = resolve_depth([run], k)
     log = JudgedLog.read(run, raw or _first_stage(run))
     makers = {
         "reranker": partial(reranker, log, depth),

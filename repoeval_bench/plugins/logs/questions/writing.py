@@ -54,7 +54,7 @@ class ForeignQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class QuestionCounts:
     """Counts of what was written: questions with line gold, with whole files, without an answer, without a text."""
 
     lines: int
@@ -75,7 +75,7 @@ def relative(path: str) -> str:
     return re.sub(r"^(?:/testbed/|/workspace/[^/]+/|/|(?:\./)+)", "", path.replace("\\", "/"))
 
 
-def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> Written:
+def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> QuestionCounts:
     """Write the files of a folder that have a row; a ResultError where an id appears twice, or nothing has an answer.
 
     A question with a whole file among its answers goes to the gold of files with all of them.
@@ -95,7 +95,7 @@ def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> Writt
     _write(folder / GOLD, (row for question in of_lines for row in _gold(question)))
     _write(folder / FILE_GOLD, (row for question in of_files for row in _gold(question)))
     _write(folder / QUESTIONS, map(_question, texts))
-    return Written(
+    return QuestionCounts(
         lines=len(of_lines), files=len(of_files), unanswered=unanswered, without_text=len(of_lines) - len(texts)
     )
 
