@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import filecmp
 import hashlib
 import os
 import re
@@ -12,6 +13,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -190,13 +192,27 @@ def _umask() -> int:
     return mask
 
 
-def bytes_in(folder: Path) -> int:
-    """Count the bytes of the files below a folder; of what vanishes meanwhile, none."""
-    n_bytes = 0
-    for path in folder.rglob("*"):
+def bytes_in(*folders: Path) -> int:
+    """Count the bytes of the files below folders, one with several names once; of what vanishes meanwhile, none."""
+    sizes: dict[tuple[int, int], int] = {}
+    for path in chain.from_iterable(folder.rglob("*") for folder in folders):
         with suppress(OSError):
-            n_bytes += path.lstat().st_size if path.is_file() else 0
-    return n_bytes
+            if path.is_file():
+                state = path.lstat()
+                sizes[state.st_dev, state.st_ino] = state.st_size
+    return sum(sizes.values())
+
+
+def share_bytes(path: Path, others: Iterable[Path]) -> None:
+    """Make a file one with the first of the others that holds the same bytes, where the file system has hard links."""
+    with suppress(OSError):
+        size = path.stat().st_size
+        for other in others:
+            if other.stat().st_size == size and filecmp.cmp(path, other, shallow=False):
+                link = path.with_name(f"{path.name}.link")
+                link.hardlink_to(other)
+                link.replace(path)
+                return
 
 
 def sha256_file(path: Path) -> str:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 from repoeval_bench.core.extension_points import extension
-from repoeval_bench.core.files import folder_beside
+from repoeval_bench.core.files import folder_beside, share_bytes
 from repoeval_bench.core.json_reader import opened
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset.home import data_home
+from repoeval_bench.runs.inspection import QUERIES, SOURCES
 from repoeval_bench.runs.parts import is_url, store_url
 from repoeval_bench.runs.records import MANIFEST, TIMINGS
 from repoeval_bench.runs.view import RunView, current_run
@@ -57,7 +58,9 @@ class Results:
         return RunView(self.out / run_id)
 
     def keep(self, folder: Path) -> RunView:
-        """Move a run's folder to its place, and share it."""
+        """Move a run's folder to its place, and share it; what other runs there hold too is on the disk once."""
+        for name in (SOURCES, QUERIES):
+            share_bytes(folder / name, self.out.glob(f"*/{name}"))
         published = publish(folder, self.out)
         self.put(published)
         return RunView(published)

@@ -12,7 +12,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from repoeval_bench.core.files import check_writable, folder_beside, sha256_file, sha256_unchanged, sweep, write_atomic
+from repoeval_bench.core.files import (
+    bytes_in,
+    check_writable,
+    folder_beside,
+    sha256_file,
+    sha256_unchanged,
+    share_bytes,
+    sweep,
+    write_atomic,
+)
 from support.command import bench
 
 HALF_WAY = """
@@ -146,3 +155,20 @@ def test_the_next_command_removes_it_from_a_finished_run_and_from_the_home(tmp_p
         assert len([name for name in names(location) if name.endswith(".part")]) == 2
     assert bench(*words, home=tmp_path / "home").code == 0
     assert [names(location) for location in places] == [before, []]
+
+
+def test_files_of_the_same_bytes_share_them(tmp_path):
+    """They are counted once, and one that goes leaves the rest."""
+    paths = [tmp_path / name / "file" for name in "abc"]
+    for path, text in zip(paths, ("same", "else", "same"), strict=True):
+        path.parent.mkdir()
+        path.write_text(text)
+    share_bytes(paths[2], paths[:2])
+    assert paths[2].samefile(paths[0])
+    assert not paths[1].samefile(paths[0])
+    assert bytes_in(tmp_path) == bytes_in(*(path.parent for path in paths)) == 8
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b", "c", "file", "file", "file"]
+    paths[0].unlink()
+    assert paths[2].read_text() == "same"
+    share_bytes(paths[2], [tmp_path / "gone"])
+    assert paths[2].read_text() == "same"
