@@ -7,6 +7,7 @@
 from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling
 from repoeval_bench.metrics.context import ChunkPlace, Context, WrittenCompletion
 from repoeval_bench.metrics.explain import explain
+from repoeval_bench.metrics.judged_run import numbered
 from repoeval_bench.metrics.measure import Measure, inputs_of, is_measure, lower_is_better
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
 from repoeval_bench.metrics.registry import (
@@ -54,6 +55,7 @@ __all__ = [
     "inputs_of",
     "is_measure",
     "lower_is_better",
+    "numbered",
     "read_lines",
     "score_ceilings",
     "score_items",

@@ -23,7 +23,7 @@ from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-Rankings = Mapping[str, "Sequence[tuple[str, float]] | Mapping[str, float]"]
+Rankings = Mapping[str, "Sequence[tuple[str, float]] | Mapping[str, float] | Numbered"]
 """query_id -> (chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked here."""
 
 Judgements = Mapping[str, Mapping[str, float]]
@@ -33,6 +33,17 @@ _T = TypeVar("_T")
 
 _FEW = 8
 """Up to this number, chunks are looked for one by one; for more, the whole ranking is numbered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A ranking that is looked up by several qrels: its ids, best first, and the rank of each."""
+
+    ids: tuple[str, ...]
+    ranks: Mapping[str, int]
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,8 +231,19 @@ def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None
     )
 
 
-def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float]) -> tuple[str, ...]:
+def numbered(rankings: Mapping[str, Sequence[tuple[str, float]]], k: int) -> dict[str, Numbered]:
+    """Number the k best of each ranking, once for all qrels that are looked up in them; errors as `judge` has them."""
+    results = {}
+    for query_id, ranking in rankings.items():
+        ids = _checked_ids(query_id, ranking[:k])[0] if ranking else ()
+        results[query_id] = Numbered(ids, _positions(ids))
+    return results
+
+
+def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float] | Numbered) -> tuple[str, ...]:
     """Chunk ids, best first: pairs in their order, a mapping by (score, chunk_id) descending."""
+    if isinstance(ranking, Numbered):
+        return ranking.ids
     if isinstance(ranking, Mapping):
         return tuple(chunk_id for _, chunk_id in sorted(zip(ranking.values(), ranking, strict=True), reverse=True))
     return tuple([chunk_id for chunk_id, _ in ranking])  # a list is built faster than a generator is run
@@ -237,7 +259,9 @@ def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
 
 
 def _ranks(
-    query_id: str, ranking: Sequence[tuple[str, float]] | Mapping[str, float], relevant: Mapping[str, float]
+    query_id: str,
+    ranking: Sequence[tuple[str, float]] | Mapping[str, float] | Numbered,
+    relevant: Mapping[str, float],
 ) -> dict[str, int]:
     """Ranks, from 1, of the relevant chunks that were retrieved."""
     # Millions of rankings pass here: what is looked for is the few relevant chunks, so nothing is sorted or
@@ -245,17 +269,29 @@ def _ranks(
     if isinstance(ranking, Mapping):
         _check_numbers(query_id, ranking, ranking.values())
         return _ranks_by_score(ranking, [chunk_id for chunk_id in relevant if chunk_id in ranking])
+    if isinstance(ranking, Numbered):
+        return {chunk_id: ranking.ranks[chunk_id] for chunk_id in relevant if chunk_id in ranking.ranks}
+    ids, known = _checked_ids(query_id, ranking)
+    retrieved = [chunk_id for chunk_id in relevant if chunk_id in known]
+    if len(retrieved) <= _FEW:
+        return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in retrieved}
+    ranks = _positions(ids)
+    return {chunk_id: ranks[chunk_id] for chunk_id in retrieved}
+
+
+def _checked_ids(query_id: str, ranking: Sequence[tuple[str, float]]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the ids in order and as a set."""
     ids, scores = zip(*ranking, strict=True)
-    known = set(ids)
+    known = frozenset(ids)
     if len(known) != len(ids):
         repeated = next(chunk_id for i, chunk_id in enumerate(ids) if chunk_id in ids[:i])
         raise MetricError(f"query {query_id!r}: {repeated!r} is ranked twice; keep one, or recall could pass 1")
     _check_numbers(query_id, ids, scores)
-    retrieved = [chunk_id for chunk_id in relevant if chunk_id in known]
-    if len(retrieved) <= _FEW:
-        return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in retrieved}
-    ranks = dict(zip(ids, range(1, len(ids) + 1), strict=True))
-    return {chunk_id: ranks[chunk_id] for chunk_id in retrieved}
+    return ids, known
+
+
+def _positions(ids: Sequence[str]) -> dict[str, int]:
+    return dict(zip(ids, range(1, len(ids) + 1), strict=True))
 
 
 def _check_numbers(query_id: str, ids: Iterable[str], scores: Collection[float]) -> None:

@@ -154,9 +154,9 @@ class _TermIndex:
         pairs, counts = np.unique(pairs, return_counts=True)
         numbers, self._texts = np.divmod(pairs, self.size)
         self._counts = counts.astype(np.float64)
-        self._of_text, self._known = terms, dict[int, NDArray[np.int32]]()
+        self._of_text, self._known = terms, dict[int, NDArray[np.int64]]()
         self._terms, starts = np.unique(numbers, return_index=True)
-        self._starts = [*starts.tolist(), len(pairs)]
+        self._starts = np.append(starts, len(pairs))
         times = np.bincount(of_repo, minlength=self.size)
         self._n_chunks, self._total = len(of_repo), int((times * self._lengths).sum())
         self._n = np.add.reduceat(times[self._texts], starts) if len(starts) else starts
@@ -185,30 +185,31 @@ class _TermIndex:
         rows, repeats = rows[known], repeats[known]
         if not total or not len(rows):
             return np.zeros(self.size)
-        spans = [slice(self._starts[row], self._starts[row + 1]) for row in rows.tolist()]
+        lengths = self._starts[rows + 1] - self._starts[rows]
+        ends = np.cumsum(lengths)
+        postings = np.arange(ends[-1]) + np.repeat(self._starts[rows] - (ends - lengths), lengths)
         n = self._n[rows]
         if len(columns):
             theirs = [self._distinct(column) for column in columns.tolist()]
-            changed = np.searchsorted(self._terms, np.concatenate(theirs))
-            more = np.bincount(changed, np.repeat(times, list(map(len, theirs))), minlength=len(self._terms))
-            n = n + more[rows]
+            repeated = np.repeat(times, list(map(len, theirs)))
+            n = n + np.bincount(np.concatenate(theirs), repeated, minlength=len(self._terms))[rows]
         weights = np.log(1 + (n_seen - n + 0.5) / (n + 0.5)) * repeats
-        texts = np.concatenate([self._texts[span] for span in spans])
+        texts = self._texts[postings]
         norms = self._k1 * ((1 - self._b) + self._b * self._lengths / (total / n_seen))
         if len(columns):
-            tf = np.concatenate([self._counts[span] for span in spans])
+            tf = self._counts[postings]
             shares = tf / (norms[texts] + tf)
         else:  # the lengths are those of the repository: the same for all such queries
             if self._shares is None:
                 self._shares = self._counts / (norms[self._texts] + self._counts)
-            shares = np.concatenate([self._shares[span] for span in spans])
-        gains = np.repeat(weights, [span.stop - span.start for span in spans]) * shares
+            shares = self._shares[postings]
+        gains = np.repeat(weights, lengths) * shares
         return np.bincount(texts, gains, minlength=self.size).astype(np.float64, copy=False)
 
-    def _distinct(self, column: int) -> NDArray[np.int32]:
-        """Return the terms of a text, each once; the queries of a file ask for the same texts."""
+    def _distinct(self, column: int) -> NDArray[np.int64]:
+        """Return the rows of a text's terms, each once; the queries of a file ask for the same texts."""
         if column not in self._known:
-            self._known[column] = np.unique(self._of_text[column])
+            self._known[column] = np.searchsorted(self._terms, np.unique(self._of_text[column]))
         return self._known[column]
 
 

@@ -12,7 +12,7 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
-from repoeval_bench.retrieval.ranking import rank
+from repoeval_bench.retrieval.ranking import rank_column
 from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
 
@@ -76,13 +76,12 @@ class DenseRetriever:
                     n_best = k + max(map(len, unseen.values()))
                     vectors = [rows[ends[position] : ends[position + 1]] for position in block]
                     scored_chunks = self._best(repo, vectors, n_best)
-                    for position, vector, scored in zip(block, vectors, scored_chunks, strict=True):
+                    for position, vector, (ids, scores) in zip(block, vectors, scored_chunks, strict=True):
                         query = queries[position]
-                        (own,) = self._best(self._own_key(query.query_id), [vector], n_best)
-                        pairs = [*scored, *own]
-                        if gone := unseen[position]:
-                            pairs = [pair for pair in pairs if pair[0] not in gone]
-                        rankings[query.query_id] = rank(pairs, k)
+                        ((own_ids, own_scores),) = self._best(self._own_key(query.query_id), [vector], n_best)
+                        rankings[query.query_id] = rank_column(
+                            [*ids, *own_ids], np.append(scores, own_scores), k, unseen[position]
+                        )
                     milliseconds = (perf_counter() - began) * 1000 / len(block)
                     latency.update({queries[position].query_id: milliseconds for position in block})
                     bar.update(len(block))
@@ -96,20 +95,19 @@ class DenseRetriever:
 
     def _best(
         self, key: str, vectors: Sequence[NDArray[np.float32]], n_best: int
-    ) -> Iterator[Sequence[tuple[str, float]]]:
-        """For each query's vectors: (chunk id, score) of the best chunks under this key, in no order."""
+    ) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
+        """For each query's vectors: the ids of the best chunks under this key and their scores, in no order."""
         if key not in self._indexes:
-            yield from ([] for _ in vectors)
+            yield from (([], np.zeros(0)) for _ in vectors)
             return
         ids = self._ids[key]
         results = self._indexes[key].search(np.concatenate(vectors), n_best)
         for windows in vectors:
             items, scores = next(results)
-            if len(windows) == 1:
-                yield list(zip([ids[item] for item in items.tolist()], scores.tolist(), strict=True))
-                continue
-            best = dict(zip(items.tolist(), scores.tolist(), strict=True))
-            for _ in windows[1:]:
-                for item, score in zip(*(column.tolist() for column in next(results)), strict=True):
-                    best[item] = max(score, best.get(item, score))
-            yield [(ids[item], score) for item, score in best.items()]
+            if len(windows) > 1:
+                best = dict(zip(items.tolist(), scores.tolist(), strict=True))
+                for _ in windows[1:]:
+                    for item, score in zip(*(column.tolist() for column in next(results)), strict=True):
+                        best[item] = max(score, best.get(item, score))
+                items, scores = np.array([*best]), np.array([*best.values()])
+            yield [ids[item] for item in items.tolist()], scores

@@ -73,18 +73,19 @@ class LineMap:
     def _layout(self, query: Query, chunks: Chunks, own: Chunks, excluded: Excluded) -> _Layout:
         """Return the lines of the chunks that the query may see; made once for all queries that see the same."""
         if query.query_id in own or excluded_from(query, excluded):
-            return self._lay_out(visible(query, chunks, own, excluded))
+            return self._lay_out(query.repo, visible(query, chunks, own, excluded))
         key = (id(chunks), query.repo)
         if key not in self._layouts:
-            self._layouts[key] = self._lay_out(chunks.get(query.repo, ()))
+            self._layouts[key] = self._lay_out(query.repo, chunks.get(query.repo, ()))
         return self._layouts[key]
 
-    def _lay_out(self, chunks: Sequence[Chunk]) -> _Layout:
+    def _lay_out(self, repo: str, chunks: Sequence[Chunk]) -> _Layout:
         lengths = np.array([len(chunk.lines) for chunk in chunks], dtype=np.int64)
         owner = np.repeat(np.arange(len(chunks)), lengths)
         first = np.array([self._first[c.file] + c.lines.start for c in chunks], dtype=np.int64)
         within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return _Layout(tuple(chunk.chunk_id for chunk in chunks), owner, np.repeat(first, lengths) + within)
+        layout = _Layout(tuple(chunk.chunk_id for chunk in chunks), owner, np.repeat(first, lengths) + within)
+        return layout.where(self._has_text[repo])
 
     def _line_scores(self, query: Query, chunks: _Layout, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         lines = np.full(len(self._has_text[query.repo]), scores.min() if len(scores) else 0.0)
@@ -93,22 +94,27 @@ class LineMap:
         return lines
 
     def _means(self, query: Query, documents: _Layout, lines: NDArray[np.float64]) -> NDArray[np.float64]:
-        has_text = self._has_text[query.repo]
         if query.query_id in self._blanked:
             file, span = self._blanked[query.query_id]
-            has_text = has_text.copy()
-            has_text[self._first[file] + span.start : self._first[file] + span.end] = False
-        filled = has_text[documents.line]
-        owner, line = documents.owner[filled], documents.line[filled]
+            seen = np.ones(len(lines), dtype=np.bool_)
+            seen[self._first[file] + span.start : self._first[file] + span.end] = False
+            documents = documents.where(seen)
         n = len(documents.ids)
-        means: NDArray[np.float64] = np.bincount(owner, lines[line], n) / np.bincount(owner, minlength=n)
+        means: NDArray[np.float64] = np.bincount(documents.owner, lines[documents.line], n) / np.bincount(
+            documents.owner, minlength=n
+        )
         return means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
-    """Chunks and every line of each: `line[i]`, in the repository's column of lines, is one of chunk `owner[i]`'s."""
+    """Chunks and the lines of each: `line[i]`, in the repository's column of lines, is one of chunk `owner[i]`'s."""
 
     ids: tuple[str, ...]
     owner: NDArray[np.int64]
     line: NDArray[np.int64]
+
+    def where(self, seen: NDArray[np.bool_]) -> _Layout:
+        """Return the layout with those lines alone that are seen: bool, one for each of the repository's lines."""
+        keep = seen[self.line]
+        return _Layout(self.ids, self.owner[keep], self.line[keep])

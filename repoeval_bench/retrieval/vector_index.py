@@ -98,7 +98,9 @@ class VectorIndex:
         scores = np.empty(len(rows))
         for start in range(0, len(rows), SMALL):
             part = rows[start : start + SMALL]
-            scores[start : start + SMALL] = (self._rows.take(part, axis=0).astype(np.float64) * wide).sum(axis=1)
+            # Nothing is copied that need not be: a product widens its rows in small steps.
+            some = self._rows if len(part) == len(self._rows) else self._rows.take(part, axis=0)
+            scores[start : start + SMALL] = (some * wide).sum(axis=1)
         if self._owners is None:
             return rows, scores
         starts = self._first_of_each(rows)

@@ -20,10 +20,12 @@ from repoeval_bench.runs.records import EMBED_STEP, FirstStage, RunConfig
 from repoeval_bench.runs.store import Outcome
 
 if TYPE_CHECKING:
+    from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.protocols.protocol import Protocol
     from repoeval_bench.retrieval.choice import ChosenRetriever
+    from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.planning import Inputs, Plan
 
 
@@ -216,16 +218,26 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, fe
 
 def map_lines(planned: Plan, excluded: Mapping[str, frozenset[str]], judgements: JudgedCorpus, run: Run, k: int) -> Run:
     """Map a run over chunks to one over the documents; `excluded` are the chunks that queries may not see."""
-    corpus, documents = planned.corpus, planned.documents
-    blanked = {}
-    if planned.protocol.blanks:
-        blanked = {task.task_id: (f"{task.repo}/{task.path}", task.body) for task in planned.benchmark.tasks}
-    line_map = LineMap(
+    line_map = make_line_map(
+        planned.benchmark, planned.protocol, planned.corpus, planned.documents, judgements.line_nws
+    )
+    return line_map.map(run, planned.queries, k, excluded, judgements.excluded)
+
+
+def make_line_map(
+    benchmark: Benchmark,
+    protocol: Protocol,
+    corpus: Corpus,
+    documents: Corpus,
+    line_nws: Mapping[str, Sequence[int]],
+) -> LineMap:
+    """Return the way from scores of a corpus's chunks to those of the documents."""
+    blanked = {task.task_id: (task.file, task.body) for task in benchmark.tasks} if protocol.blanks else {}
+    return LineMap(
         chunks=corpus.chunks,
         own=corpus.own,
         documents=documents.chunks,
         documents_own=documents.own,
-        line_nws=judgements.line_nws,
+        line_nws=line_nws,
         blanked=blanked,
     )
-    return line_map.map(run, planned.queries, k, excluded, judgements.excluded)

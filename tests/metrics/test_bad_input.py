@@ -17,6 +17,7 @@ from repoeval_bench.metrics import (
     Measure,
     Passage,
     TokenF1Relevance,
+    numbered,
     read_lines,
     score_items,
     score_query,
@@ -79,6 +80,21 @@ def test_nan_scores_are_an_error(ranking):
     said = sentence(MetricError, score_run, {"q7": ranking}, {"q7": {"a": 1}})
     assert "NaN" in said
     assert "'q7'" in said
+
+
+def test_a_ranking_that_is_numbered_once_scores_as_its_pairs_do():
+    """Its best k alone are looked up, in any qrels; what is wrong with it is said when it is numbered."""
+    rankings = {"q1": [("a", 3.0), ("b", 2.0), ("c", 1.0)], "q2": [], "q3": [("d", 1.0)]}
+    best = {query_id: ranking[:2] for query_id, ranking in rankings.items()}
+    for gains in ({"a": 1, "c": 2}, {"b": 3}, {"x": 1}):
+        qrels = dict.fromkeys(rankings, gains)
+        ours, theirs = score_run(numbered(rankings, 2), qrels), score_run(best, qrels)
+        assert {name: column.tolist() for name, column in ours.values.items()} == {
+            name: column.tolist() for name, column in theirs.values.items()
+        }
+    for wrong in ([("a", 2.0), ("a", 1.0)], [("a", NAN)]):
+        with pytest.raises(MetricError, match="'q7'"):
+            numbered({"q7": wrong}, 9)
 
 
 def test_infinite_scores_are_ranked():

@@ -8,19 +8,20 @@ runner. The runner ranks and stores each run by itself, while hundreds of cells 
 
 from __future__ import annotations
 
+import pickle
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import ChunkError, UsageError, without_traceback
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.repoeval import repository_name
-from repoeval_bench.metrics import Measure, score_run
+from repoeval_bench.metrics import Lines, Measure, numbered, score_run
 from repoeval_bench.plugins.lab.placebo import placebo_problems
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import BASELINE, CHOICES, Exclusion, Protocol, check_scored
@@ -31,7 +32,7 @@ from repoeval_bench.runs.config import DEPTH
 from repoeval_bench.runs.judgements import JudgedCorpus, count_lines, judge_corpus
 from repoeval_bench.runs.options import option
 from repoeval_bench.runs.parts import Parts, choose_measures, choose_retriever, make_retriever
-from repoeval_bench.runs.planning import Plan, select
+from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_data, check_embedder
 from repoeval_bench.runs.request import (
     DEVICE_FIELD,
@@ -40,17 +41,19 @@ from repoeval_bench.runs.request import (
     DataRequest,
     RunRequest,
 )
-from repoeval_bench.runs.stages import map_lines
+from repoeval_bench.runs.stages import make_line_map
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from repoeval_bench.core.benchmark import Benchmark
+    from repoeval_bench.core.benchmark import Benchmark, Query
     from repoeval_bench.core.parts import Chunker, Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
+    from repoeval_bench.metrics.judged_run import Numbered
     from repoeval_bench.retrieval.choice import ChosenRetriever
+    from repoeval_bench.retrieval.linemap import LineMap
     from repoeval_bench.runs.executors import Executor
 
     _Corpora = Mapping[Exclusion, Corpus]
@@ -115,13 +118,14 @@ class Grid:
     """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
 
     The chunks of `fixed` are the documents of protocols that judge all chunkers on one chunker's chunks. A measure of
-    lines is the same under every relevance rule, so it is a cell under the first one only. A grid can be pickled: its
-    parts are made again from their specs.
+    lines is the same under every relevance rule, so it is a cell under the first one only. A grid that is sent to
+    another process is made there once, so that the chunkers that are scored there share what it has computed.
     """
 
     def __init__(
         self, benchmark: Benchmark, protocols: Sequence[Protocol], parts: Parts, measures: Sequence[str]
     ) -> None:
+        self._asked = benchmark, protocols, parts, measures
         self.benchmark = benchmark
         self.parts = parts
         self.settings: list[_Setting] = []
@@ -131,7 +135,13 @@ class Grid:
             distinct = tuple(name for name in measures if not (name.startswith(_OF_LINES) and key in seen))
             seen.add(key)
             self.settings.append(_Setting(protocol, distinct, select(benchmark, protocol)))
-        self._views = list(dict.fromkeys(setting.view for setting in self.settings))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _made_again, (self._packed,)
+
+    @cached_property
+    def _packed(self) -> bytes:
+        return pickle.dumps(self._asked)
 
     @classmethod
     def of(
@@ -150,42 +160,83 @@ class Grid:
         return cls(benchmark, protocols, Parts(embedder, retrievers, home), measures)
 
     @cached_property
-    def _line_nws(self) -> dict[str, list[int]]:
-        return count_lines(self.benchmark)
+    def _lines(self) -> Lines:
+        return Lines(count_lines(self.benchmark))
 
     @cached_property
-    def _baseline_documents(self) -> Corpus:
-        return build_corpus(self.benchmark.files, make_chunker(BASELINE))
+    def _baseline(self) -> _Candidate:
+        return _Candidate(self.benchmark, build_corpus(self.benchmark.files, make_chunker(BASELINE)), None)
 
-    def score(self, corpora: _Corpora) -> dict[Cell, Scores]:
-        """Score what one chunker makes under each exclusion, in every cell."""
+    def score_all(
+        self, chunkers: Sequence[tuple[Chunker, Collection[str] | None]], executor: Executor
+    ) -> Iterator[dict[Cell, Scores] | ChunkError]:
+        """Yield the scores of each chunker, or why it failed, in their order; all texts are embedded in one pass.
+
+        Beside a chunker are the names of the protocols under which it is scored, None for all.
+        """
+        tried = executor.map([partial(self._try_to_score, *asked) for asked in chunkers])
+        waiting: list[_Cut | dict[Cell, Scores] | ChunkError] = []
+        for result in tried:
+            if isinstance(result, _Cut):
+                waiting = [result, *tried]
+            else:
+                yield result
+        cut = [result for result in waiting if isinstance(result, _Cut)]
+        if self.parts.embedder and cut:
+            self.parts.embedder.ensure(self._texts(cut))
+        scored = executor.map([partial(self.score, *each) for each in cut])
+        yield from (next(scored) if isinstance(result, _Cut) else result for result in waiting)
+
+    def _try_to_score(
+        self, chunker: Chunker, protocols: Collection[str] | None
+    ) -> _Cut | dict[Cell, Scores] | ChunkError:
+        """Score a chunker; where texts have no vector yet, return what it cut."""
+        try:
+            cut = _Cut(self._chunk(chunker, self._wanted(protocols)), protocols)
+        except ChunkError as error:  # it ends the cells of this chunker alone
+            return without_traceback(error)
+        if self.parts.embedder and any(self.parts.embedder.pending(self._texts([cut])).values()):
+            return cut
+        return self.score(*cut)
+
+    def _chunk(self, chunker: Chunker, wanted: Sequence[_Setting]) -> _Corpora:
+        """Return what a chunker makes under each exclusion of the settings."""
+        corpus = build_corpus(self.benchmark.files, chunker)
+        blanking = {setting.protocol.exclusion for setting in wanted if setting.protocol.blanks}
+        blanked = corpus
+        if blanking:
+            blanked = chunk_blanked(corpus, self.benchmark.tasks, self.benchmark.files, chunker)
+        return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in _views(wanted)}
+
+    def _texts(self, cut: Sequence[_Cut]) -> dict[Role, list[str]]:
+        """Return the texts that need vectors, with repeats."""
+        texts: dict[Role, list[str]] = {"query": [], "document": []}
+        if any(retriever.vectors for retriever in self.parts.retrievers):
+            corpora = [corpus for each in cut for corpus in each.corpora.values()]
+            texts["document"] += [chunk.embed_text for corpus in corpora for chunk in corpus]
+            for policy in sorted({policy for policy, _ in _views(self.settings)}):
+                texts["query"] += [query.text for query in make_queries(self.benchmark.tasks, policy)]
+        return texts
+
+    def _wanted(self, protocols: Collection[str] | None) -> list[_Setting]:
+        return [setting for setting in self.settings if protocols is None or setting.protocol.name in protocols]
+
+    def score(self, corpora: _Corpora, protocols: Collection[str] | None = None) -> dict[Cell, Scores]:
+        """Score what one chunker makes under each exclusion, in the cells of these protocols, of all where None."""
         values: dict[Cell, NDArray[np.float64]] = {}
+        wanted = self._wanted(protocols)
         candidates = {name: _Candidate(self.benchmark, corpora[name], self.parts.embedder, name) for name in corpora}
-        for retriever, (policy, exclusion) in product(self.parts.retrievers, self._views):
-            settings = [setting for setting in self.settings if setting.view == (policy, exclusion)]
-            values |= self._score_view(candidates[exclusion], retriever, policy, settings)
-        return self.with_tasks(values)
-
-    def with_tasks(self, values: Mapping[Cell, Any]) -> dict[Cell, Scores]:
-        """Return the values of every cell, in the order of cells, with the tasks they belong to."""
+        for retriever, view in product(self.parts.retrievers, _views(wanted)):
+            settings = [setting for setting in wanted if setting.view == view]
+            values |= self._score_view(candidates[view[1]], retriever, view[0], settings)
         scores = {}
-        for retriever, setting in product(self.parts.retrievers, self.settings):
+        for retriever, setting in product(self.parts.retrievers, wanted):
             repos = tuple(task.repo for task in setting.selected.tasks)
             files = tuple(f"{task.repo}/{task.path}" for task in setting.selected.tasks)
             for measure in setting.measures:
                 cell = _cell(setting, retriever, measure)
                 scores[cell] = Scores(values[cell], repos, files, setting.protocol.headline)
         return scores
-
-    def score_all(self, chunkers: Sequence[Chunker], executor: Executor) -> Iterator[dict[Cell, Scores] | ChunkError]:
-        """Yield the scores of each chunker, or why it failed, in their order; all texts are embedded in one pass."""
-        if chunkers and any(setting.protocol.documents == "baseline" for setting in self.settings):
-            _ = self._baseline_documents
-        chunked = list(executor.map([partial(self._try_to_chunk, chunker) for chunker in chunkers]))
-        cut = [corpora for corpora in chunked if not isinstance(corpora, ChunkError)]
-        self._embed(cut)
-        scored = executor.map([partial(self.score, corpora) for corpora in cut])
-        return (result if isinstance(result, ChunkError) else next(scored) for result in chunked)
 
     def file_sets(self) -> list[tuple[list[SourceFile], frozenset[str]]]:
         """Return every set of files that protocols of the grid score, and the names of those protocols."""
@@ -196,68 +247,50 @@ class Grid:
             sets.setdefault(tuple(by_repo), (files, set()))[1].add(setting.protocol.name)
         return [(files, frozenset(names)) for files, names in sets.values()]
 
-    def _try_to_chunk(self, chunker: Chunker) -> _Corpora | ChunkError:
-        try:
-            return self._chunk(chunker)
-        except ChunkError as error:  # it ends the cells of this chunker alone
-            return without_traceback(error)
-
-    def _chunk(self, chunker: Chunker) -> _Corpora:
-        """Return what a chunker makes under each exclusion of the grid."""
-        corpus = build_corpus(self.benchmark.files, chunker)
-        blanking = {setting.protocol.exclusion for setting in self.settings if setting.protocol.blanks}
-        blanked = corpus
-        if blanking:
-            blanked = chunk_blanked(corpus, self.benchmark.tasks, self.benchmark.files, chunker)
-        return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in self._views}
-
-    def _embed(self, cut: Sequence[_Corpora]) -> None:
-        if not self.parts.embedder or not any(retriever.vectors for retriever in self.parts.retrievers):
-            return
-        texts: dict[Role, list[str]] = {"query": [], "document": []}
-        for corpora in cut:
-            texts["document"] += [chunk.embed_text for corpus in corpora.values() for chunk in corpus]
-        for policy in sorted({policy for policy, _ in self._views}) if cut else ():
-            texts["query"] += [query.text for query in make_queries(self.benchmark.tasks, policy)]
-        self.parts.embedder.ensure(texts)
-
     def _score_view(
         self, candidate: _Candidate, retriever: ChosenRetriever, policy: str, settings: Sequence[_Setting]
     ) -> dict[Cell, Any]:
+        tasks = {task.task_id: task for setting in settings for task in setting.selected.tasks}
+        queries = make_queries(tasks.values(), policy)
         # Scores of the baseline's chunks are made of those of all chunks, others of the best ones.
-        whole = {
-            task.task_id
-            for setting in settings
-            if setting.protocol.documents == "baseline"
-            for task in setting.selected.tasks
-        }
-        run = candidate.rank(retriever, policy, whole)
-        mapped: dict[str, Run] = {}
+        onto_baseline = [setting.selected for setting in settings if setting.protocol.documents == "baseline"]
+        whole = {task.task_id for selected in onto_baseline for task in selected.tasks}
+        run = candidate.rank(retriever, queries, whole)
+        best = numbered(run.rankings, DEPTH)
+        mapped: dict[str, dict[str, Numbered]] = {}
         values = {}
         for setting in settings:
-            protocol, selected = setting.protocol, setting.selected
-            onto_baseline = protocol.documents == "baseline"
-            documents = self._baseline_documents if onto_baseline else candidate.corpus
-            judged = candidate.judge(setting, documents, self._line_nws)
-            ranked = run
-            if onto_baseline:
+            protocol, ranked = setting.protocol, best
+            if protocol.documents == "baseline":
+                judged = self._baseline.judge(setting, self._lines)
                 if protocol.repositories not in mapped:
-                    plan = Plan(
-                        benchmark=selected,
-                        protocol=protocol,
-                        chunker="",
-                        corpus=candidate.corpus,
-                        documents=documents,
-                        queries=make_queries(selected.tasks, policy),
-                        seconds={},
-                    )
-                    mapped[protocol.repositories] = map_lines(plan, candidate.excluded, judged, run, DEPTH)
+                    of_setting = [query for query in queries if query.query_id in judged.qrels]
+                    line_map = candidate.onto(self._baseline.corpus, setting, self._lines)
+                    on_lines = line_map.map(run, of_setting, DEPTH, candidate.excluded, judged.excluded)
+                    mapped[protocol.repositories] = numbered(on_lines.rankings, DEPTH)
                 ranked = mapped[protocol.repositories]
-            cut = {task.task_id: ranked.rankings[task.task_id][:DEPTH] for task in selected.tasks}
-            scores = score_run(cut, judged.qrels, setting.measures, judged.context)
+            else:
+                judged = candidate.judge(setting, self._lines)
+            scores = score_run(ranked, judged.qrels, setting.measures, judged.context)
             for measure, column in scores.values.items():
                 values[_cell(setting, retriever, measure)] = column
         return values
+
+
+@lru_cache(maxsize=1)
+def _made_again(packed: bytes) -> Grid:
+    return Grid(*pickle.loads(packed))  # noqa: S301 - it was made here
+
+
+def _views(settings: Sequence[_Setting]) -> list[tuple[str, Exclusion]]:
+    return list(dict.fromkeys(setting.view for setting in settings))
+
+
+class _Cut(NamedTuple):
+    """What a chunker made, by exclusion, and the names of the protocols under which it is scored, None for all."""
+
+    corpora: _Corpora
+    protocols: Collection[str] | None
 
 
 class _Candidate:
@@ -271,28 +304,36 @@ class _Candidate:
         self._benchmark = benchmark
         self._embedder = embedder
         self._searchers: dict[str, Retriever] = {}
+        self._line_maps: dict[str, LineMap] = {}
         self._judged: dict[tuple[str, ...], JudgedCorpus] = {}
 
-    def rank(self, retriever: ChosenRetriever, policy: str, whole: Collection[str]) -> Run:
-        """Rank the best chunks for all tasks, and every chunk of the repository for those whose id is in `whole`."""
+    def rank(self, retriever: ChosenRetriever, queries: Sequence[Query], whole: Collection[str]) -> Run:
+        """Rank the best chunks, and every chunk of the repository for the queries whose id is in `whole`."""
         if retriever.spec not in self._searchers:
             corpus = self.corpus
             self._searchers[retriever.spec] = retriever.build(corpus.chunks, corpus.own, embedder=self._embedder)
-        searcher, queries = self._searchers[retriever.spec], make_queries(self._benchmark.tasks, policy)
+        searcher = self._searchers[retriever.spec]
         deep = [query for query in queries if query.query_id in whole]
         best = searcher.search([query for query in queries if query.query_id not in whole], DEPTH, self.excluded)
         every = searcher.search(deep, max(1, len(list(self.corpus))), self.excluded)
-        return replace(
-            every, rankings={**every.rankings, **best.rankings}, latency_ms={**every.latency_ms, **best.latency_ms}
-        )
+        return replace(every, rankings={**every.rankings, **best.rankings})
 
-    def judge(self, setting: _Setting, documents: Corpus, line_nws: dict[str, list[int]]) -> JudgedCorpus:
+    def onto(self, documents: Corpus, setting: _Setting, lines: Lines) -> LineMap:
+        """Return the way from scores of these chunks to those of the documents, by the lines of both."""
+        repositories = setting.protocol.repositories
+        if repositories not in self._line_maps:
+            self._line_maps[repositories] = make_line_map(
+                setting.selected, setting.protocol, self.corpus, documents, lines
+            )
+        return self._line_maps[repositories]
+
+    def judge(self, setting: _Setting, lines: Lines) -> JudgedCorpus:
         """Return the judgements of a protocol, which do not depend on its query policy."""
         protocol = setting.protocol
         choices = tuple(getattr(protocol, choice) for choice in CHOICES if choice != "query")
-        key = (*choices, protocol.documents, *setting.measures)
+        key = (*choices, *setting.measures)
         if key not in self._judged:
-            self._judged[key] = judge_corpus(setting.selected, documents, protocol, setting.measures, line_nws=line_nws)
+            self._judged[key] = judge_corpus(setting.selected, self.corpus, protocol, setting.measures, line_nws=lines)
         return self._judged[key]
 
 

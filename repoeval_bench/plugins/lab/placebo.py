@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_size, mean_nws
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.runs.executors import IN_PROCESS, Executor
 
 SPAN = 20
 """Lines within which offsets lie: half of a chunk of 1500 nws, so that no first chunk becomes twice as large."""
@@ -40,7 +42,9 @@ def placebo_problems(n: int) -> list[str]:
     return [f"a placebo band of {n} arms cannot be measured; give placebo=2 to {SPAN}, or 0 for none"]
 
 
-def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -> list[PlaceboArm]:
+def placebo_arms(
+    baseline: str, n: int, parts: Sequence[Sequence[SourceFile]], executor: Executor = IN_PROCESS
+) -> list[PlaceboArm]:
     """`fixed` started at `n` lines spread over SPAN, each at the size whose realised mean is nearest to the baseline's.
 
     `baseline` is a spec of `fixed`; the first arm has its offset 0. Sizes are matched on the largest of `parts`, the
@@ -48,17 +52,18 @@ def placebo_arms(baseline: str, n: int, parts: Sequence[Sequence[SourceFile]]) -
     those returned.
     """
     targets = [mean_nws(make_chunker(baseline), part) for part in parts]
+    return list(executor.map([partial(_arm, f"{baseline},offset={SPAN * i // n}", parts, targets) for i in range(n)]))
+
+
+def _arm(spec: str, parts: Sequence[Sequence[SourceFile]], targets: Sequence[float]) -> PlaceboArm:
     files, target = max(zip(parts, targets, strict=True), key=lambda pair: len(pair[0]))
-    results = []
-    for i in range(n):
-        size = match_size(f"{baseline},offset={SPAN * i // n}", target, files, _AIM)
-        chunker = make_chunker(size.spec)
-        matched = all(
-            abs(mean_nws(chunker, part) - of_part) <= TOLERANCE * of_part
-            for part, of_part in zip(parts, targets, strict=True)
-        )
-        results.append(PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files), matched))
-    return results
+    size = match_size(spec, target, files, _AIM)
+    chunker = make_chunker(size.spec)
+    matched = all(
+        abs(mean_nws(chunker, part) - of_part) <= TOLERANCE * of_part
+        for part, of_part in zip(parts, targets, strict=True)
+    )
+    return PlaceboArm(size, sum(len(chunker.chunk(file)) for file in files), matched)
 
 
 def describe(shifts: Sequence[PlaceboArm]) -> str:

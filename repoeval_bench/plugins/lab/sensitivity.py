@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -16,11 +17,12 @@ import numpy as np
 
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws
+from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ChunkError, UsageError, all_mistakes, without_traceback
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Chunker
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.plugins.lab.grid import Cell, Grid, GridRequest, Scores, check_grid
@@ -35,6 +37,8 @@ from repoeval_bench.runs.parts import (
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.runner import suited
+
+_UNMATCHED = "{}: no size to match ({})"
 
 Verdict = Literal["wins", "loses", "undecided", "noise"]
 
@@ -188,19 +192,26 @@ def sensitivity(
         NOTICES.info(skipped_line(spec, reason))
         del named[spec]
     file_sets = grid.file_sets()
-    offsets = placebo_arms(BASELINE, request.placebo, [files for files, _ in file_sets]) if request.placebo else []
+    arms = [make_chunker(BASELINE)] * request.placebo
+    executor = suited(executor, benchmark, [*named.values(), *arms], [grid.parts])
+    parts = [files for files, _ in file_sets]
+    offsets = placebo_arms(BASELINE, request.placebo, parts, executor) if request.placebo else []
     if offsets:
         NOTICES.info(describe(offsets))
     shifted = [offset.size.spec for offset in offsets if offset.matched]
     # Protocols score different repositories: sizes are matched on those, and hold for these protocols alone.
-    matched = [_matched(named, files, names) for files, names in file_sets] if request.match else []
-    further = (*shifted, *(spec for sizes in matched for spec in sizes.specs.values()))
-    every = named | {spec: make_chunker(spec) for spec in further}
-
-    executor = suited(executor, benchmark, every.values(), [grid.parts])
+    matched = [_matched(named, files, names, executor) for files, names in file_sets] if request.match else []
+    # At a matched size a chunker is scored under those protocols alone for which the size was matched.
+    protocols: dict[str, frozenset[str] | None] = dict.fromkeys([*named, *shifted])
+    for sizes in matched:
+        for spec in sizes.specs.values():
+            before = protocols.setdefault(spec, frozenset())
+            protocols[spec] = before if before is None else before | sizes.protocols
+    every = {spec: named.get(spec) or make_chunker(spec) for spec in protocols}
     scored: dict[str, Mapping[Cell, Scores]] = {}
     failed: dict[str, ChunkError] = {}
-    for spec, result in zip(every, grid.score_all([*every.values()], executor), strict=True):
+    asked = [(chunker, protocols[spec]) for spec, chunker in every.items()]
+    for spec, result in zip(every, grid.score_all(asked, executor), strict=True):
         if isinstance(result, ChunkError):
             failed[spec] = result
         else:
@@ -232,19 +243,26 @@ def _compare(
     return pairs
 
 
-def _matched(chunkers: Mapping[str, Chunker], files: Sequence[Any], protocols: frozenset[str]) -> _Matched:
+def _matched(
+    chunkers: Mapping[str, Chunker], files: Sequence[SourceFile], protocols: frozenset[str], executor: Executor
+) -> _Matched:
     """Match sizes to that of the first chunker that does not fail; of one that fails a line says why."""
     target, specs = 0.0, dict[str, str]()
     repositories = len({file.repo for file in files})
-    for spec, chunker in chunkers.items():
+    left = iter(chunkers.items())
+    for spec, chunker in left:
         try:
-            if not specs:
-                target, specs[spec] = mean_nws(chunker, files), spec
-                continue
-            size = match_size(spec, target, files)
+            target, specs[spec] = mean_nws(chunker, files), spec
+            break
         except ChunkError as error:
-            NOTICES.info(f"{spec}: no size to match ({error})")
+            NOTICES.info(_UNMATCHED.format(spec, error))
+    others = [spec for spec, _ in left]
+    matches = executor.map([partial(match_targets, spec, [target], files) for spec in others])
+    for spec, sizes in zip(others, matches, strict=True):
+        if isinstance(sizes, ChunkError):
+            NOTICES.info(_UNMATCHED.format(spec, sizes))
             continue
+        (size,) = sizes
         if size.matched:
             specs[spec] = size.spec
         NOTICES.info(f"{size} ({count(repositories, 'repository')})")

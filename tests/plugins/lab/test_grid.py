@@ -15,6 +15,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import OUTSIDE_THE_SIX
+from repoeval_bench.metrics import Lines
 from repoeval_bench.plugins.lab.grid import (
     Cell,
     GridRequest,
@@ -255,7 +256,7 @@ def test_each_choice_of_a_protocol_is_judged_apart():
     benchmark = SimpleNamespace(tasks=(task,), files=files)
     candidate = _Candidate(benchmark, build_corpus(files, make_chunker("window:lines=1,step=1")), None, "none")
     relevant = {
-        protocol.name: set(candidate.judge(_Setting(protocol, ("mrr",), benchmark), candidate.corpus, {}).qrels["r/0"])
+        protocol.name: set(candidate.judge(_Setting(protocol, ("mrr",), benchmark), Lines({})).qrels["r/0"])
         for protocol in make_protocols(["context", "context+gold=body"], ["full", "tail:20"], ["overlap"])
     }
     assert len(relevant) == 4

@@ -2,10 +2,12 @@
 
 from end_to_end.test_make import called, checkout, variables
 from end_to_end.test_side_by_side import Counted, benchmark, large
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.plugins.lab.grid import GridRequest
+from repoeval_bench.plugins.lab.grid import Grid, GridRequest
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
+from repoeval_bench.runs.executors import IN_PROCESS
 from support.encoders import CountingEncoder
 
 CHUNKERS = ["ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600"]
@@ -14,7 +16,7 @@ __all__ = ["benchmark", "checkout", "large"]
 
 
 def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_home, notices):
-    """Every arm is scored once, in one of the two; the cells are the same to the last digit."""
+    """Every arm is cut once and scored once, in one of the two; the cells are the same to the last digit."""
     settings = {
         "protocols": ["context", "linemap"],
         "queries": ["full", "tail:20"],
@@ -28,10 +30,27 @@ def test_a_grid_of_two_processes_has_the_cells_of_one(benchmark, large, warm_hom
     with Counted() as pool:
         shared = sensitivity(benchmark, CHUNKERS, **settings, executor=pool)
     scored = [line for line in notices if line.startswith("scored ")]
-    assert pool.jobs == [len(scored)] * 2
+    *matching, cut, scored_later = pool.jobs
+    assert (matching, cut, scored_later) == ([2, 2], len(scored), len(scored))
     assert len(scored) > 4
+    with Counted() as pool:
+        again = sensitivity(benchmark, CHUNKERS, **settings, executor=pool)
+    assert pool.jobs == [2, 2, len(scored), 0]  # every vector is there: each is scored where it is cut
     alone = sensitivity(benchmark, CHUNKERS, **settings)
+    assert again == shared
     assert [each.as_dict() for each in shared] == [each.as_dict() for each in alone]
+
+
+def test_of_some_protocols_a_chunker_has_those_cells_alone(benchmark, warm_home):
+    """As the sizes that are matched for them: with the scores that it has beside all others."""
+    request = GridRequest(protocols=("context", "linemap", "body"), retrievers=("bm25",))
+    grid = Grid.of(benchmark, request, None, home=warm_home)
+    chunker = make_chunker("ast:max_nws=400")
+    every, some = grid.score_all([(chunker, None), (chunker, {"linemap", "context"})], IN_PROCESS)
+    assert list(some) == [cell for cell in every if cell.protocol in {"linemap", "context"}]
+    assert 0 < len(some) < len(every)
+    for cell, scores in some.items():
+        assert scores.values.tolist() == every[cell].values.tolist()
 
 
 def test_a_grid_embeds_every_text_once(benchmark, tmp_path, monkeypatch):

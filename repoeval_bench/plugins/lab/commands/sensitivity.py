@@ -21,7 +21,7 @@ from repoeval_bench.plugins.lab.grid import GridRequest, answerable_protocols, c
 from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.protocols.protocol import Protocol, passed_over
-from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.executors import ProcessPool, start_server
 from repoeval_bench.runs.materials import tell_unread
 from repoeval_bench.runs.parts import skipped_line
 from repoeval_bench.runs.problems import Problems
@@ -52,6 +52,8 @@ def sensitivity_command(
     problems = Problems()
     check_grid(request, home, problems)
     problems.check()
+    if request.limit is None:
+        start_server(request.chunkers)
     tell_unread(request.requests())
     data = request.model_dump(include=set(DataRequest.model_fields))
     protocols = map(Protocol.parse, request.protocols)
