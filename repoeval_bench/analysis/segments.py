@@ -215,11 +215,11 @@ def split(scores: QueryScores, by: str) -> list[Segment]:
         labels = _labels(scores.facts[by])
     else:
         raise UsageError(nearest("segment", by, segment_names(scores)))
-    places: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for position, label in enumerate(labels):
-        places.setdefault(label, []).append(position)
+        positions.setdefault(label, []).append(position)
     order = list(dict.fromkeys(sorted(labels, key=_sort_key)))
-    return [Segment(by, label, np.array(places[label], dtype=np.int64)) for label in order]
+    return [Segment(by, label, np.array(positions[label], dtype=np.int64)) for label in order]
 
 
 def find(scores: QueryScores, by: str, name: str) -> Segment:

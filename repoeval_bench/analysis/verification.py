@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.spec import short_hash
-from repoeval_bench.retrieval.ranking import other_places
+from repoeval_bench.retrieval.ranking import differing_ranks
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.records import COMPLETIONS, MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, Record
@@ -154,7 +154,7 @@ def _ranking_differences(again: Replay) -> Iterator[Difference]:
     for query_id, stored in again.stored.items():
         computed = again.computed[query_id]
         # Queries that a completed run leaves out are in no file of it.
-        for index in other_places(stored, computed, again.tolerance) if stored else ():
+        for index in differing_ranks(stored, computed, again.tolerance) if stored else ():
             claimed, ours = (_ranked_at(ranking, index) for ranking in (stored, computed))
             yield _difference(RETRIEVED, f"{query_id} rank {index + 1} by the request", claimed, ours)
 

@@ -169,7 +169,7 @@ def _measures(name: str) -> Iterator[str]:
 
 
 def _facts() -> dict[str, str]:
-    from repoeval_bench.dataset.facts import FACTS
+    from repoeval_bench.dataset.task_facts import FACTS
     from repoeval_bench.protocols import uses
 
     return {**FACTS, **uses.FACTS}

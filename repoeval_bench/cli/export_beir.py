@@ -42,7 +42,7 @@ from repoeval_bench.runs.request import DataRequest
 @request_options(DataRequest, only=["source", "questions"])
 @home_option
 def export_beir_command(
-    *, runs: tuple[str, ...], output: Path, pooled: bool, title: Title, out: Path, as_json: bool, **places: Any
+    *, runs: tuple[str, ...], output: Path, pooled: bool, title: Title, out: Path, as_json: bool, **location: Any
 ) -> None:
     """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of one or several RUNs.
 
@@ -50,7 +50,7 @@ def export_beir_command(
     they are cut again from the data.
     """
     stored = find_runs(runs, out)
-    benchmark = data_of(stored[0], **places)
+    benchmark = data_of(stored[0], **location)
     done = export_beir(stored, benchmark, output, pooled=pooled, title=title)
     note(f"wrote {count(len(done.sets), 'data set')} into {output}")
     note(f"{count(done.documents, 'document')}; {done.scored:,} of {count(done.queries, 'query')} with a relevant one")

@@ -92,9 +92,9 @@ def recommend_command(
     if files and all(map(is_test, files)):
         note(f"note: only tests found in {request.source}: {count(len(files), 'file')}; name the code that they test")
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
-    places: dict[str, Any] = {"out": out, "home": home}
-    with executor_of(execution, **places) as executor:
-        recommendation = recommend(benchmark, **fields, **places, executor=executor, data=DataRequest(**data))
+    folders: dict[str, Any] = {"out": out, "home": home}
+    with executor_of(execution, **folders) as executor:
+        recommendation = recommend(benchmark, **fields, **folders, executor=executor, data=DataRequest(**data))
     if recommendation.runs:
         shown = request.model_copy(update={"source": source})
         _show(recommendation, shown, report, out, details=details, as_json=as_json)

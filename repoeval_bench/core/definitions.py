@@ -192,7 +192,7 @@ class _Walk:
 
     def _children(self, node: Node, parent: int | None, *, level: bool) -> list[_Visit]:
         """The children that can define or hold something."""
-        places: list[_Visit] = []
+        visits: list[_Visit] = []
         above: _Above | None = None
         before = -1
         anywhere, members, rules_ = self.rules.anywhere, self.rules.members, self.rules
@@ -208,9 +208,9 @@ class _Walk:
                 or (last > first and kind not in rules_.barren)
             ):
                 on_top = above.of(first) if above else _Above(top=first)
-                places.append(_Visit(node=child, first=first, last=last, above=on_top, parent=parent, level=level))
+                visits.append(_Visit(node=child, first=first, last=last, above=on_top, parent=parent, level=level))
             above, before = None, last
-        return places
+        return visits
 
     def _definition(self, candidate: DefinedName, visited: _Visit) -> Definition:
         parsed = self.parsed

@@ -131,8 +131,8 @@ def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
     """
     if _is_device(path) and not folder:
         return
-    places = (path if folder else path.parent).absolute()
-    here = next(folder_above for folder_above in (places, *places.parents) if folder_above.exists())
+    nearest = (path if folder else path.parent).absolute()
+    here = next(folder_above for folder_above in (nearest, *nearest.parents) if folder_above.exists())
     with os_errors_as(UsageError, f"{path} cannot be written", f"choose {instead}"):
         if not here.is_dir():
             raise NotADirectoryError(0, f"{here} is a file")

@@ -118,7 +118,7 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
         _check_size(yaml.parse(text, Loader=yaml.SafeLoader))
         loader = _loader(text)
         root = loader.get_single_node()
-        locations = list(_places(root, (), set())) if root is not None else []
+        locations = list(_keys_and_entries(root, (), set())) if root is not None else []
         content = loader.construct_document(root) if root is not None else None
     except yaml.YAMLError as error:
         position = getattr(error, "problem_mark", None)
@@ -203,8 +203,8 @@ def _loader(text: str) -> yaml.SafeLoader:
     return loader
 
 
-def _places(node: yaml.Node, location: KeyPath, walked: set[int]) -> Iterator[tuple[KeyPath, int, bool]]:
-    """Every key's and every entry's place and line, and whether it is a key."""
+def _keys_and_entries(node: yaml.Node, location: KeyPath, walked: set[int]) -> Iterator[tuple[KeyPath, int, bool]]:
+    """Yield every key and entry with its path and line, and whether it is a key."""
     import yaml
 
     if id(node) in walked:  # an alias: its target may contain itself, or be repeated a million times
@@ -217,11 +217,11 @@ def _places(node: yaml.Node, location: KeyPath, walked: set[int]) -> Iterator[tu
                 _refuse(f"{name} is not a text; put it in quotes", key)
             inner = (*location, str(key.value))
             yield inner, key.start_mark.line + 1, True
-            yield from _places(value, inner, walked)
+            yield from _keys_and_entries(value, inner, walked)
     elif isinstance(node, yaml.SequenceNode):
         for i, value in enumerate(node.value):
             yield (*location, i), value.start_mark.line + 1, False
-            yield from _places(value, (*location, i), walked)
+            yield from _keys_and_entries(value, (*location, i), walked)
 
 
 def _sentence(error: dict[str, Any], model: type[BaseModel], listed: set[type[BaseModel]]) -> str:

@@ -11,8 +11,8 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 def shipped(name: str) -> Path | None:
     """A file or folder of data that ships: of an installed wheel, else of the checkout; None where there is none."""
     checkout = _PACKAGE.parent / "data"
-    places = (_PACKAGE / "_data" / name, checkout / name, checkout / "index" / name)
-    return next((location for location in places if location.exists()), None)
+    candidates = (_PACKAGE / "_data" / name, checkout / name, checkout / "index" / name)
+    return next((location for location in candidates if location.exists()), None)
 
 
 def data_home(home: Path | None = None) -> Path:

@@ -46,13 +46,13 @@ class HashEncoder(PlainEncoder):
         for row, text in zip(rows, texts, strict=True):
             # In the order of the terms themselves: a sum's last bits must not depend on the text's word order.
             for term, count in sorted(Counter(identifiers(text)).items()):
-                bucket, sign = _place(term, self._dim, self._seed)
+                bucket, sign = _bucket_and_sign(term, self._dim, self._seed)
                 row[bucket] += sign * (1 + log(count))
         return rows
 
 
 @lru_cache(maxsize=1 << 16)
-def _place(term: str, dim: int, seed: int) -> tuple[int, int]:
+def _bucket_and_sign(term: str, dim: int, seed: int) -> tuple[int, int]:
     digest = hashlib.sha256(f"{seed}\0{term}".encode("utf-8", "surrogatepass")).digest()
     number = int.from_bytes(digest[:8], "big")
     return (number >> 1) % dim, 1 if number & 1 else -1

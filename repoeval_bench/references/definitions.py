@@ -9,8 +9,8 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.found import ResolvedName
     from repoeval_bench.references.language_rules import LanguageRules
+    from repoeval_bench.references.resolved_name import ResolvedName
 
 
 class DefinitionReader(Protocol):

@@ -16,8 +16,8 @@ from repoeval_bench.core.spans import LineSpan
 if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition
     from repoeval_bench.core.uses import Kind
-    from repoeval_bench.references.found import Reason
     from repoeval_bench.references.imports import Import, Imports
+    from repoeval_bench.references.resolved_name import Reason
     from repoeval_bench.references.steps import Steps
 
 Located = tuple[str, "Definition"]

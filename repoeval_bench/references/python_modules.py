@@ -19,8 +19,8 @@ from repoeval_bench.references.python_bindings import read_module
 from repoeval_bench.references.python_exports import Exports, exports
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.found import Reason
     from repoeval_bench.references.python_scopes import Imported, Module, Scope
+    from repoeval_bench.references.resolved_name import Reason
     from repoeval_bench.references.steps import Steps
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.references.found import Reason, ResolvedName
 from repoeval_bench.references.languages import RULES
 from repoeval_bench.references.python_modules import Modules, Name, Outside, is_python
 from repoeval_bench.references.python_scopes import Function, Module, Scope, parts_of
 from repoeval_bench.references.python_types import Types
+from repoeval_bench.references.resolved_name import Reason, ResolvedName
 
 if TYPE_CHECKING:
     from repoeval_bench.references.language_rules import LanguageRules

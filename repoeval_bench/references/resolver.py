@@ -23,7 +23,7 @@ from repoeval_bench.references.scip import ScipNames
 from repoeval_bench.references.steps import Steps, TooManyStepsError
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.found import ResolvedName
+    from repoeval_bench.references.resolved_name import ResolvedName
 
 _SHORTEST = 6
 _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")

@@ -18,7 +18,7 @@ from repoeval_bench.references.static_places import StaticPlaces
 
 if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.references.found import Reason
+    from repoeval_bench.references.resolved_name import Reason
     from repoeval_bench.references.steps import Steps
 
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")

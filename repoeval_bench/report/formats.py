@@ -105,7 +105,7 @@ def _latex_table(table: Table, caption: str, notes: Sequence[str]) -> str:
         line = " & ".join(cells)
         # A line break looks for a star or a bracket behind it.
         lines.append(f"{'{}' if line.startswith(('[', '*')) else ''}{line} \\\\")
-    places = "".join("r" if column.align == "right" else "l" for column in table.columns)
+    alignment = "".join("r" if column.align == "right" else "l" for column in table.columns)
     return "\n".join(
         [
             r"\begin{table}",
@@ -113,7 +113,7 @@ def _latex_table(table: Table, caption: str, notes: Sequence[str]) -> str:
             rf"\caption{{{latex_line(caption)}}}",
             r"\medskip",
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-            rf"\begin{{tabular}}{{{places}}}",
+            rf"\begin{{tabular}}{{{alignment}}}",
             r"\toprule",
             lines[0],
             r"\midrule",

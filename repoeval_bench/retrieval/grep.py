@@ -75,10 +75,10 @@ class GrepRetriever:
             return [(units.chunks[position].chunk_id, float(scores[position])) for position in matches]
         # A file's units stand together: the whole part is the file's place, the fraction the unit's score.
         order = sorted(of_files, key=lambda file: (of_files[file], file))
-        places = {file: index for index, file in enumerate(order)}
+        ranks = {file: index for index, file in enumerate(order)}
         share = scores / (1 + scores.max(initial=0.0))
         return [
-            (units.chunks[position].chunk_id, places[units.chunks[position].file] + float(share[position]))
+            (units.chunks[position].chunk_id, ranks[units.chunks[position].file] + float(share[position]))
             for position in matches
         ]
 

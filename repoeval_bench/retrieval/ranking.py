@@ -70,8 +70,8 @@ def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return rounded
 
 
-def other_places(one: Ranking, other: Ranking, tolerance: float) -> list[int]:
-    """Return the places, from 0, at which two rankings of one query are not the same.
+def differing_ranks(one: Ranking, other: Ranking, tolerance: float) -> list[int]:
+    """Return the positions, from 0, at which two rankings of one query differ.
 
     Scores may be off by `tolerance`: those at each rank, and the two scores of each chunk that is in both. A chunk that
     is in one alone may score that much above the other's last. So chunks of nearly equal scores may change places, also

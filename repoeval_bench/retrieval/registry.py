@@ -93,13 +93,13 @@ RETRIEVERS = (
     Row(
         name="random",
         meaning="a seeded shuffle of the repository's chunks: the floor",
-        where="repoeval_bench.retrieval.bounds:RandomRetriever",
+        where="repoeval_bench.retrieval.random_and_oracle:RandomRetriever",
         options={"seed": Option(0, "another seed, another shuffle", Whole(0))},
     ),
     Row(
         name="oracle",
         meaning="the relevant chunks by gain, of equals those with most new gold lines a character: the ceiling",
-        where="repoeval_bench.retrieval.bounds:OracleRetriever",
+        where="repoeval_bench.retrieval.random_and_oracle:OracleRetriever",
         final=True,
     ),
 )

@@ -12,8 +12,8 @@ from repoeval_bench.dataset.assembly import published_subset
 from repoeval_bench.dataset.build.plain import without_tasks
 from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.documented import documented
-from repoeval_bench.dataset.facts import task_facts
 from repoeval_bench.dataset.questions import QUESTION
+from repoeval_bench.dataset.task_facts import task_facts
 from repoeval_bench.metrics import Lines
 from repoeval_bench.protocols.leak import gold_in_query
 from repoeval_bench.protocols.protocol import Protocol, check_asked, scores_none

@@ -3,7 +3,7 @@
 import pytest
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.facts import FACTS, task_facts
+from repoeval_bench.dataset.task_facts import FACTS, task_facts
 from support.written import benchmark, sources, task
 
 SOURCE = '''class A:

@@ -10,7 +10,7 @@ from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.html.runs import page_runs
 from repoeval_bench.report.html.tables import segments
-from repoeval_bench.report.ranking import ranking
+from repoeval_bench.report.run_ranking import ranking
 from repoeval_bench.report.verdict import advice, verdict
 from support.runs import write_run
 

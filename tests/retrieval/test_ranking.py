@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.retrieval.ranking import other_places, rank, rank_column
+from repoeval_bench.retrieval.ranking import differing_ranks, rank, rank_column
 
 
 def test_ties_are_ordered_by_descending_id():
@@ -82,7 +82,7 @@ def test_rankings_are_the_same_where_no_score_moved_by_more_than_the_tolerance(s
     """Chunks of nearly equal scores change places, also across the end of the ranking."""
     moves = data.draw(st.lists(st.sampled_from([-0.1, 0.0, 0.1]), min_size=len(scored), max_size=len(scored)))
     moved = [(chunk_id, score + move) for (chunk_id, score), move in zip(scored, moves, strict=True)]
-    assert other_places(rank(scored, k), rank(moved, k), 0.1 + 1e-9) == []
+    assert differing_ranks(rank(scored, k), rank(moved, k), 0.1 + 1e-9) == []
 
 
 @given(ranked, st.data())
@@ -92,15 +92,15 @@ def test_a_score_that_moved_by_more_is_another_ranking(scored, data):
     at = data.draw(st.integers(0, len(ranking) - 1))
     chunk_id, score = ranking[at]
     others = [each for each in ranking if each[0] != chunk_id]
-    assert other_places(ranking, rank([*others, (chunk_id, score - 0.3)], 99), 0.1) != []
-    assert other_places(ranking, tuple(others), 0.1) != []
-    assert other_places(tuple(others), ranking, 0.1) != []
-    assert other_places(ranking, ranking, 0.0) == []
+    assert differing_ranks(ranking, rank([*others, (chunk_id, score - 0.3)], 99), 0.1) != []
+    assert differing_ranks(ranking, tuple(others), 0.1) != []
+    assert differing_ranks(tuple(others), ranking, 0.1) != []
+    assert differing_ranks(ranking, ranking, 0.0) == []
 
 
 def test_two_chunks_that_change_places_are_two_places():
     one = (("a", 0.9), ("b", 0.5), ("c", 0.4))
-    assert other_places(one, (("b", 0.9), ("a", 0.5), ("c", 0.4)), 0.1) == [0, 1]
-    assert other_places(one, (("a", 0.9), ("c", 0.5), ("b", 0.4)), 0.11) == []
-    assert other_places(one, (("a", 0.9), ("b", 0.5), ("d", 0.4)), 0.1) == []
-    assert other_places(one, (("a", 0.9), ("d", 0.5), ("c", 0.4)), 0.05) == [1]
+    assert differing_ranks(one, (("b", 0.9), ("a", 0.5), ("c", 0.4)), 0.1) == [0, 1]
+    assert differing_ranks(one, (("a", 0.9), ("c", 0.5), ("b", 0.4)), 0.11) == []
+    assert differing_ranks(one, (("a", 0.9), ("b", 0.5), ("d", 0.4)), 0.1) == []
+    assert differing_ranks(one, (("a", 0.9), ("d", 0.5), ("c", 0.4)), 0.05) == [1]

@@ -14,9 +14,9 @@ from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.terms import TOKENIZERS, english, identifiers, words
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
-from repoeval_bench.retrieval.bounds import OracleRetriever, RandomRetriever
 from repoeval_bench.retrieval.choice import choose_retriever
 from repoeval_bench.retrieval.linemap import LineMap
+from repoeval_bench.retrieval.random_and_oracle import OracleRetriever, RandomRetriever
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 TEXTS = ("def parse_header(line): return line", "class HTTPServer: port = 80", "return line", "x = 1")

@@ -73,9 +73,9 @@ class BuildRequest:
         if not self.sources:
             wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
         # A folder may be spelled in several ways.
-        places = [str(Path(source).resolve()) if Path(source).exists() else source for source in self.sources]
-        named = dict(zip(places, self.sources, strict=True))
-        wrong += [f"the source {named[path]!r} is named twice" for path, n in Counter(places).items() if n > 1]
+        paths = [str(Path(source).resolve()) if Path(source).exists() else source for source in self.sources]
+        named = dict(zip(paths, self.sources, strict=True))
+        wrong += [f"the source {named[path]!r} is named twice" for path, n in Counter(paths).items() if n > 1]
         if self.tasks < 1:
             wrong.append(f"{self.tasks} tasks cannot be drawn; give a whole number from 1")
         if self.resolve not in get_args(Resolve):

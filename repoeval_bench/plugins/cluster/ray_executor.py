@@ -222,9 +222,9 @@ class ActorEncoder(Unchecked):
             self._checked = True
         order = sorted(range(len(texts)), key=lambda index: -tokens[index])
         for start in range(0, len(order), TEXTS):
-            places = order[start : start + TEXTS]
-            vectors = ray.get(self._actor.encode.remote(self.spec, [texts[index] for index in places], role))
-            yield places, np.asarray(vectors, dtype=np.float32)
+            indices = order[start : start + TEXTS]
+            vectors = ray.get(self._actor.encode.remote(self.spec, [texts[index] for index in indices], role))
+            yield indices, np.asarray(vectors, dtype=np.float32)
 
 
 class ModelActor:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.embedding.storage import Kind, VectorCache
-from repoeval_bench.plugins.cluster.blocks import (
+from repoeval_bench.plugins.cluster.vector_blocks import (
     ENTRIES,
     SHARED,
     BrokenBlockError,

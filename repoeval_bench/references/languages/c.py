@@ -11,7 +11,7 @@ from repoeval_bench.references.imports import EVERY, Import, Imports
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.found import Reason
+    from repoeval_bench.references.resolved_name import Reason
 
 _C = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 

@@ -12,7 +12,7 @@ from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Loc
 
 if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.references.found import Reason
+    from repoeval_bench.references.resolved_name import Reason
 
 _JAVA = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
 _PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)

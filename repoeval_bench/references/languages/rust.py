@@ -11,7 +11,7 @@ from repoeval_bench.references.imports import EVERY, Import, Imports
 from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Located, Names, NodeKinds
 
 if TYPE_CHECKING:
-    from repoeval_bench.references.found import Reason
+    from repoeval_bench.references.resolved_name import Reason
 
 _RUST = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 

@@ -173,10 +173,10 @@ def _text(text: str, gold: int, body: int, read: CharSpan, source: Sequence[str]
 def _top(run: PageRun, query_id: str, files: _Files) -> list[list[Any]]:
     """[file, first line, end line, relevant, score] of each; the file is the chunk's id where it has no place."""
     relevant = run.qrels.get(query_id, {})
-    return [_place(hit, files, relevant) for hit in run.top(query_id, TOP)]
+    return [_hit_row(hit, files, relevant) for hit in run.top(query_id, TOP)]
 
 
-def _place(hit: Retrieved, files: _Files, relevant: Mapping[str, float]) -> list[Any]:
+def _hit_row(hit: Retrieved, files: _Files, relevant: Mapping[str, float]) -> list[Any]:
     file: int | str = hit.chunk_id
     start, end = None, None
     if hit.file is not None:

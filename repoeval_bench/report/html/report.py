@@ -33,8 +33,8 @@ from repoeval_bench.report.html.tables import (
 )
 from repoeval_bench.report.plots import Figure, figures, ranked_figure, svg
 from repoeval_bench.report.plots.theme import VARIABLES, looks
-from repoeval_bench.report.ranking import Ranking, candidates_ranked, ranking, ranking_table
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
+from repoeval_bench.report.run_ranking import Ranking, candidates_ranked, ranking, ranking_table
 from repoeval_bench.report.table import table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 from repoeval_bench.report.verdict import WordedVerdict, advice, verdict, verdict_text

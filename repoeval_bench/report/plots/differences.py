@@ -12,7 +12,7 @@ from repoeval_bench.report.text import elided, with_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from repoeval_bench.report.ranking import Ranking
+    from repoeval_bench.report.run_ranking import Ranking
 
 
 def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:

@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("fsspec")
 
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.plugins.cluster.blocks import block_names
 from repoeval_bench.plugins.cluster.object_store import ObjectStore, StoreError
 from repoeval_bench.plugins.cluster.run_store import (
     StoredResults,
@@ -19,6 +18,7 @@ from repoeval_bench.plugins.cluster.run_store import (
     results_of_store,
     run_states,
 )
+from repoeval_bench.plugins.cluster.vector_blocks import block_names
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.request import RunRequest

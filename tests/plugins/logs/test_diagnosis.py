@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plugins.logs.made_logs import row
-from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside
+from repoeval_bench.plugins.logs.diagnosis.bm25_run import Beside
 from repoeval_bench.plugins.logs.diagnosis.checks import check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import DiagnosisEvidence, newer_share, repeats
 from repoeval_bench.plugins.logs.diagnosis.gaps import find_gaps

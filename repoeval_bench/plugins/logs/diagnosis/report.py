@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.plugins.logs.diagnosis.bm25 import Beside, find_bm25
+from repoeval_bench.plugins.logs.diagnosis.bm25_run import Beside, find_bm25
 from repoeval_bench.plugins.logs.diagnosis.checks import Check, check_all
 from repoeval_bench.plugins.logs.diagnosis.evidence import TOP, DiagnosisEvidence
 from repoeval_bench.runs.facts import with_facts
@@ -87,7 +87,7 @@ def worst_queries(
 
 
 def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[ResultLocation, ...]:
-    places = (_place(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
+    places = (_location(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
     return tuple(
         sorted(places, key=lambda location: (location.file or "", location.start_line or 0, location.chunk_id))
     )
@@ -100,11 +100,11 @@ def _first_hit(evidence: DiagnosisEvidence, query_id: str) -> int | None:
 
 def _top(entries: Iterable[Retrieved], gold: Mapping[str, float]) -> tuple[Ranked, ...]:
     return tuple(
-        Ranked(entry.rank, _place(entry.chunk_id, entry), entry.score, entry.chunk_id in gold) for entry in entries
+        Ranked(entry.rank, _location(entry.chunk_id, entry), entry.score, entry.chunk_id in gold) for entry in entries
     )
 
 
-def _place(chunk_id: str, entry: Retrieved | None) -> ResultLocation:
+def _location(chunk_id: str, entry: Retrieved | None) -> ResultLocation:
     if entry is None:
         return ResultLocation(chunk_id, None, None, None)
     return ResultLocation(chunk_id, entry.file, entry.start_line, entry.end_line)

@@ -113,7 +113,7 @@ def _title(query: WorstQuery, measure: str) -> str:
 
 
 def _about(query: WorstQuery) -> list[str]:
-    gold = few([_place(location) for location in query.gold], _GOLD_SHOWN)
+    gold = few([_location_text(location) for location in query.gold], _GOLD_SHOWN)
     lines = [f"gold ({query.relevant}): {gold or 'no chunk'}"]
     if query.query:
         said = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
@@ -130,10 +130,10 @@ def _side_by_side(query: WorstQuery) -> list[tuple[str, ...]]:
 def _result(ranked: Ranked | None) -> str:
     if ranked is None:
         return "-"
-    return ("* " if ranked.relevant else "  ") + _place(ranked.place)
+    return ("* " if ranked.relevant else "  ") + _location_text(ranked.place)
 
 
-def _place(location: ResultLocation) -> str:
+def _location_text(location: ResultLocation) -> str:
     """`file:13-40` with lines as editors count them, else the chunk's id."""
     if location.file is None or location.start_line is None or location.end_line is None:
         return printable(location.chunk_id)
