@@ -1,4 +1,4 @@
-"""The base of the chunkers of this room: options that are fields, and a spec that prints them all."""
+"""The base of the chunkers of this room: its fields are options, and its spec prints them all."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from repoeval_bench.core.spec import format_spec
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """A chunker whose fields are its options, each made with `core.options.option`, so that none can be left out.
-
-    SpecError where a value is not possible.
-    """
+    """A chunker whose fields are its options, each made with `core.options.option`. A wrong value is a SpecError."""
 
     name: ClassVar[str]
 
@@ -27,14 +24,14 @@ class Cutter:
 
     @property
     def options(self) -> Mapping[str, str]:
-        """Every option that counts, with its value as text."""
+        """Every option that has an effect, with its value as text."""
         return {
             option.name: str(getattr(self, option.name)) for option in fields(self) if option.name not in self.unused
         }
 
     @property
     def unused(self) -> frozenset[str]:
-        """Options that count for nothing beside the others, and are not printed."""
+        """Options without effect beside the others; they are not printed."""
         return frozenset()
 
     @property
@@ -43,4 +40,4 @@ class Cutter:
         return format_spec(self.name, self.options)
 
     def check(self) -> None:
-        """Refuse what goes beyond single options; a SpecError."""
+        """Refuse values that do not go together; a SpecError."""

@@ -1,4 +1,4 @@
-"""Scores of parts of a run's queries, and the variation of a difference between them."""
+"""Scores of segments of a run's queries, and how a difference varies between segments."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentMean:
-    """A segment's mean with its 95 % interval (None for fewer than six clusters), and what it is made of.
+    """A segment's mean with its 95 % interval (None for fewer than six clusters), and its counts.
 
     `recall_curve` is the mean recall@k for k = 1, 2, …; `knee` its knee.
     """
@@ -62,7 +62,7 @@ class SegmentMean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentDifference:
-    """A segment's paired difference; `against` where its sign is not the overall one's, `shown` where ci omits 0."""
+    """A segment's paired difference; `against`: its sign is not the overall one's; `shown`: `ci` omits 0."""
 
     by: str
     name: str
@@ -90,10 +90,10 @@ class Heterogeneity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segmentation:
-    """The segments of a run, called `name` in words; `over` is the protocol's mean, which all means here are.
+    """The segments of a run; `name` is its printed name. All means are `over` what the protocol averages.
 
     `distribution` is band or quantile -> share or value of the measure over all queries; `knee` and `recall_curve` are
-    theirs too.
+    of all queries too.
     """
 
     run: str
@@ -125,11 +125,11 @@ class SegmentComparison:
 def segment(
     run: RunView, scores: QueryScores | None = None, *, by: Sequence[str] = (), measure: str | None = None
 ) -> Segmentation:
-    """Score each part of a run's queries by the protocol's own mean: macro is over the part's repositories.
+    """Score each segment of a run's queries by the protocol's own mean: macro is over the segment's repositories.
 
-    `scores` are the run's own, with further facts where a user has brought some. `by` are facts, `repo` or what the
-    queries are clustered by; unless given, every fact that varies. `measure` is the protocol's headline unless named.
-    An unknown fact and a measure that the run lacks are a UsageError.
+    `scores` are the run's own, perhaps with a user's facts. `by` are facts, `repo` or the cluster of the queries; by
+    default every fact that varies. `measure` is the protocol's headline unless named. An unknown fact and a measure
+    that the run lacks are a UsageError.
     """
     (measure,) = shared_measures([run], [measure or headline_measure([run])])
     scores = run.scores if scores is None else scores
@@ -164,7 +164,7 @@ def compare_segments(
     by: Sequence[str] = (),
     measure: str | None = None,
 ) -> SegmentComparison:
-    """Compare two runs, query by query, in each part of the baseline's queries; options as `segment` has them.
+    """Compare two runs, query by query, in each segment of the baseline's queries; options as in `segment`.
 
     Runs that answer different questions are a UsageError.
     """
@@ -194,7 +194,7 @@ def _parts(scores: QueryScores, by: Sequence[str]) -> list[Segment]:
 
 
 def segment_names(scores: QueryScores) -> list[str]:
-    """Return what queries can be segmented by: repo, what they are clustered by, and every fact that varies."""
+    """Return the facts that can segment the queries: repo, their cluster, and every fact that varies."""
     varying = [name for name, column in scores.facts.items() if len(set(column)) > 1]
     clusters = [] if scores.clustered_by == "query" else [scores.clustered_by]
     return ["repo", *clusters, *varying]
@@ -203,8 +203,8 @@ def segment_names(scores: QueryScores) -> list[str]:
 def split(scores: QueryScores, by: str) -> list[Segment]:
     """The segments of one fact; they do not overlap and hold every query.
 
-    Words and yes/no make a segment each, numbers too where there are few, else quarters of the queries. Queries
-    that lack the fact are `unknown`. A fact that is not there is a UsageError.
+    Each word and yes/no is a segment. So is each number if there are few; else they are cut into quarters of the
+    queries. Queries that lack the fact are `unknown`. An unknown fact is a UsageError.
     """
     labels: Sequence[str]
     if by == "repo":

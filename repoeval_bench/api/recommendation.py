@@ -1,4 +1,4 @@
-"""Choose a chunker and its size for some code: a grid of runs at equal sizes and budgets, shrunk to what boards say."""
+"""Choose a chunker and its size for some code: runs at equal sizes, shrunk towards other repositories' scores."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "completion": ("uses",),
     "search": ("docstring",),
 }
-"""Use of the chunks -> the protocols that ask for it; all of them count the same."""
+"""Use of the chunks -> the protocols that test it; all of them count the same."""
 
 
 def recommend(  # longer than 60 lines: the steps of the answer, one after the other
@@ -71,8 +71,8 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
 ) -> Recommendation:
     """Choose a chunker and its size for the code of a benchmark or pack.
 
-    `fields` are further fields of `RecommendRequest`. Every chunker is set to the mean size that `fixed` has at each of
-    `sizes`. Runs are stored in `out`, and stored ones of exactly this code are reused, so an interrupted recommendation
+    `fields` are further fields of `RecommendRequest`. At each of `sizes`, every chunker is set to the mean size of
+    `fixed`. Runs are stored in `out`, and stored ones of exactly this code are reused, so an interrupted recommendation
     goes on. With `Workers`, each run is a job of its own, whose worker reads the `data`. `clock` gives seconds, for
     `time_limit`. Raises a BenchError in one sentence.
     """
@@ -132,7 +132,7 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
 
 
 def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunker]]:
-    """Return the candidates in the order of their runs: the choice of the middle size alone is printed early."""
+    """Return the candidates in the order of their runs: the middle size first, so that its choice is printed early."""
     ascending = sorted(by_size, key=lambda of_size: max(candidate.size or 0 for candidate in of_size))
     middle = ascending[len(ascending) // 2]
     return [middle, *(of_size for of_size in by_size if of_size is not middle)]
@@ -180,7 +180,7 @@ def _gather(
 
 
 class _Progress:
-    """Print how many runs there are, and after the first size what they alone would `choose`.
+    """Print how many runs are done, and after the first size the choice by them alone (`choose`).
 
     The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
     retriever still to come has been timed. The first runs by vectors are not timed, because they wait for the model.
@@ -225,9 +225,9 @@ def _undrawn(runner: Runner) -> list[str]:
 
 
 def suitable(benchmark: Benchmark, purpose: str, skipped: list[str]) -> tuple[str, ...]:
-    """Return the protocols that ask for a purpose, a key of `QUESTIONS`, and have a query in this benchmark.
+    """Return the protocols that test a purpose, a key of `QUESTIONS`, and have a query in this benchmark.
 
-    Of questions from a file that is `questions` alone. A line in `skipped` names each protocol without a query.
+    Questions from a file have protocol `questions` alone. A line in `skipped` names each protocol without a query.
     """
     if benchmark.tasks and benchmark.tasks[0].level == QUESTION:
         return ("questions",)
@@ -247,9 +247,9 @@ def suitable(benchmark: Benchmark, purpose: str, skipped: list[str]) -> tuple[st
 def check_recommendation(
     request: RecommendRequest, home: Path | None, problems: Problems, settings: Sequence[RunRequest] = ()
 ) -> None:
-    """Collect the mistakes in a request, as far as the data is not needed to see them.
+    """Collect the mistakes in a request that show without the data.
 
-    `settings` are its requests for loaded data. Without them the choice of data is checked too, but for the source.
+    `settings` are its requests for loaded data. Without them the choice of data is checked too, except the source.
     """
     # What suits the data is not known before it is read; the others that could suit take what `body` takes.
     protocols = request.protocols or ("questions" if request.questions else "body",)
@@ -282,7 +282,7 @@ def main_language(benchmark: Benchmark) -> str:
 
 @cache
 def read_boards(path: Path | None = None) -> Boards:
-    """Read what other repositories lead to expect: the file that ships, or one that scripts/estimate_prior.py made."""
+    """Read the scores of other repositories: the file that ships, or one of scripts/estimate_prior.py."""
     file = path or shipped(PRIORS)
     if file is None:
         raise DatasetError(f"{PRIORS} is missing from the installation; install repoeval-bench again")
@@ -301,10 +301,10 @@ def sized(
     sizes: Sequence[int],
     executor: Executor = IN_PROCESS,
 ) -> tuple[list[list[SizedChunker]], list[str], list[str]]:
-    """Return the chunkers at each size, those without one at the first, and a line on each that is left out.
+    """Return (candidates by size, lines on those left out, lines on those that failed on a file).
 
-    The largest size is that of the largest file: it is taken for all above it, with a line for each. A
-    chunker that does not know a language of the code is left out, and one that fails on a file, with a line apart.
+    A chunker without a size is in the first one. Sizes above the largest file become that file's size, with a line for
+    each. A chunker that does not know a language of the code is left out.
     """
     cutters = {name: make_chunker(name) for name in chunkers}
     unknown = skipped_for_language(benchmark, cutters, skippable=False)

@@ -1,4 +1,4 @@
-"""`gate`: exit 1 where a run does not reach what a file demands."""
+"""`gate`: exit 1 if a run does not meet the limits of a file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Questions from what names definitions: a test that calls them, or a paragraph of a document that links them.
+"""Questions of tests and documents: a test calls definitions, a paragraph links them.
 
-Each asks in its words for the definitions that it names, whose names are masked. Tests and documents are not searched.
+Each asks in its own words for the definitions that it names. Their names are masked, and tests and documents are not
+searched.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from repoeval_bench.dataset.build.code import is_test
 from repoeval_bench.dataset.documented import count_words, question_tasks, with_question_tasks
 
 COMMON_SHARE, COMMON_ASKERS = 0.1, 10
-"""Share and number of those who name a definition; what more than both name is what all need, and no gold."""
+"""Share and number of askers. A definition that more than both name is a helper of all, and not gold."""
 
 
 class Asker(Protocol):
-    """A test, or a paragraph: its place as `path::name`, the definitions it names, and what it asks."""
+    """A test, or a paragraph: its place as `path::name`, the definitions that it names, and its question."""
 
     @property
     def place(self) -> str:
@@ -51,10 +52,10 @@ def with_questions(
 ) -> Benchmark:
     """The benchmark with a question for each asker that names a definition of the code, and without its tests' files.
 
-    `askers` gives those of a repository by file. The names of the gold definitions are masked, unless questions are to
+    `askers` gives a repository's askers by file. The names of the gold definitions are masked, unless questions are to
     be `named`. Then the same texts are questions, but fewer of them are equal, and equal ones are one question.
-    `unscored` counts those that ask nothing: they name no definition that is gold, or fewer than `least` words are left
-    of them. A DatasetError says that there is `nothing` to ask where nobody asks.
+    `unscored` counts askers without a question: they name no gold definition, or fewer than `least` words are left.
+    Without any question, a DatasetError has the text `nothing`.
     """
     tasks: list[Task] = []
     files: dict[str, tuple[SourceFile, ...]] = {}

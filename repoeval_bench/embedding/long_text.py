@@ -64,7 +64,7 @@ def with_long_text(embedder: str, policy: str | None) -> str:
 
 
 def changes_nothing(spec: object) -> UsageError:
-    """Return the error of a policy for long texts where the embedder is given every text whole."""
+    """Return the error of a policy for long texts if the embedder gets every text whole."""
     return UsageError(f"{spec} is given every text whole, so a policy for long texts changes nothing; leave it out")
 
 
@@ -72,8 +72,7 @@ def cut(text: str, policy: LongText, starts: Sequence[int], room: int, fits: Cal
     """The tail of a text, or its windows in order, each of which `fits`.
 
     `starts` are the characters at which its tokens begin, of which `room` are read. A part starts at a word unless a
-    word is longer than the model reads. Cut out of its text, a part may be read as a token more or less: so `fits` is
-    asked.
+    word is longer than the model reads. Cut out of its text, a part may have a token more or less, so `fits` checks it.
     """
     words = [i for i, start in enumerate(starts) if i == 0 or text[start - 1].isspace()]
     return (_tail(text, starts, words, room, fits),) if policy == "tail" else _windows(text, starts, words, room, fits)

@@ -33,7 +33,7 @@ def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG0
 
 
 def line_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Area under line_recall from no budget to the last of `BUDGETS`, over it: float64 (n_queries,)."""
+    """Area under line_recall from no budget to the last of `BUDGETS`, divided by it: float64 (n_queries,)."""
     return _reading(run).recall_area()
 
 

@@ -1,4 +1,4 @@
-"""The definitions of a repository that some lines of it use, and how sure each is.
+"""The definitions of a repository that some of its lines use, and how sure each is.
 
 A name is looked up in a SCIP index first, then by scope, imports and light types, then by a compound name alone.
 """
@@ -48,14 +48,14 @@ class Analysis(Protocol):
     """A source of definitions that reads no names, such as a SCIP index."""
 
     def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[CodeDefinition, ...]:
-        """The definitions that the name at a place (0-based) of a file means; none where it knows none."""
+        """The definitions that the name at a line and column (0-based) of a file means; empty if it knows none."""
 
 
 class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
-    `scip` is an index file of these files in any language, used first. `analyses` are used first for
-    each name, in their order: each has `resolve(path, line, column, target_span)`, which gives some of `definitions`.
+    `scip` is a SCIP index of these files, in any language. `analyses` are tried first for each name, in their order;
+    each gives some of `definitions`.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Resolver(ExitStack):
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
         """The definitions that these lines of a file use; None if the file cannot be read within the limit of steps.
 
-        Left out are the functions around the lines, which are being written, and what is defined in them.
+        The functions around the lines are being written: they are left out, with what they define.
         """
         self.steps.begin()
         try:
@@ -91,7 +91,7 @@ class Resolver(ExitStack):
         resolved: Counter[Tier] = Counter()
         without: Counter[str] = Counter()
         for name in names:
-            uses = [(of, tier) for of, tier in self._ask(reader, path, name, lines) if of not in around]
+            uses = [(of, tier) for of, tier in self._definitions_of(reader, path, name, lines) if of not in around]
             for definition, tier in uses:
                 tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
             if uses:
@@ -101,7 +101,7 @@ class Resolver(ExitStack):
         used = tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
         return Resolution(used=used, names=len(names), resolved=resolved, without=without)
 
-    def _ask(
+    def _definitions_of(
         self, reader: DefinitionReader, path: str, name: ResolvedName, target_span: LineSpan
     ) -> Iterator[tuple[CodeDefinition, Tier]]:
         for analysis in self.analyses:

@@ -1,4 +1,4 @@
-"""The first words of a command on its runs: the verdict, and one table that fits 80 columns."""
+"""The answer of a command on runs: the verdict, and one table that fits 80 columns."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 WIDTH = 80
-"""Columns of a terminal as it is opened, which the table fits."""
+"""Columns of a new terminal, which the table fits."""
 
 BESIDE = "ndcg@10"
 """The measure beside the one that decides: it is the field's, and may say otherwise."""
 
 _FEW = 4
-"""Measures that are all shown where there are no more, as after `--measure`."""
+"""Number of measures up to which all are shown, as after `--measure`."""
 
 _NAME, _HEAD, _CELL = 20, 12, 16
 """Characters of a run's name in a row, of the one in a heading, and of a measure and a verdict in a line."""
 
 
 def skipped_notes(chunkers: Iterable[str]) -> list[str]:
-    """A note on the chunkers that know too few languages; why was said when they were left out."""
+    """Return a note on the chunkers that know too few languages; the reasons were printed before."""
     named = ", ".join(chunkers)
     return [f"left out, not knowing a language of the data: {named}"] if named else []
 
 
 def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> Table:
-    """Of one run every measure that is printed at all; of several the mean of each and its difference by the verdict.
+    """Return every printed measure of one run, or the mean of each of several runs and its difference with the verdict.
 
-    What was left out, cut or not found is counted in the notes, and the chunkers `left_out` are named.
+    The notes count what was lost, cut or not found, and name the `skipped` chunkers.
     """
     title = "\n".join(_title(runs))
     notes = list(verdict.notes)
@@ -78,7 +78,7 @@ def _scores(run: RunView, title: str, notes: Sequence[str]) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class _MeasureRow:
-    """A run by a measure; `difference` is that to the reference, None of the reference itself."""
+    """A run's mean of a measure; `difference` is to the reference (None for the reference itself)."""
 
     measure: str
     run: str

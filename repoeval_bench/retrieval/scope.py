@@ -1,4 +1,4 @@
-"""Scope of a query: its repository or all of them as one, without what it may not see, and with its own chunks."""
+"""The chunks that a query may see: its repository's, or all repositories' as one pool, and its own."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Excluded = Mapping[str, frozenset[str]]
 """query_id -> the ids of the chunks that it may not see."""
 
 POOL = ""
-"""In place of a repository's name; no repository has it."""
+"""The pool's name in place of a repository's; no repository has it."""
 
 _NONE: frozenset[str] = frozenset()
 
 
 def pooled(chunks: Chunks, queries: Iterable[Query]) -> tuple[dict[str, tuple[Chunk, ...]], tuple[Query, ...]]:
-    """Put the chunks of all repositories and the queries into one; a retriever does not notice.
+    """Return the chunks of all repositories as one repository's, and the queries on it.
 
-    Ids carry the repository already.
+    Chunk ids name their repository.
     """
     every = tuple(chunk for of_repo in chunks.values() for chunk in of_repo)
     return {POOL: every}, tuple(replace(query, repo=POOL) for query in queries)

@@ -1,7 +1,7 @@
-"""Finished runs in a store at a URL: an object for each, put whole, so that nobody ever finds half of one there.
+"""Finished runs in a store at a URL: an object for each, written whole, so that no reader sees half of one.
 
-A run's folder is packed without the times of its files, in the order of their names. An object that is this run stays
-as it is. One that was cut off, is broken, or is a run of other code is replaced.
+A run's folder is packed without the times of its files, in the order of their names. An object that holds this run
+stays. One that was cut off, is broken, or is a run of other code is replaced.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FOLDER = "runs"
 """Folder of the runs in a store."""
 
 _FETCHED = ".fetched"
-"""In a folder of runs that is a cache of a store: what the store said of each run when it was fetched."""
+"""File in a folder of runs that is a cache of a store: the object's state for each run when it was fetched."""
 
 _ENDING = ".zip"
 _END, _END_BYTES = b"PK\x05\x06", 22  # how the last record of an archive without a comment begins, and its length
@@ -54,7 +54,7 @@ class StoredResults(Results):
         return self.store.url
 
     def find(self, run_id: str) -> RunView | None:
-        """A run that exactly this code made, here or in the store; it is in both afterwards."""
+        """Return a run of exactly this code, from here or the store; afterwards it is in both."""
         run = current_run(self.out / run_id)
         if run is None:
             return current_run(self.out / run_id) if fetch_run(run_id, self.store, self.out) else None
@@ -63,18 +63,18 @@ class StoredResults(Results):
         return run
 
     def open(self, run_id: str) -> RunView:
-        """A run that another machine may have made."""
+        """Return a run that may be another machine's."""
         if current_run(self.out / run_id) is None:
             fetch_run(run_id, self.store, self.out)
         return RunView(self.out / run_id)
 
     def put(self, folder: Path) -> None:
-        """Put a run that is in its place into the store, unless it is there."""
+        """Put a finished run into the store, unless it is there."""
         if not _holds(self.store, folder):
             put_run(folder, self.store)
 
     def read(self) -> None:
-        """`fetch`, for those who only read: a UsageError where the store holds no run."""
+        """Fetch runs to read them only; a UsageError if the store holds none."""
         self.fetch()
         if not any(self.out.glob(f"[!.]*/{MANIFEST}")):
             folder = folder_of_runs(self.name)
@@ -97,9 +97,9 @@ class StoredResults(Results):
         return SharedVectorCache(vectors_folder(home), self.store)
 
     def fetch(self) -> None:
-        """Bring here what is in the store, and forget what was fetched and is there no more.
+        """Copy the store's runs here, and delete fetched ones that the store has no more.
 
-        Notices say which runs are broken there, and how many are here alone.
+        Notices say which runs are broken there, and how many are only here.
         """
         before, states = self._fetched(), run_states(self.store)
         for run_id in before.keys() - states.keys():
@@ -127,7 +127,7 @@ class StoredResults(Results):
             )
 
     def _fetch_records(self, store: ObjectStore) -> None:
-        """Bring here what the store says of runs that were added, and forget what it does not say."""
+        """Copy the store's records of added runs here, and delete others."""
         names = {name for name in store.states(VERIFIED) if name.count("/") == 1 and name.endswith(".json")}
         for path in (self.out / VERIFIED).glob("*.json"):
             if f"{VERIFIED}/{path.name}" not in names:
@@ -139,7 +139,7 @@ class StoredResults(Results):
         return (self.out / run_id / MANIFEST).is_file()
 
     def _fetched(self) -> dict[str, str]:
-        """Id -> state of the runs that were fetched; none where this is not known."""
+        """Id -> state of the runs that were fetched; empty if this is not known."""
         try:
             states = json.loads((self.out / _FETCHED).read_bytes())
         except (OSError, ValueError):
@@ -157,13 +157,13 @@ def results_of_store(url: str, folder: Path) -> StoredResults:
 
 
 def folder_of_runs(url: str) -> Path | None:
-    """The folder that a URL of this machine names where run folders lie in it, as no store has them; else None."""
+    """Return the folder of a file URL if run folders lie in it, as no store has them; else None."""
     folder = Path(url.removeprefix("file://")) if url.startswith("file:///") else None
     return folder if folder and any(folder.glob(f"[!.]*/{MANIFEST}")) else None
 
 
 def run_states(store: ObjectStore) -> dict[str, str]:
-    """The ids of the runs in a store, sorted, each with what the store says of its object; see `ObjectStore.states`."""
+    """The ids of the runs in a store, sorted, each with its object's state; see `ObjectStore.states`."""
     states = sorted(store.states(FOLDER).items())
     return {
         name.removeprefix(f"{FOLDER}/").removesuffix(_ENDING): state for name, state in states if name.endswith(_ENDING)
@@ -192,7 +192,7 @@ def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:
 
 @contextmanager
 def _run_of_store(run_id: str, store: ObjectStore, out: Path) -> Iterator[Path | None]:
-    """The folder of a run of a store, beside the runs in `out`; None where none is in the store, or a broken one."""
+    """Yield the folder of a store's run, beside the runs in `out`; None if the store has none, or a broken one."""
     try:
         # Objects in folders below are not runs of ours.
         files = None if "/" in run_id else _unpacked(store.read(_name(run_id)))
@@ -216,7 +216,7 @@ def _holds(store: ObjectStore, folder: Path) -> bool:
 
 
 def _ends(run_id: str, store: ObjectStore) -> bool:
-    """Return whether a run's object is in a store and has the end of an archive, which one that was cut off lacks."""
+    """Return whether a run's object is in a store and not cut off: it has the end of an archive."""
     try:
         return store.tail(_name(run_id), _END_BYTES).startswith(_END)
     except FileNotFoundError:
@@ -224,7 +224,7 @@ def _ends(run_id: str, store: ObjectStore) -> bool:
 
 
 def _unpacked(content: bytes) -> dict[str, bytes] | None:
-    """Name -> bytes of each file of a packed run; None where it is not one, whatever is wrong with it."""
+    """Name -> bytes of each file of a packed run; None if the content is not a sound one."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()

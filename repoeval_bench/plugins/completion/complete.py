@@ -1,4 +1,4 @@
-"""The steps of a completion, in order: fragments, prompts, answers, their ends cut, scores, a run folder."""
+"""The steps of a completion, in order: fragments, prompts, answers cut at their end, scores, a run folder."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class CompletionRequest(Request):
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """A task with its prompt, its language, and how many chunks were passed over."""
+    """A task with its prompt, its language, and how many chunks were skipped."""
 
     task: Task
     prompt: Prompt
@@ -83,7 +83,7 @@ class Prompted:
 
 
 def base_run(run: RunView) -> RunView:
-    """Return the run itself, or that whose tasks it completes; a UsageError where it is gone."""
+    """Return the run whose tasks a run completes, else the run itself; a UsageError if the former is gone."""
     completed = run.manifest.completion
     if completed is None:
         return run
@@ -94,7 +94,7 @@ def base_run(run: RunView) -> RunView:
 
 
 def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, context: Context) -> list[Prompted]:
-    """Return the prompt of every task of a run, in the order of `benchmark`, which is the run's own."""
+    """Return the prompt of every task of a run, in the order of its `benchmark`."""
     shown = fragments_of(run, benchmark.tasks, context)
     files = benchmark.by_name
     prompted = []
@@ -131,9 +131,9 @@ def complete(
     created: str,
     home: Path | None = None,
 ) -> RunView:
-    """Complete every task of a run and store that as a run of its own in `out`, with the measures of the texts.
+    """Complete every task of a run, and store the completions with their measures as a run of its own in `out`.
 
-    `benchmark` is the one of `benchmark_of`, `created` an ISO 8601 time. Answers are cached in `home`.
+    `benchmark` is what `benchmark_of` gives, `created` an ISO 8601 time. Answers are cached in `home`.
     """
     model = check_request(request)
     prompted = prompts_of(run, benchmark, request, context)
@@ -173,7 +173,7 @@ def complete_again(
 ) -> tuple[RunView, list[tuple[str, str | None, str | None]]]:
     """Return `base`, which only retrieves, completed with a run's stored texts, for `verify` to compare.
 
-    Beside it (query id, claimed, computed) of each task that only one of them has.
+    The second value is (query id, claimed, computed) of each task that only one of the two has.
     """
     require("complete", "rapidfuzz")
     rows: dict[str, CompletionRow] = {}
@@ -212,7 +212,7 @@ def _row(prompted: Prompted, request: ModelRequest, answers: Answers, *, chat: b
 
 
 def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScores:
-    """Return the measures of the texts, in the order of the rows, each of a task of `benchmark`; none appears twice."""
+    """Return the measures of the texts, in the order of the rows; each row is of another task of `benchmark`."""
     files, tasks = benchmark.by_name, {task.task_id: task for task in benchmark.tasks}
     written = {}
     by_file: dict[str, list[tuple[CompletionRow, Task]]] = {}
