@@ -217,8 +217,8 @@ def _undrawn(runner: Runner) -> list[str]:
     """Return a line on each protocol of which only a sample of the tasks is used."""
     drawn = {setting.protocol: runner.selected(setting).sample for setting in runner.settings}
     return [
-        f"{sample.of - sample.most:,} of {sample.of:,} tasks of {protocol}; the {sample.most:,} that are asked are "
-        f"spread over the files; --tasks {sample.of} asks all"
+        f"{sample.of - sample.most:,} of {sample.of:,} tasks of {protocol}; the {sample.most:,} that are used are "
+        f"spread over the files; --tasks {sample.of} uses all"
         for protocol, sample in drawn.items()
         if sample
     ]

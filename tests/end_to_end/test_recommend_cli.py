@@ -157,8 +157,8 @@ def test_only_so_many_tasks_are_asked(answered, pack):
     asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "tasks": 8, "out": out}
     found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
     assert found.skipped == (
-        "32 of 40 tasks of docstring; the 8 that are asked are spread over the files; --tasks 40 asks all",
-        "32 of 40 tasks of body; the 8 that are asked are spread over the files; --tasks 40 asks all",
+        "32 of 40 tasks of docstring; the 8 that are used are spread over the files; --tasks 40 uses all",
+        "32 of 40 tasks of body; the 8 that are used are spread over the files; --tasks 40 uses all",
     )
     assert found.few == {"docstring": 8, "body": 8}
     for run in found.runs:

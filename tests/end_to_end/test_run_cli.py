@@ -145,7 +145,7 @@ def test_recommend_as_jobs_gives_the_same_answer_and_runs(mirror, tmp_path):
     (tmp_path / "out").rename(tmp_path / "alone")
     as_jobs = succeed(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
     assert as_jobs.out == alone.out
-    assert "that are asked are spread over the files" in as_jobs.out
+    assert "that are used are spread over the files" in as_jobs.out
     assert content(tmp_path / "out") == content(tmp_path / "alone")
 
 

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stability:
-    """The texts that a chunker embeds of the new version of some files, and those it embeds again.
+    """Counts of the texts that a chunker makes of the new version of some files, and of those to embed again.
 
-    `texts` are the distinct texts that are embedded of the new version, headers included: a text that occurs twice has
-    one vector. `new_texts` are those of them that no file of the old version gave. `nws` and `tokens` are their sizes;
-    tokens are those of the default model's tokenizer with its special ones, None where it is not installed. `old_texts`
-    are the old version's. `skipped` are the files that the chunker failed on, of the old version and of the new one.
+    `texts` are the new version's distinct embedded texts, headers included: a text that occurs twice has one vector.
+    `new_texts` are those of them that the old version lacks. `nws` and `tokens` are their sizes; tokens are those of
+    the default model's tokenizer with its special ones, None where it is not installed. `old_texts` are the old
+    version's. `skipped` are the files that the chunker failed on, of the old version and of the new one.
     """
 
     spec: str
@@ -75,7 +75,7 @@ def stability(
     skip_errors: bool = False,
     count: Callable[[Sequence[str]], Sequence[int] | None] = default_tokens,
 ) -> Stability:
-    """Return how much of the new version of some files must be embedded again, as a vector depends on its text alone.
+    """Return how much of the new version of some files must be embedded again: the texts that the old one lacks.
 
     A file that was renamed or moved costs nothing unless its path is embedded (`header=path`). `count` gives the tokens
     of texts, or None. ChunkError: the chunker fails on a file, which `skip_errors` leaves out and counts.
@@ -122,7 +122,7 @@ _SHOWN = 3
 
 
 class CodeVersion(Record):
-    """One of the two versions; the fingerprint is over paths and contents, the language that of most of its code."""
+    """One of two versions; the fingerprint is over paths and contents, the language is that of most of its code."""
 
     name: str
     fingerprint: str
@@ -130,7 +130,7 @@ class CodeVersion(Record):
 
 
 class StabilityRow(Record):
-    """The read part of a line that `chunker stats --against --json` printed: one chunker, one pair of versions."""
+    """The fields that are read of a line of `lab stability OLD NEW --json`: one chunker, one pair of versions."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -166,7 +166,7 @@ class Updates:
 
 
 def read_updates(path: Path) -> list[StabilityRow]:
-    """The rows of a file; a UsageError where one is broken or there twice, or where there is none."""
+    """The rows of a file; a UsageError if there is none, or one is broken or repeated."""
     with faults_as(UsageError, path, f"give what {_PRINTED} prints"):
         numbered = list(read_rows(path, StabilityRow))
     if not numbered:
@@ -197,7 +197,7 @@ def updates_of(spec: str, rows: Sequence[StabilityRow], baseline: str | None = N
 
 
 def _shares(spec: str, rows: Sequence[StabilityRow]) -> dict[tuple[str, str], float]:
-    """Pair of versions -> the share of it."""
+    """Pair of versions -> the share of characters to embed again."""
     size, name = chunker_size(spec), chunker_name(spec)
     nearest: dict[tuple[str, str], tuple[float, float]] = {}
     for row in rows:

@@ -38,7 +38,7 @@ class CocoindexChunker(Peer):
 
     @property
     def unused(self) -> frozenset[str]:
-        """The least size where the library chooses it."""
+        """The least size, if the library chooses it."""
         return frozenset({"min_chunk_size"} if self.min_chunk_size is None else ())
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""The gain of a stage (reranker, rewriting, router), and the fit of results and query (dates, entities, no answer)."""
+"""Measures of stages (reranker, rewriting, router), and of results that fit the query (dates, entities, no answer)."""
 
 from __future__ import annotations
 
@@ -58,10 +58,9 @@ def rewriting(log: JudgedLog, k: int) -> Section:
 
 
 def router(log: JudgedLog, k: int) -> Section:
-    """Coverage (share of queries that were routed), misroutes (share of these sent to a wrong one), recall per source.
+    """Coverage (share of queries routed), misroutes (share of these routed to a wrong source), recall per source.
 
-    A source's queries are those it holds the answer to (`expected_source`); where the log does not know, those that
-    were sent to it.
+    A source's queries are those with their answer in it (`expected_source`); if the log has none, those routed to it.
     """
     logged = log.where(lambda row: row.source is not None or row.expected_source is not None)
     routed = log.where(lambda row: row.source is not None)
@@ -87,7 +86,7 @@ def router(log: JudgedLog, k: int) -> Section:
 
 
 def skipped_note(log: JudgedLog, part: JudgedLog, field: str) -> tuple[str, ...]:
-    """The note that counts the queries whose row lacks a field; none where all have it."""
+    """Return a note that counts the queries whose row lacks a field; empty if all have it."""
     n = len(log) - len(part)
     return (f"queries without {field}, left out: {n} of {len(log)}",) if n else ()
 
@@ -100,9 +99,9 @@ def is_newer(chunk: Retrieved, as_of: Moment) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class _Dated:
-    """One query's results by date: `newer` are the chunks later than its as_of, `fresh` whether each dated one is not.
+    """One query's results by date: `newer` are the chunks later than its as_of, `undated` counts those without a date.
 
-    `fresh` are pairs of (rank, not newer); `qrels` the query's gold without what is newer.
+    `fresh` has (rank, is not newer) for each dated chunk; `qrels` is the query's gold without newer chunks.
     """
 
     newer: frozenset[str]
@@ -114,8 +113,8 @@ class _Dated:
 def freshness(log: JudgedLog, k: int) -> Section:
     """Share of retrieved chunks not newer than their query's `as_of`, and every measure without the newer ones.
 
-    What a query could not know of counts neither as retrieved nor as relevant, as far as the log dates it. Measures
-    are those of the run that need ranks alone.
+    Chunks that the log dates after the query count neither as retrieved nor as relevant. Measures are those of the run
+    that need ranks alone.
     """
     title = "freshness"
     part = log.where(lambda row: row.as_of is not None)
@@ -151,7 +150,7 @@ def freshness(log: JudgedLog, k: int) -> Section:
 
 
 def _dates(log: JudgedLog) -> dict[str, Moment]:
-    """chunk_id -> when it was written: the results of one query date the gold of another."""
+    """chunk_id -> its date, from the results of all queries: one query's results date another's gold."""
     return {
         entry.chunk_id: written
         for row in log.rows.values()
@@ -176,8 +175,8 @@ def _dated(row: LogRow, gold: dict[str, float], dates: dict[str, Moment]) -> _Da
 def false_evidence(log: JudgedLog) -> Section:
     """False-evidence rate: share of the `no_answer` queries for which a chunk was retrieved.
 
-    The share of the answerable queries
-    with evidence is given too: a system that is always silent has no false evidence either.
+    The share of answerable queries that got a chunk is given too: a system that never returns one has no false evidence
+    either.
     """
     title = "queries without an answer"
     rows = log.unanswerable
@@ -196,7 +195,7 @@ def false_evidence(log: JudgedLog) -> Section:
 
 
 def linking_scores(entities: AbstractSet[str], linked: AbstractSet[str]) -> tuple[float, float, float]:
-    """(precision, recall, F1) of linked entities; precision is 0 where nothing is linked, `wanted` is not empty."""
+    """(precision, recall, F1) of linked entities; precision is 0 if nothing is linked; `entities` are not empty."""
     shared = len(entities & linked)
     precision = shared / len(linked) if linked else 0.0
     return precision, shared / len(entities), 2 * shared / (len(entities) + len(linked))
