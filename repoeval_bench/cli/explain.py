@@ -180,7 +180,7 @@ _GOLD = {
     "context": "[c, h+n): the prompt's lines and all lines to be written",
     "body": "[h, h+n): the lines to be written",
     "uses": "the definitions of the names in the lines to be written: decorators, header and docstring of a function "
-    "or class, or the statement of a name; at most 12 non-blank lines each, without the prompt's",
+    "or class, a name's statement; at most 12 non-blank lines each, without the prompt's",
     "places": "the lines that answer the question, in one or several places",
 }
 

@@ -68,9 +68,9 @@ def export_command(
 ) -> None:
     """Export RUNs (folders, ids, or parts of an id); of several runs the differences too.
 
-    `csv` writes the scores to FILE and the differences beside it, `trec` the ranking to FILE and the judgements to
-    FILE.qrels, `log` the run log with every place in full. With --measure, `markdown` and `latex` are one table of
-    short names, the best in bold. Letters name the runs that a mean is significantly better than.
+    `csv` writes the scores to FILE and the differences beside it. `trec` writes the ranking to FILE and the judgements
+    to FILE.qrels. `log` is the run log with every place in full. With --measure, `markdown` and `latex` are one table
+    of short names, the best in bold. Letters name the runs that a mean is significantly better than.
     """
     if form is None and output is not None and output.suffix:
         form = form_of(output, ENDINGS)

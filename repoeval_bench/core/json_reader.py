@@ -1,9 +1,9 @@
 """The one reader of JSON and JSON Lines: whatever a text holds, it becomes a checked value or one `JsonFaultError`.
 
 UTF-8, with or without a BOM; a file whose name ends in `.gz` is unpacked as it is read. It refuses a lone surrogate,
-too many bytes in a line or document, more than 200 levels of nesting, and numbers of more than 4,300 digits. It also
-refuses a key that appears twice in one object, because two readers would take two values. What else a value may be, its
-model says, or `parse_plain`.
+too many bytes in a line or document, more than 200 levels of nesting, and more than 4,300 digits. It also refuses a key
+that appears twice in one object, because two readers would take two values. What else a value may be, its model says,
+or `parse_plain`.
 """
 
 from __future__ import annotations

@@ -321,7 +321,7 @@ def decorators(node: Function) -> frozenset[str]:
 
 
 def _part(source: ast.expr, role: Role, index: int, count: int) -> ast.expr | None:
-    """Return what the target number `at` of `count` gets of a source that is unpacked; None where it is not known."""
+    """Return the part of an unpacked source that the target at `index` of `count` gets; None if it is not known."""
     match source:
         case ast.Tuple(elts=parts) | ast.List(elts=parts) if role == "value" and len(parts) == count:
             return parts[index]

@@ -100,10 +100,10 @@ BM25_SETTINGS = (
 )
 """(what differs from the first, the retriever, whose setting it is): what BM25 may have read for the published row.
 
-CodeRAG-Bench publishes k1 1.2 and b 0.75 with the row. Its code (github.com/code-rag-bench/code-rag-bench, retrieval/)
-indexes the text without the title, with pyserini's -pretokenized (modify_corpus_for_bm25.py), and searches with
-pyserini's JWhiteSpaceAnalyzer (eval_beir_pyserini_repo.py). pyserini by itself sets k1 0.9 and b 0.4
-(LuceneSearcher.set_bm25) and reads texts with Lucene's English analyser (Anserini's DefaultEnglishAnalyzer)."""
+CodeRAG-Bench publishes k1 1.2 and b 0.75 with the row. Its code is in github.com/code-rag-bench/code-rag-bench,
+retrieval/. It indexes the text without the title, with pyserini's -pretokenized (modify_corpus_for_bm25.py), and
+searches with pyserini's JWhiteSpaceAnalyzer (eval_beir_pyserini_repo.py). By default pyserini sets k1 0.9 and b 0.4
+(LuceneSearcher.set_bm25), and reads texts with Lucene's English analyser (Anserini's DefaultEnglishAnalyzer)."""
 
 UNPUBLISHED = "all-MiniLM-L6-v2, as bundled (no published row)"
 """The dense row that every machine can measure: this project's default model in CodeRAG-Bench's setting."""

@@ -58,7 +58,7 @@ def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> It
     """The log's rows, one at a time, each of their rankings in the order of its ranks; `rows` are those of a log.
 
     A ResultError with file:line names a query or a ranked chunk that appears twice, two costs of one index, or ranks
-    that are not 1, 2, 3, … So is a log of several systems, because a run belongs to one system.
+    that are not 1, 2, 3, …. Another refuses a log of several systems, because a run belongs to one system.
     """
     system: str | None = None
     seen: set[str] = set()
@@ -176,7 +176,7 @@ def judge_log(
 
 
 def _within(where: str, file: str, span: LineSpan | None, by_file: ByFile) -> Iterator[str]:
-    """The chunks of a file, or those of it that share a line with `wanted`."""
+    """Yield the chunks of a file, or those that share a line with `span`."""
     for chunk_id, lines in by_file.get(file, {}).items():
         if span is None:
             yield chunk_id

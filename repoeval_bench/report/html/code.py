@@ -22,7 +22,7 @@ def cut_lines(text: str) -> tuple[list[str], dict[int, int]]:
 
 
 def position(text: str, offset: int) -> tuple[int, int]:
-    """(line, UTF-16 column) of the character `at` of a text whose lines were cut; the end of the text is its last."""
+    """(line, UTF-16 column) of the character at `offset` of a text whose lines were cut; the last is its end."""
     line, start = 0, 0
     lines = text.splitlines(keepends=True)
     for line, content in enumerate(lines):

@@ -89,8 +89,8 @@ def explained(leaderboards: Leaderboards) -> list[str]:
             "precision."
         )
         lines.append(
-            "A rank does not prove a difference. “against the first” is the verdict of the sign-flip test on that "
-            "pair, adjusted (Holm) over all pairs, as in `compare`."
+            "A rank does not prove a difference. Column “against the first” is the verdict of the sign-flip test "
+            "on that pair, adjusted (Holm) over all pairs, as in `compare`."
         )
     if leaderboards.ranked:
         flipped = sorted({plural(leaderboard.clustered_by) for leaderboard in leaderboards.ranked})
