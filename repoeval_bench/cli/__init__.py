@@ -12,6 +12,9 @@ import os
 import sys
 from typing import NoReturn
 
+# No plug-in of pydantic takes part: to look for one is to read the metadata of every installed package.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
 try:
     import click
 
