@@ -18,6 +18,7 @@ from _bench import Row, Spent, command, print_rows
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding import models
+from repoeval_bench.embedding.batches import batches
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.runner import plan_run
@@ -31,51 +32,71 @@ def run(home: Path, out: Path, source: str, *words: str) -> Spent:
     return command(*words, "--source", source, "--out", out, home=home)
 
 
-def embed_alone(source: str, half: int) -> tuple[float, int]:
-    """(seconds to embed every second distinct text of three chunkers and their queries, the model loaded; texts)."""
+def embed_alone(source: str, first: int) -> tuple[float, int]:
+    """(seconds to embed the distinct texts of three chunkers and their queries, the model loaded; texts).
+
+    Every eighth batch from the `first` on is embedded; the others take as long for each token, the filling included.
+    """
     benchmark = load_benchmark(source)
     plans = [plan_run(benchmark, spec).texts() for spec in CHUNKERS]
-    texts = list(dict.fromkeys(text for planned in plans for each in planned.values() for text in each))[half::2]
+    texts = list(dict.fromkeys(text for planned in plans for each in planned.values() for text in each))
     encoder = SentenceTransformerEncoder(models.locate("minilm"))
-    # What loading takes is the command's own.
-    _ = list(encoder.encode_batches(texts[:1], "document", encoder.count_tokens(texts[:1], "document")))
-    started = time.perf_counter()
     tokens = encoder.count_tokens(texts, "document")
-    n = sum(len(positions) for positions, _ in encoder.encode_batches(texts, "document", tokens))
-    return time.perf_counter() - started, n
+    every = [*batches(tokens, limit=encoder.files.max_tokens, tokens=encoder.batch_tokens)]
+    sizes = [batch.width * batch.rows for batch in every]
+    some = [position for batch in every[first::8] for position in batch.positions]
+    # What loading takes is the command's own.
+    _ = list(encoder.encode_batches(texts[:1], "document", tokens[:1]))
+    started = time.perf_counter()
+    for _ in encoder.encode_batches([texts[i] for i in some], "document", [tokens[i] for i in some]):
+        pass
+    seconds = time.perf_counter() - started
+    return seconds * sum(sizes) / sum(sizes[first::8]), len(texts)
 
 
-def compare_rows(source: str, folder: Path) -> list[Row]:
-    """Three chunkers, from an empty cache and from a full one."""
+def rows(source: str) -> list[Row]:
+    """Every figure with its bar."""
     chunkers = [part for spec in CHUNKERS for part in ("-c", spec)]
-    home = fetched(folder / "compared", source)
-    # Half of the texts before and half after, so that whatever else the machine does meets both.
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        before, first = pool.submit(embed_alone, source, 0).result()
-        cold = run(home, folder / "compare-cold", source, "compare", *chunkers).wall
-        after, second = pool.submit(embed_alone, source, 1).result()
-    alone, n_texts = before + after, first + second
-    warm = median(run(home, folder / f"compare{i}", source, "compare", *chunkers).wall for i in range(ROUNDS))
-    again = median(run(home, folder / "compare0", source, "compare", *chunkers).wall for _ in range(ROUNDS))
-    by_terms = [
-        median(
-            run(home, folder / f"{words[0]}-bm25-{i}", source, *words, "--retriever", "bm25").wall
-            for i in range(ROUNDS)
-        )
-        for words in (("eval", "-c", "ast"), ("compare", *chunkers))
-    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        home = fetched(folder / "home", source)
+        # Some texts before and some after, so that whatever else the machine does meets both.
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            before, n_texts = pool.submit(embed_alone, source, 0).result()
+            cold = run(home, folder / "cold", source, "compare", *chunkers)
+            after, _ = pool.submit(embed_alone, source, 4).result()
+        alone = (before + after) / 2
+
+        def warm(out: str, *words: str) -> float:
+            return median(run(home, folder / out.format(i), source, *words).wall for i in range(ROUNDS))
+
+        one = warm("eval{}", "eval", "-c", "ast")
+        three = warm("compare{}", "compare", *chunkers)
+        again = warm("compare0", "compare", *chunkers)
+        one_by_terms = warm("eval-bm25-{}", "eval", "-c", "ast", "--retriever", "bm25")
+        three_by_terms = warm("compare-bm25-{}", "compare", *chunkers, "--retriever", "bm25")
+        read = cached_read(folder / "read")
+    gib, share = cold.peak / 2**30, cold.wall / alone
     return [
-        Row(f"embedding of {n_texts:,} distinct texts alone, the model loaded", f"{alone:.1f} s"),
+        Row(f"embedding of {n_texts:,} distinct texts alone, by a quarter of the batches", f"{alone:.1f} s"),
         Row(
             "cold compare of three chunkers / embedding their texts alone",
-            f"{cold / alone:.2f} ({cold:.1f} s)",
+            f"{share:.2f} ({cold.wall:.1f} s)",
             "<= 1.1",
-            cold / alone <= 1.1,
+            share <= 1.1,
         ),
-        Row("compare of three chunkers, vectors cached, median of 3", f"{warm:.2f} s", "< 1.6 s", warm < 1.6),
-        Row("compare of three chunkers, runs stored, median of 3", f"{again:.2f} s", "< 0.5 s", again < 0.5),
-        Row("eval of one by BM25, no run stored, median of 3", f"{by_terms[0]:.2f} s", "< 1.2 s", by_terms[0] < 1.2),
-        Row("compare of three by BM25, no run stored, median of 3", f"{by_terms[1]:.2f} s", "< 2 s", by_terms[1] < 2),
+        Row("its peak memory, of the process", f"{gib:.2f} GiB", "< 2 GiB", gib < 2),
+        Row("eval of one, vectors cached, median of 3", f"{one:.2f} s", "< 3 s", one < 3),
+        Row("compare of three, vectors cached, median of 3", f"{three:.2f} s", "< 1.6 s", three < 1.6),
+        Row("compare of three, runs stored, median of 3", f"{again:.2f} s", "< 0.5 s", again < 0.5),
+        Row("eval of one by BM25, no run stored, median of 3", f"{one_by_terms:.2f} s", "< 1.2 s", one_by_terms < 1.2),
+        Row(
+            "compare of three by BM25, no run stored, median of 3",
+            f"{three_by_terms:.2f} s",
+            "< 2 s",
+            three_by_terms < 2,
+        ),
+        Row("2,000 cached vectors read, median of 5", f"{read:.3f} s", "< 0.3 s", read < 0.3),
     ]
 
 
@@ -101,25 +122,6 @@ def cached_read(folder: Path, n: int = 2000, dim: int = 384) -> float:
         assert all(value and len(value) == 4 * dim for value in values)
         cache.close()
     return median(seconds)
-
-
-def rows(source: str) -> list[Row]:
-    """Every figure with its bar."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        home = fetched(folder / "home", source)
-        cold = run(home, folder / "cold", source, "eval", "-c", "ast")
-        warm_wall = median(run(home, folder / f"warm{i}", source, "eval", "-c", "ast").wall for i in range(ROUNDS))
-        read = cached_read(folder / "read")
-        compared = compare_rows(source, folder)
-    gib = cold.peak / 2**30
-    return [
-        Row("cold eval: peak memory of the process", f"{gib:.2f} GiB", "< 2 GiB", gib < 2),
-        Row("warm eval: wall time of the process, median of 3", f"{warm_wall:.2f} s", "< 3 s", warm_wall < 3),
-        Row("cold eval against warm", f"{cold.wall / warm_wall:.0f}x"),
-        Row("2,000 cached vectors read, median of 5", f"{read:.3f} s", "< 0.3 s", read < 0.3),
-        *compared,
-    ]
 
 
 if __name__ == "__main__":
