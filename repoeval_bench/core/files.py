@@ -161,7 +161,7 @@ def packed(data: str | Iterable[str]) -> Iterator[bytes]:
 
 
 _LEVEL = 5
-"""Of packing: rankings and scores are a twentieth smaller than at level 3, in a tenth of a second more for each run."""
+"""Of packing: a run of 1,500 queries is 7 % smaller than at level 3, and takes 0.13 s more."""
 
 
 def path_problem(path: str) -> str:
