@@ -23,7 +23,7 @@ from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RunReques
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from repoeval_bench.runs.options import Option, Request
+    from repoeval_bench.runs.options import FieldOption, Request
 
 home_option = click.option(
     "--home",
@@ -134,7 +134,7 @@ class RareFields(click.Option):
             callback=self._assign,
             help="Set a field that few people need; repeat it. --help-all lists them.",
         )
-        self.fields: dict[str, tuple[Option, Any]] = {}
+        self.fields: dict[str, tuple[FieldOption, Any]] = {}
         """Field -> (its option, its default)."""
 
     def _assign(self, context: click.Context, _option: click.Parameter, assignments: Sequence[str]) -> None:
@@ -187,11 +187,11 @@ class _HelpAll(click.Option):
         context.exit()
 
 
-def _rare_fields(command: click.Command) -> dict[str, tuple[Option, Any]]:
+def _rare_fields(command: click.Command) -> dict[str, tuple[FieldOption, Any]]:
     return next((option.fields for option in command.params if isinstance(option, RareFields)), {})
 
 
-def _with_rare(command: Callable[..., Any], fields: dict[str, tuple[Option, Any]]) -> Callable[..., Any]:
+def _with_rare(command: Callable[..., Any], fields: dict[str, tuple[FieldOption, Any]]) -> Callable[..., Any]:
     """Add the fields to the command's one `--set`."""
     if not fields:
         return command
@@ -242,7 +242,7 @@ def requests_of(chunkers: Sequence[str], fields: Mapping[str, Any]) -> list[RunR
 
 
 def _option(
-    name: str, option: Option, field: FieldInfo, several: Sequence[str] | None
+    name: str, option: FieldOption, field: FieldInfo, several: Sequence[str] | None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default

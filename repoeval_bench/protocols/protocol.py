@@ -211,8 +211,8 @@ def _named(name: str) -> Protocol | None:
     return replace(cast("Protocol", row.load()), name=name) if row else None
 
 
-def check_asked(protocol: Protocol, *, questions: bool) -> None:
-    """Raise a UsageError where the protocol asks the questions of a file and there is none, or the other way round."""
+def check_questions(protocol: Protocol, *, questions: bool) -> None:
+    """Raise a UsageError if the protocol needs a file of questions and there is none, or the other way round."""
     if questions and protocol.tasks != "questions":
         raise UsageError(
             f"protocol {protocol.name} does not ask the questions of a file; choose protocol questions, or leave out "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.analysis.choosing import READ, costs
 from repoeval_bench.report.table import Column, Table, number, table_of
 from repoeval_bench.report.text import full_outcome_name, heading
-from repoeval_bench.runs.inspection import kept_tokens_per_nws
+from repoeval_bench.runs.inspection import stored_tokens_per_nws
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.evidence import Recommendation
@@ -71,7 +71,7 @@ def ranking(runs: Sequence[PageRun], verdict: Verdict) -> Ranking:
     stored = [run.stored for run in runs]
     position = {run.run_id: index for index, run in enumerate(stored)}
     unit, read = costs(stored)
-    if unit == "characters" and (ratio := kept_tokens_per_nws(stored[0].folder)):
+    if unit == "characters" and (ratio := stored_tokens_per_nws(stored[0].folder)):
         unit, read = "tokens", [None if difference is None else difference * ratio for difference in read]
     by_name = {
         difference.treatment: difference for difference in verdict.differences if difference.measure == verdict.measure

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenRetriever:
+class ResolvedRetriever:
     """A retriever with every option. Where a `model` reads its pairs, `scorer` has to be set before it is built."""
 
     part: ResolvedSpec
@@ -28,7 +28,7 @@ class ChosenRetriever:
         return self.part.spec
 
     @property
-    def first(self) -> ChosenRetriever | None:
+    def first(self) -> ResolvedRetriever | None:
         """The stage whose best `k_raw` results a reranker ranks again; None for every other retriever."""
         return choose_first(self.part.options["first"]) if self.part.inner else None
 
@@ -94,12 +94,12 @@ class FirstStageSpec:
         return "+".join([named, *(f"{key}={value}" for key, value in spec.params.items())])
 
 
-def choose_retriever(text: str) -> ChosenRetriever:
+def choose_retriever(text: str) -> ResolvedRetriever:
     """Return the retriever that a spec such as `bm25:b=0.5` names; a SpecError for an impossible one."""
-    return ChosenRetriever(choose("retriever", text))
+    return ResolvedRetriever(choose("retriever", text))
 
 
-def choose_first(text: str) -> ChosenRetriever:
+def choose_first(text: str) -> ResolvedRetriever:
     """Return the retriever that a first stage names, its options joined by `+`."""
     name, *options = text.split("+")
     return choose_retriever(":".join([name, ",".join(options)] if options else [name]))

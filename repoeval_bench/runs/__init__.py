@@ -1,4 +1,4 @@
-"""Experiments: what a run is asked, the steps in their order, and what is stored of it.
+"""Experiments: the request of a run, its steps in order, and its stored files.
 
 The one room that knows the files of a run folder and the TREC formats.
 """

@@ -179,7 +179,7 @@ def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]
 
 
 def _distinct(requests: Sequence[RunRequest]) -> list[RunRequest]:
-    """Return the requests without those that make the run of another: no embedder takes part, and only that differs."""
+    """Return the requests without those that make another's run: they differ in an unused embedder alone."""
     first_of = {(request.chunker, *request.combination().values()): request for request in reversed(requests)}
     return [request for request in requests if request in set(first_of.values())]
 

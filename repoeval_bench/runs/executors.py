@@ -74,7 +74,7 @@ class Executor(Protocol):
 
 
 class InProcess:
-    """Each job is done here, when its result is asked for."""
+    """Each job runs here, when its result is read."""
 
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
         """Yield the result of each job, in their order."""

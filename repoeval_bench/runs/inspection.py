@@ -189,7 +189,7 @@ def read_sources(path: Path) -> dict[str, SourceFile]:
     return {file.name: file for file in files}
 
 
-def kept_tokens_per_nws(folder: Path) -> float | None:
+def stored_tokens_per_nws(folder: Path) -> float | None:
     """Return the tokens for each non-whitespace character of the sources that a run kept; None where it kept none."""
     path = folder / SOURCES
     return tokens_per_nws(some_of([*read_sources(path).values()])) if path.is_file() else None

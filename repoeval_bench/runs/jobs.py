@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Code:
-    """Code and packages that make a run, and the machine and process in which a command was given.
+class CodeStamp:
+    """Code and packages that make a run, and the machine and process of the command.
 
-    They are the same in every worker, or runs of two kinds would be mixed. What counts of the code is its text, by its
-    `digest`: a commit that leaves it as it is changes nothing.
+    They are the same in every worker, or runs of two kinds would be mixed. `digest` is of the code's text: a commit
+    that does not change it changes nothing.
     """
 
     state: CodeState
@@ -53,7 +53,7 @@ class Code:
     process: int
 
     @classmethod
-    def here(cls) -> Code:
+    def here(cls) -> CodeStamp:
         """Return the code of this process, as it is on disk now."""
         return cls(
             state=code_state(), versions=versions(), digest=code_digest(), node=platform.node(), process=os.getpid()
@@ -63,7 +63,7 @@ class Code:
         """State this code in what this process makes; a BenchError that names what differs from it here."""
         if (platform.node(), os.getpid()) == (self.node, self.process):
             return
-        here = Code.here()
+        here = CodeStamp.here()
         other = [
             f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
             for name in sorted(self.versions.keys() | here.versions.keys())
@@ -110,7 +110,7 @@ class Shared:
     without: frozenset[str]
     results: Results
     home: Path | None
-    code: Code = field(hash=False)  # it holds a dict
+    code: CodeStamp = field(hash=False)  # it holds a dict
 
     @classmethod
     def here(cls, data: DataRequest, *, without: frozenset[str], results: Results, home: Path | None) -> Shared:
@@ -120,7 +120,7 @@ class Shared:
             without=without,
             results=replace(results, out=results.out.resolve()),
             home=home.resolve() if home else None,
-            code=Code.here(),
+            code=CodeStamp.here(),
         )
 
 
@@ -146,7 +146,7 @@ class Job:
         with collected() as notices:
             try:
                 self.shared.code.take_over()
-                materials = kept_materials(self.shared, placed)
+                materials = cached_materials(self.shared, placed)
                 before = materials.texts_embedded
                 with ending_with(materials.share):
                     try:
@@ -163,7 +163,7 @@ class Job:
 
 
 @lru_cache(maxsize=1)
-def kept_materials(shared: Shared, placed: Placed | None) -> Materials:
+def cached_materials(shared: Shared, placed: Placed | None) -> Materials:
     """Return the materials that the jobs of one worker share."""
     return Materials(shared.data, without=shared.without, results=shared.results, home=shared.home, placed=placed)
 

@@ -198,14 +198,14 @@ def in_full(row: LogRow, hits: Iterable[Hit]) -> LogRow:
 class Moment(NamedTuple):
     """A point in time, in UTC (what names no zone is taken for UTC); `whole_day` where no time of day is known."""
 
-    at: datetime
+    time: datetime
     whole_day: bool
 
     def is_after(self, other: Moment) -> bool:
         """Return whether this is later; where either has no time of day, days are compared."""
         if self.whole_day or other.whole_day:
-            return self.at.date() > other.at.date()
-        return self.at > other.at
+            return self.time.date() > other.time.date()
+        return self.time > other.time
 
 
 def moment(text: str) -> Moment | None:

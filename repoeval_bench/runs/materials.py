@@ -56,9 +56,8 @@ class Setting:
 class Materials:
     """The data of requests, without some repositories, and what runs over it share.
 
-    Data is fetched when it is first asked for. An `embedder` that is given replaces every request's. `placed` says
-    where encoders compute, see `make_embedder`. Vectors are shared where the runs of `results` are, new ones by
-    `share`.
+    Data is fetched when it is first used. An `embedder` that is given replaces every request's. `placed` says where
+    encoders compute, see `make_embedder`. Vectors are shared where the runs of `results` are, new ones by `share`.
     """
 
     def __init__(
@@ -160,8 +159,8 @@ def unscored_repositories(requests: Sequence[RunRequest]) -> frozenset[str]:
     return passed_over((request.resolved_protocol() for request in requests), requests[0].level)
 
 
-def tell_unread(requests: Sequence[RunRequest]) -> None:
-    """Say which options about an embedder change nothing, as no run of these needs vectors."""
+def log_unread(requests: Sequence[RunRequest]) -> None:
+    """Log which options of an embedder change nothing, if no run of these needs vectors."""
     if any(request.needs_vectors for request in requests):
         return
     usual = RunRequest()

@@ -135,7 +135,7 @@ def find_run(name: str, results: Path) -> RunView:
 
 
 def find_runs(names: Iterable[str], results: Path) -> list[RunView]:
-    """Return the run of each name; one UsageError tells every name that finds none."""
+    """Return the run of each name; one UsageError lists every name without a run."""
     return of_each(lambda name: find_run(name, results), names)
 
 
@@ -183,7 +183,7 @@ def _check_folder(name: str, results: Path) -> None:
 
 
 def _of_chunker(name: str, results: Path) -> list[str]:
-    """Return the runs of exactly this chunker, its options as they are where nothing is said of them."""
+    """Return the runs of exactly this chunker; options that the name leaves out have their defaults."""
     try:
         spec = make_chunker(name).spec
     except (SpecError, UsageError):  # not a chunker, or one whose extra is missing
@@ -230,7 +230,7 @@ def _by_age(name: str, results: Path) -> RunView:
 
 
 def _several(name: str, run_ids: Sequence[str], results: Path) -> str:
-    """Return a sentence, and a line for each run that a name fits, with what tells it apart."""
+    """Return a sentence, and a line for each run that a name fits, with its difference to the others."""
     parts = {run_id: _parts(results / run_id) for run_id in run_ids}
     keys = dict.fromkeys(key for of_run in parts.values() for key in of_run)
     differing = [key for key in keys if len({of_run.get(key) for of_run in parts.values()}) > 1]

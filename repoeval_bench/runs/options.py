@@ -14,7 +14,7 @@ from repoeval_bench.core.validation import STRICT, expectation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class FieldOption:
     """Names and help of a field.
 
     The option is `--` and the field's name unless `spelled` otherwise; `also` is another spelling. `key` is the field's
@@ -56,7 +56,7 @@ class Request(BaseModel):
     model_config = STRICT
 
     @classmethod
-    def options(cls) -> dict[str, Option]:
+    def options(cls) -> dict[str, FieldOption]:
         """Field -> its option, in the order in which help lists them; a field without one is set in Python alone."""
         extras = {name: cast("dict[str, Any]", field.json_schema_extra) for name, field in cls.model_fields.items()}
         return {name: extra["option"] for name, extra in extras.items() if extra}
@@ -124,6 +124,6 @@ def option(
     lt: float | None = None,
     **names: Any,
 ) -> Any:
-    """Return a field with its default, its option (`names` are further fields of `Option`) and its bounds."""
-    extra: Any = {"option": Option(meaning=meaning, metavar=metavar, **names)}
+    """Return a field with its default, its option (`names` are further fields of `FieldOption`) and its bounds."""
+    extra: Any = {"option": FieldOption(meaning=meaning, metavar=metavar, **names)}
     return Field(default, json_schema_extra=extra, ge=ge, gt=gt, lt=lt)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.storage import VectorCache
     from repoeval_bench.embedding.text_encoder import TextEncoder
-    from repoeval_bench.retrieval.choice import ChosenRetriever
+    from repoeval_bench.retrieval.choice import ResolvedRetriever
 
 
 RESULTS = Path("results")
@@ -72,17 +72,17 @@ class Parts:
     """
 
     embedder: Embedder | None
-    retrievers: tuple[ChosenRetriever, ...]
+    retrievers: tuple[ResolvedRetriever, ...]
     home: Path | None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return how to make them again."""
         retrievers = tuple(retriever.spec for retriever in self.retrievers)
-        return _made_again, (self.embedder.spec if self.embedder else None, retrievers, self.home)
+        return _rebuilt, (self.embedder.spec if self.embedder else None, retrievers, self.home)
 
 
 @cache
-def _made_again(embedder: str | None, retrievers: tuple[str, ...], home: Path | None) -> Parts:
+def _rebuilt(embedder: str | None, retrievers: tuple[str, ...], home: Path | None) -> Parts:
     model = make_embedder(embedder, home=home) if embedder else None
     return Parts(model, tuple(make_retriever(spec, home=home) for spec in retrievers), home)
 
@@ -103,8 +103,8 @@ def make_embedder(
 ) -> CachedEmbedder:
     """Return the embedder that a spec names, reading through the vector cache in `home`.
 
-    A notice says where vectors, or a model that is made here, cannot be kept. `placed` gives an encoder that
-    computes the same vectors, where a model is held elsewhere; `cache` takes the place of the one in `home`.
+    A notice says where vectors, or a model that is made here, cannot be kept. `placed` gives an encoder with the same
+    vectors if another process holds the model; `cache` replaces the one in `home`.
     """
     from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
@@ -172,7 +172,7 @@ def needs_vectors(retriever: str, measures: Sequence[str] | None = None) -> bool
     return choose_retriever(retriever).vectors or "vectors" in inputs_of(measures or ())
 
 
-def choose_retriever(spec: str, protocol: Protocol | None = None) -> ChosenRetriever:
+def choose_retriever(spec: str, protocol: Protocol | None = None) -> ResolvedRetriever:
     """Return the retriever that a spec names, without its model; a UsageError where the protocol cannot use it."""
     from repoeval_bench.retrieval import choice
 
@@ -190,7 +190,7 @@ def make_retriever(
     protocol: Protocol | None = None,
     *,
     home: Path | None = None,
-) -> ChosenRetriever:
+) -> ResolvedRetriever:
     """Return the chosen retriever, with the model of a reranker found and verified.
 
     The scores of pairs are kept in the vector cache in `home`. A notice says where it cannot keep anything.

@@ -1,4 +1,4 @@
-"""Plans of runs, made before a model is asked: the tasks that are scored, the queries, and the chunks."""
+"""Plans of runs, made without a model: the tasks that are scored, the queries, and the chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.task_facts import task_facts
 from repoeval_bench.metrics import Lines
 from repoeval_bench.protocols.leak import gold_in_query
-from repoeval_bench.protocols.protocol import Protocol, check_asked, scores_none
+from repoeval_bench.protocols.protocol import Protocol, check_questions, scores_none
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import NAMED, make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Texts that a run will embed: made without a model, so that they can be shown before anything is computed.
+    """The texts that a run will embed, made without a model, so that they can be shown first.
 
     `corpus` is what the chunker made and the retriever ranks. `documents` is what is judged: the same, unless the
     protocol judges every chunker on one baseline's chunks. `encoded` texts were embedded for it and for the plans made
@@ -60,7 +60,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """The files of a run, cut: what the chunker gave (`plain`), what is ranked, what is judged, and the seconds.
+    """The files of a run as chunks: the chunker's (`plain`), those to rank, those to judge, and the seconds.
 
     `plain` does not depend on the protocol; see `Plan` for the others.
     """
@@ -73,7 +73,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The tasks that a protocol selects, their files, the queries made of them, and what is known of each task.
+    """The tasks that a protocol selects, their files and queries, and the facts of each task.
 
     They are the same for all chunkers of a comparison, so they are made once.
 
@@ -105,7 +105,7 @@ def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...],
 
 
 def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
-    """Return what is the same for all chunkers, of tasks that `select` gave."""
+    """Return the inputs that all chunkers share, from the tasks of `select`."""
     queries = make_queries(selected.tasks, protocol.query)
     facts = task_facts(selected)
     if protocol.of_definitions:
@@ -131,7 +131,7 @@ def cut_files(
     skip_errors: bool = False,
     corpus: Corpus | None = None,
 ) -> Cut:
-    """Cut the files of tasks that `select` gave; `corpus` is what the chunker made of the same files before.
+    """Cut the files of the tasks of `select`; `corpus` has the chunks that the chunker made of these files before.
 
     `cutters` make the chunks and, where the protocol judges all chunkers on one chunker's chunks, the documents.
     """
@@ -151,14 +151,14 @@ def cut_files(
 
 
 def draw(selected: Benchmark, protocol: Protocol, sample: int | None) -> Benchmark:
-    """Return at most `sample` of the tasks, spread over the files; of questions that somebody wrote, all."""
+    """Return at most `sample` of the tasks, spread over the files; questions of a user's file are all kept."""
     return selected if sample is None or protocol.tasks == "questions" else part_of(selected, sample)
 
 
 def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     """Return the repositories and tasks that the protocol scores; a DatasetError if it scores none.
 
-    Documents are left behind: they ask here, and would travel to each worker.
+    Documents are dropped: their questions are made here, and each worker would get a copy.
     """
     selected = _scored(benchmark, protocol)
     return replace(selected, documents={}) if selected.documents else selected
@@ -166,7 +166,7 @@ def select(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 
 def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     selected = published_subset(benchmark, protocol.repositories)
-    check_asked(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
+    check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.tasks == "docstring":
         return documented(selected)
     if protocol.tasks == "tests":
@@ -194,7 +194,7 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
 def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:
     """Return whether further processes are worth their start.
 
-    Each chunker cuts every file, and the file of a task once more, without what the task asks for.
+    Each chunker cuts every file, and a task's file once more, without the lines to be written.
     """
     sizes = {file.name: len(file.text) for files in benchmark.files.values() for file in files}
     n_chars = sum(sizes.values()) + sum(sizes.get(task.file, 0) for task in benchmark.tasks)

@@ -17,7 +17,7 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.repoeval import check_repositories, repository_name
-from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_asked, check_choice, check_scored
+from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, check_questions, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.expansion import Expansion
@@ -118,7 +118,7 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
             raise without_tasks(request.source)
     for text, protocol in protocols.items():
         with problems.about("protocol", text):
-            check_asked(protocol, questions=bool(request.questions))
+            check_questions(protocol, questions=bool(request.questions))
         with problems.about("protocol", text):
             check_scored(protocol, map(repository_name, named), request.level)
 
@@ -205,7 +205,7 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, pr
 
 
 def check_distinct(chunkers: Iterable[Chunker]) -> None:
-    """Raise a UsageError where a chunker is there twice, in whatever spelling."""
+    """Raise a UsageError if a chunker is there twice, in any spelling."""
     if repeated := {spec for spec, _ in repeats(chunker.spec for chunker in chunkers)}:
         raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
 

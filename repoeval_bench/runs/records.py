@@ -53,7 +53,7 @@ class Record(BaseModel):
 
 
 class SampleRecord(Record):
-    """Sample of tasks: at most so many of the `of` that the protocol scores, files in turn, by a seed."""
+    """Sample of tasks: at most `most` of the `of` that the protocol scores, files in turn, by a seed."""
 
     most: Count
     of: Count
@@ -62,7 +62,7 @@ class SampleRecord(Record):
 
 
 class PartRecord(Record):
-    """Part of the data that was requested: repositories by name, so many tasks at most, a sample of those scored."""
+    """Part of the data that was requested: repositories by name, a limit of tasks, a sample of those scored."""
 
     repositories: tuple[str, ...] = ()
     limit: Count | None = None
@@ -72,7 +72,7 @@ class PartRecord(Record):
 class DatasetRecord(Record):
     """The data that a run is about; of imported data only its name, fingerprint, label and size are known.
 
-    `part` is missing where all was asked for.
+    `part` is missing if all was requested.
     """
 
     name: str
@@ -138,7 +138,7 @@ class Completed(Record):
     """Completion of the tasks of a run; `base` is the id of the run that only retrieves.
 
     `identity` is the model's own, `layout` and `ending` are the versions of the prompt's and the hole's rules. `budget`
-    is in tokens, `fragments` at most so many. `measures` are those that were added to the base's.
+    is in tokens, `fragments` is their limit. `measures` are those that were added to the base's.
     """
 
     base: str

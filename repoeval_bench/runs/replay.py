@@ -44,9 +44,9 @@ from repoeval_bench.runs.view import Replay, RunView
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.retrieval.choice import ChosenRetriever
+    from repoeval_bench.retrieval.choice import ResolvedRetriever
     from repoeval_bench.runs.records import RunConfig
-    from repoeval_bench.runs.store import Outcome
+    from repoeval_bench.runs.store import RunOutcome
 
 
 HARMLESS = {"minilm", "hash"}
@@ -155,7 +155,7 @@ def replay(
     allowed: Collection[str] = (),
     home: Path | None = None,
 ) -> Replay:
-    """Make a run again in a folder, from the data and from what was asked.
+    """Make a run again in a folder, from the data and the stored request.
 
     What the run names is run: `check_allowed` comes first. A UsageError for a name or an option that does not exist.
     A model that is not `allowed`, not installed or fails here leaves the ranking as it is stored.
@@ -171,7 +171,7 @@ def replay(
     config = config_of(stored, ranker)
     # Whether most queries have gold was decided when it ran.
     run_again = partial(execute, ranker.planned, config, ranker.embedder, ranker.retriever, inputs, few_gold=True)
-    outcome: Outcome | None = None
+    outcome: RunOutcome | None = None
     reason = ranker.reason
     if not reason:
         try:
@@ -237,13 +237,13 @@ class Ranker:
     """Retriever of a stored run, and the plan with the vectors it needs; not made where there is a `reason`."""
 
     planned: Plan
-    retriever: ChosenRetriever
+    retriever: ResolvedRetriever
     embedder: CachedEmbedder | None = None
     reason: str = ""
 
 
-def has_model(retriever: ChosenRetriever) -> bool:
-    """Return whether a model takes part in ranking."""
+def has_model(retriever: ResolvedRetriever) -> bool:
+    """Return whether a model ranks."""
     return retriever.vectors or bool(retriever.model)
 
 
@@ -264,10 +264,10 @@ def make_ranker(
     *,
     home: Path | None,
 ) -> Ranker:
-    """Return what ranks as a run asks; with a reason where a model of it may not be asked, or is not here."""
+    """Return the retriever that a run names; a reason if a model of it is not allowed, or is not here."""
     retriever = choose_retriever(stored.retriever, planned.protocol)
     measured = "vectors" in inputs_of(stored.measures)
-    reason = _not_asked(stored, retriever, allowed)
+    reason = _reason_unused(stored, retriever, allowed)
     embedder = None
     if measured or (retriever.vectors and not reason):
         try:
@@ -307,8 +307,8 @@ def config_of(stored: RunConfig, ranker: Ranker) -> RunConfig:
     return make_config(planned.protocol, **fields)
 
 
-def _not_asked(stored: RunConfig, retriever: ChosenRetriever, allowed: Collection[str]) -> str:
-    """Say which model or server of a stranger's choice is not asked to rank; empty where there is none."""
+def _reason_unused(stored: RunConfig, retriever: ResolvedRetriever, allowed: Collection[str]) -> str:
+    """Return the reason not to use the model or server that a stranger chose to rank; empty if there is none."""
     models = [stored.embedder] if retriever.vectors and Spec.parse(stored.embedder).name not in HARMLESS else []
     models += [stored.retriever] if retriever.model else []
     refused = [spec for spec in models if spec not in allowed]
@@ -328,8 +328,8 @@ def is_of_pack(name: str, edition: str) -> bool:
     return name.startswith(f"pack-{edition}-")
 
 
-def tolerance_of(retriever: ChosenRetriever, config: RunConfig) -> float:
-    """Return by how much a score may differ between machines; more than a step of rounding where a model takes part."""
+def tolerance_of(retriever: ResolvedRetriever, config: RunConfig) -> float:
+    """Return by how much a score may differ between machines; more than a step of rounding if a model ranks."""
     if not has_model(retriever):
         return ROUNDED
     if config.embedder_identity.get("precision", "fp32") != "fp32":

@@ -77,7 +77,7 @@ class DataRequest(Request):
 
 
 class RunRequest(DataRequest):
-    """Everything that is asked of one run."""
+    """The request of one run: all its options."""
 
     chunker: str | None = option(None, _CHUNKER, "SPEC", also="-c", key="chunkers", combined=True)
     match_size: str | None = option(
@@ -171,7 +171,7 @@ class RunRequest(DataRequest):
     @model_validator(mode="before")
     @classmethod
     def _ask_questions(cls, values: Any) -> Any:
-        """Questions of a file are asked under protocol `questions`, where no other is named."""
+        """Questions of a file have protocol `questions`, unless another is named."""
         usual = cls.model_fields["protocol"].default
         if isinstance(values, dict) and values.get("questions") and values.get("protocol", usual) == usual:
             return values | {"protocol": "questions"}
@@ -200,7 +200,7 @@ class RunRequest(DataRequest):
 
     @property
     def needs_vectors(self) -> bool:
-        """Return whether the embedder takes part: the retriever or a measure asks for vectors."""
+        """Return whether the embedder is used: the retriever or a measure needs vectors."""
         return needs_vectors(self.retriever, self.measures)
 
     @property
@@ -218,7 +218,7 @@ class RunRequest(DataRequest):
 
 
 class RecommendRequest(DataRequest):
-    """Everything that is asked of a recommendation: every chunker at every size, by every retriever and protocol."""
+    """The request of a recommendation: every chunker at every size, by every retriever and protocol."""
 
     chunkers: tuple[str, ...] = option(
         ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index"),

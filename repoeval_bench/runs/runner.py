@@ -34,7 +34,7 @@ from repoeval_bench.runs import store
 from repoeval_bench.runs.config import NO_EMBEDDER, id_of, make_config
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers, check_countable
-from repoeval_bench.runs.materials import Materials, Setting, make_chunkers, tell_unread, unscored_repositories, unsized
+from repoeval_bench.runs.materials import Materials, Setting, log_unread, make_chunkers, unscored_repositories, unsized
 from repoeval_bench.runs.parts import (
     RESULTS,
     Parts,
@@ -105,9 +105,9 @@ def make_runs(
 ) -> Iterator[list[RunView | ChunkError]]:
     """Yield for each chunker its run under each setting, or why the chunker failed there; each is stored when done.
 
-    With `reuse` stored runs that exactly this code made are taken as they are. The settings are cut alike, and have one
-    embedder. Without one, a chunker's runs are one job, and its chunks stay there. With one, all chunkers cut first,
-    and missing vectors are embedded in one pass. Raises a BenchError in one sentence.
+    With `reuse` stored runs that exactly this code made are taken as they are. The settings are cut in the same way,
+    and have one embedder. Without one, a chunker's runs are one job, and its chunks stay there. With one, all chunkers
+    cut first, and missing vectors are embedded in one pass. Raises a BenchError in one sentence.
     """
     rows = list(zip(*(_planned_runs(setting, chunkers, home) for setting in settings), strict=True))
     stored = [[results.find(run.run_id) if reuse else None for run in row] for row in rows]
@@ -252,8 +252,7 @@ class Runner:
     fetched. With `Workers` each run is a job of its own, whose worker reads the data that the request names. Any other
     executor makes the runs of the loaded data together. `benchmark` is data that is loaded already. At most `sample`
     tasks are drawn from those that a protocol scores. With `ahead` False, one setting is made after the other, and each
-    run when it is asked for. Notices name each source of data, each part that is missing, and each option without
-    effect.
+    run when it is read. Notices name each source of data, each part that is missing, and each option without effect.
 
     `skipped` is chunker -> the reason, where it does not know a language of the data; where none is left that is a
     LanguageError. `failed` is setting -> chunker -> the error, where something went wrong: that ends its run alone.
@@ -280,7 +279,7 @@ class Runner:
                 check_countable(request.embedder)
         problems.check()
         store.check_writable(out)
-        tell_unread(requests)
+        log_unread(requests)
         if self._workers:  # each machine would take `auto` for another device
             requests = [request.on_this_device() for request in requests]
         self._members = by_setting(requests)
@@ -307,7 +306,7 @@ class Runner:
 
     @property
     def benchmark(self) -> Benchmark:
-        """Return the tasks and files, fetched where they are asked for first."""
+        """Return the tasks and files, fetched on first use."""
         return self._materials.benchmark
 
     @property
@@ -333,7 +332,7 @@ class Runner:
         return self._setting(setting).selected
 
     def chunkers(self, setting: RunRequest) -> list[Chunker]:
-        """Return the chunkers of a setting, of their final size; sizes are matched, and that is said, once a file."""
+        """Return the chunkers of a setting at their final size; sizes are matched and reported once a file."""
         specs = [request.chunker for request in self._members[setting] if request.chunker not in self.skipped]
         asking = self._setting(setting)
         for other, named, cutters in self._chunkers:
@@ -346,7 +345,7 @@ class Runner:
     def run(self, setting: RunRequest, *, reuse: bool = True) -> list[RunView | None]:
         """Make (or with `reuse` find) the run of every chunker of a setting, in their order; None for one not made.
 
-        Settings are asked for in their order. Where all chunkers of one fail here, that is their error.
+        Settings are read in their order. Where all chunkers of one fail here, that is their error.
         """
         runs = []
         for run in self.runs_of(setting, reuse=reuse):
@@ -434,7 +433,7 @@ class Runner:
     def _new_runs(self, setting: RunRequest, *, reuse: bool) -> Iterator[RunView | ChunkError]:
         together, chunkers = self._together(setting), self.chunkers(setting)
         later = [self._ready.setdefault(member, []) for member in together[1:]]
-        # Where none is to be made before it is asked for, each is made by itself.
+        # If none may be made before it is read, each is made alone.
         for part in [chunkers] if self._ahead else [[chunker] for chunker in chunkers]:
             for run, *others in make_runs(
                 [self._setting(member) for member in together],

@@ -17,14 +17,14 @@ from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
 from repoeval_bench.runs.records import EMBED_STEP, FirstStage, RunConfig
-from repoeval_bench.runs.store import Outcome
+from repoeval_bench.runs.store import RunOutcome
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
     from repoeval_bench.core.parts import Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.retrieval.choice import ChosenRetriever
+    from repoeval_bench.retrieval.choice import ResolvedRetriever
     from repoeval_bench.retrieval.corpus import Corpus
     from repoeval_bench.runs.planning import Inputs, Plan
 
@@ -76,12 +76,12 @@ def execute(
     planned: Plan,
     config: RunConfig,
     embedder: Embedder | None,
-    retriever: ChosenRetriever,
+    retriever: ResolvedRetriever,
     inputs: Inputs,
     *,
     few_gold: bool,
     ranking: Run | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Judge, retrieve and score what was planned. `embedder` is None where nothing needs vectors.
 
     Nothing is retrieved where a `ranking` of the documents by this retriever is given. `inputs` are the same for all
@@ -114,7 +114,7 @@ def execute(
     read = read_chars(planned, embedder)
     inspection = inspection_files(inputs.sources, planned.benchmark, planned.corpus, judgements.gold, read)
     clock.lap("inspection")
-    return Outcome(
+    return RunOutcome(
         config=config,
         planned=planned,
         judgements=judgements,
@@ -152,7 +152,9 @@ def _judge(
     return judgements, of_chunks
 
 
-def _index(planned: Plan, retriever: ChosenRetriever, embedder: Embedder | None, of_chunks: JudgedCorpus) -> Retriever:
+def _index(
+    planned: Plan, retriever: ResolvedRetriever, embedder: Embedder | None, of_chunks: JudgedCorpus
+) -> Retriever:
     chunks = planned.corpus.chunks
     if planned.protocol.scope == "pooled":
         chunks, _ = pooled(chunks, planned.queries)
@@ -184,7 +186,7 @@ def _leak(planned: Plan, run: Run, inputs: Inputs) -> dict[str, Mapping[str, flo
     }
 
 
-def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> FirstStage | None:
+def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage | None:
     if retriever.first is None:
         return None
     raw = config.model_copy(update={"retriever": retriever.first.spec, "retriever_identity": {}})
@@ -192,7 +194,7 @@ def _first_stage(config: RunConfig, retriever: ChosenRetriever) -> FirstStage | 
 
 
 def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, few_gold: bool) -> None:
-    """Raise a ResultError where fewer than half of the queries have a relevant chunk, and that was not asked for.
+    """Raise a ResultError if fewer than half of the queries have a relevant chunk, unless the request allows it.
 
     Means say little of a ranking then. Where no query has one, they say nothing, and `few_gold` does not help.
     """

@@ -38,7 +38,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """A finished run, ready to be written: its ranking, judgements, scores and costs.
 
     `leak` is diagnostic -> query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes in the
@@ -87,7 +87,7 @@ class RunFiles:
     inspection: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def save(outcome: Outcome, results: Path, *, created: str) -> Path:
+def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
     """Write a run's folder and return it. `created` is an ISO 8601 time.
 
     A folder that cannot be written is a ResultError.
@@ -172,7 +172,7 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
 
 
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
-    """Return the field `part`, where a part of the data was asked for."""
+    """Return the field `part` if a part of the data was requested."""
     fields: dict[str, Any] = {}
     if benchmark.repos:
         fields["repositories"] = benchmark.repos
@@ -183,7 +183,7 @@ def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     return {"part": records.PartRecord(**fields)} if fields else {}
 
 
-def _metrics(outcome: Outcome, dataset: records.DatasetRecord) -> records.Metrics:
+def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Metrics:
     config, planned = outcome.config, outcome.planned
     repos = [query.repo for query in planned.queries]
     means = records.Means.of({name: values.tolist() for name, values in outcome.scores.values.items()}, repos)
@@ -211,7 +211,7 @@ def _metrics(outcome: Outcome, dataset: records.DatasetRecord) -> records.Metric
     )
 
 
-def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
+def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
     planned, judgements = outcome.planned, outcome.judgements
     columns = {name: values.tolist() for name, values in outcome.scores.values.items()}
     ceilings = {name: values.tolist() for name, values in outcome.ceilings.values.items()}
@@ -243,7 +243,7 @@ def _query_rows(outcome: Outcome) -> Iterator[QueryRow]:
         )
 
 
-def _log_lines(outcome: Outcome) -> Iterator[str]:
+def _log_lines(outcome: RunOutcome) -> Iterator[str]:
     """Yield the lines of the run log (`log.StoredRow`). What of them can break the contract is checked."""
     config = outcome.config
     spec = Spec.parse(config.chunker)
@@ -290,7 +290,7 @@ def _place(chunk: Chunk) -> dict[str, Any]:
     }
 
 
-def _time_rows(outcome: Outcome) -> Iterator[TimeRow]:
+def _time_rows(outcome: RunOutcome) -> Iterator[TimeRow]:
     planned, run = outcome.planned, outcome.run
     for step, seconds in outcome.seconds.items():
         # With warm vectors nothing is encoded, and the step's seconds say nothing of the model's speed.

@@ -24,7 +24,7 @@ GAIN_FACTOR = 1000
 """Real gains are written as whole thousandths, because trec_eval reads whole numbers."""
 
 LARGEST_GAIN = 1e12
-"""A gain above it is refused: in thousandths, floating point no longer tells it from the next whole number."""
+"""A gain above it is refused: in thousandths, floating point no longer separates it from the next whole number."""
 
 NO_CHUNK = "none"
 """Id of the one row, with gain 0, of a query without a relevant chunk: without a row it would leave the mean."""
@@ -108,8 +108,8 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]], fields: Fields | None
 def read_run(path: Path) -> Run:
     """Read a run file, each query ordered by (score as float32, chunk id), both descending.
 
-    It is a MetricError with file:line if a line has not six fields, a score is not a finite number, or a chunk appears
-    twice in a query. The tag is the last line's; a query without a result has no line, so it is not there.
+    A MetricError with file:line names a line without six fields, a score that is no finite number, or a chunk that a
+    query has twice. The tag is the last line's; a query without a result has no line, so it is not there.
     """
     scores: dict[str, dict[str, float]] = defaultdict(dict)
     tag = ""
@@ -126,9 +126,9 @@ def read_run(path: Path) -> Run:
 def read_qrels(path: Path, factor: float = 1) -> Qrels:
     """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; a query with none stays, empty.
 
-    A negative grade is not relevant, as trec_eval reads it. It is a MetricError with file:line if a line has not four
-    fields, a gain is not a finite number of at most `LARGEST_GAIN` times the factor, or a chunk appears twice in a
-    query.
+    A negative grade is not relevant, as trec_eval reads it. A MetricError with file:line names a line without four
+    fields, or a chunk that a query has twice. So is a gain that is no finite number of at most `LARGEST_GAIN` times the
+    factor.
     """
     qrels: Qrels = {}
     for _, query_id, chunk_id, gain in qrels_rows(path, factor):

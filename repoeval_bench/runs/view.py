@@ -167,11 +167,11 @@ class RunView:
         return html_table(f"{metrics.chunker}, protocol {metrics.protocol}", ("measure", "micro", "macro"), rows)
 
     def query_rows(self) -> Iterator[QueryRow]:
-        """Return the rows of per_query.jsonl.gz, read as they are asked for."""
+        """Return the rows of per_query.jsonl.gz, read lazily."""
         return self.rows(PER_QUERY, QueryRow)
 
     def log_rows(self) -> Iterator[LogRow]:
-        """Return the rows of the run log, read as they are asked for."""
+        """Return the rows of the run log, read lazily."""
         return (in_full(row, hits) for row, hits in self._log())
 
     def ranked(self) -> dict[str, Ranking]:
@@ -241,7 +241,7 @@ class RunView:
             return stream.read().decode("utf-8")
 
     def rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
-        """Yield the rows of one of the folder's JSONL files as records, read as they are asked for."""
+        """Yield the rows of one of the folder's JSONL files as records, read lazily."""
         with self._explained(name):
             for _, row in read_rows(self.folder / name, model):
                 yield row
@@ -258,7 +258,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A run made again in a folder: what follows from its stored ranking, and where it can be had the ranking itself.
+    """A run made again in a folder: what follows from its stored ranking, and the ranking itself if it can be made.
 
     `unseen` is query_id -> ids that were ranked and that the query cannot see. `stored` is the ranking without these,
     `computed` the one that the request gives here, None where it is taken over as stored, for a `reason`. Scores of the

@@ -11,7 +11,7 @@ import pytest
 from repoeval_bench.core.errors import BenchError, ResultError, UsageError
 from repoeval_bench.runs.execution import choose_executor
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
-from repoeval_bench.runs.jobs import Code, Workers, failed
+from repoeval_bench.runs.jobs import CodeStamp, Workers, failed
 from repoeval_bench.runs.records import CodeState
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest
 from repoeval_bench.runs.runner import Runner
@@ -134,7 +134,7 @@ def test_two_drivers_at_once_leave_whole_runs(places, tmp_path, clean):
 
 def test_a_worker_with_other_packages_is_refused():
     """Runs of two kinds of code would be mixed; the sentence names what to install where."""
-    there = replace(Code.here(), process=0)
+    there = replace(CodeStamp.here(), process=0)
     there.take_over()
     other = replace(there, versions={**there.versions, "numpy": "0.9", "scipy": None})
     with pytest.raises(BenchError, match=r"has numpy \S+ instead of 0\.9, scipy \S+ instead of None; install the same"):
@@ -145,7 +145,7 @@ def test_a_worker_with_other_packages_is_refused():
 
 def test_code_that_is_changed_below_a_command_ends_its_jobs():
     """On the command's own machine nothing is to be installed. The command's own process has its code in memory."""
-    changed = replace(Code.here(), digest="0" * 64)
+    changed = replace(CodeStamp.here(), digest="0" * 64)
     changed.take_over()
     with pytest.raises(BenchError, match=r"changed after the command began.*; run the same command again \(stored"):
         replace(changed, process=0).take_over()

@@ -27,7 +27,7 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.metrics import BUDGETS
 from repoeval_bench.plugins.lab.stability import StabilityRow, Updates, updates_of
 from repoeval_bench.runs.config import NO_EMBEDDER
-from repoeval_bench.runs.inspection import kept_tokens_per_nws
+from repoeval_bench.runs.inspection import stored_tokens_per_nws
 from repoeval_bench.runs.query_scores import together
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def analyses(leaderboards: Sequence[Leaderboard], updates: Sequence[StabilityRow
             continue
         data = leaderboard.runs[0].metrics.dataset.name
         if data not in ratios:
-            ratios[data] = kept_tokens_per_nws(leaderboard.runs[0].folder)
+            ratios[data] = stored_tokens_per_nws(leaderboard.runs[0].folder)
         results.append(_analysis(leaderboard, ratios[data], updates))
     return results
 

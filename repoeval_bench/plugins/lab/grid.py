@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
     from repoeval_bench.metrics.judged_run import Numbered
-    from repoeval_bench.retrieval.choice import ChosenRetriever
+    from repoeval_bench.retrieval.choice import ResolvedRetriever
     from repoeval_bench.retrieval.linemap import LineMap
     from repoeval_bench.runs.executors import Executor
 
@@ -137,7 +137,7 @@ class Grid:
             self.settings.append(_Setting(protocol, distinct, select(benchmark, protocol)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _made_again, (self._packed,)
+        return _rebuilt, (self._packed,)
 
     @cached_property
     def _packed(self) -> bytes:
@@ -248,7 +248,7 @@ class Grid:
         return [(files, frozenset(names)) for files, names in sets.values()]
 
     def _score_view(
-        self, candidate: _Candidate, retriever: ChosenRetriever, policy: str, settings: Sequence[_Setting]
+        self, candidate: _Candidate, retriever: ResolvedRetriever, policy: str, settings: Sequence[_Setting]
     ) -> dict[Cell, Any]:
         tasks = {task.task_id: task for setting in settings for task in setting.selected.tasks}
         queries = make_queries(tasks.values(), policy)
@@ -278,7 +278,7 @@ class Grid:
 
 
 @lru_cache(maxsize=1)
-def _made_again(packed: bytes) -> Grid:
+def _rebuilt(packed: bytes) -> Grid:
     return Grid(*pickle.loads(packed))  # noqa: S301 - it was made here
 
 
@@ -307,7 +307,7 @@ class _Candidate:
         self._line_maps: dict[str, LineMap] = {}
         self._judged: dict[tuple[str, ...], JudgedCorpus] = {}
 
-    def rank(self, retriever: ChosenRetriever, queries: Sequence[Query], whole: Collection[str]) -> Run:
+    def rank(self, retriever: ResolvedRetriever, queries: Sequence[Query], whole: Collection[str]) -> Run:
         """Rank the best chunks, and every chunk of the repository for the queries whose id is in `whole`."""
         if retriever.spec not in self._searchers:
             corpus = self.corpus
@@ -337,7 +337,7 @@ class _Candidate:
         return self._judged[key]
 
 
-def _cell(setting: _Setting, retriever: ChosenRetriever, measure: str) -> Cell:
+def _cell(setting: _Setting, retriever: ResolvedRetriever, measure: str) -> Cell:
     return Cell(setting.protocol.name, retriever.spec, measure)
 
 

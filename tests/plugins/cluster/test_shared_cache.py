@@ -13,7 +13,7 @@ from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.plugins.cluster.run_store import results_of_store
 from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache
 from repoeval_bench.runs.executors import IN_PROCESS
-from repoeval_bench.runs.jobs import Workers, kept_materials
+from repoeval_bench.runs.jobs import Workers, cached_materials
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner
 from support.encoders import CountingEncoder
@@ -138,7 +138,7 @@ def test_jobs_share_vectors_of_homes_that_share_nothing_else(tmp_path):
     WEATHER.failing, WEATHER.truncating = 0.05, 0.2
     encoded = {}
     for name, store in (("a", url), ("b", url), ("alone", None)):
-        kept_materials.cache_clear()
+        cached_materials.cache_clear()
         out = results_of_store(store, tmp_path / name).out if store else tmp_path / name
         jobs = Runner(asked, executor=Workers(IN_PROCESS), out=out, home=tmp_path / f"home-{name}")
         runs = [run for setting in jobs.settings for run in jobs.run(setting, reuse=False)]

@@ -22,7 +22,7 @@ from repoeval_bench.plugins.lab.report.sensitivity import sensitivity_tables
 from repoeval_bench.plugins.lab.sensitivity import sensitivity
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.runs.executors import ProcessPool, start_server
-from repoeval_bench.runs.materials import tell_unread
+from repoeval_bench.runs.materials import log_unread
 from repoeval_bench.runs.parts import skipped_line
 from repoeval_bench.runs.problems import Problems
 from repoeval_bench.runs.request import DataRequest
@@ -54,7 +54,7 @@ def sensitivity_command(
     problems.check()
     if request.limit is None:
         start_server(request.chunkers)
-    tell_unread(request.requests())
+    log_unread(request.requests())
     data = request.model_dump(include=set(DataRequest.model_fields))
     protocols = map(Protocol.parse, request.protocols)
     without = passed_over(protocols, request.level)
