@@ -37,8 +37,8 @@ def read_facts(path: Path, query_ids: Sequence[str]) -> dict[str, list[Fact]]:
 
     A CSV has a header with `query_id`, a JSONL file an object with it in each line. In a CSV, numbers and
     true/false/yes/no are read as such. A UsageError names file:line of a broken row, a number that is not finite, or a
-    query that appears twice. It also refuses a fact without a name, with a repeated one, or with a control character in
-    it, and a file that knows none of the queries.
+    query that appears twice. It also refuses a fact whose name is missing, repeated or has a control character, and a
+    file that knows none of the queries.
     """
     indexes = {query_id: i for i, query_id in enumerate(query_ids)}
     columns: dict[str, list[Fact]] = {}

@@ -57,8 +57,8 @@ class Judgements:
 def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
     """The log's rows, one at a time, each of their rankings in the order of its ranks; `rows` are those of a log.
 
-    A ResultError with file:line names a query or a ranked chunk that appears twice, two costs of one index, or ranks
-    that are not 1, 2, 3, …. Another refuses a log of several systems, because a run belongs to one system.
+    A ResultError with file:line names a repeated query or ranked chunk, two costs of one index, or ranks that are not
+    1, 2, 3, …. Another refuses a log of several systems, because a run belongs to one system.
     """
     system: str | None = None
     seen: set[str] = set()
