@@ -174,7 +174,7 @@ class Grid:
 
         Beside a chunker are the names of the protocols under which it is scored, None for all.
         """
-        tried = executor.map([partial(self._try_to_score, *asked) for asked in chunkers])
+        tried = executor.map([partial(self._try_to_score, *request) for request in chunkers])
         waiting: list[_Cut | dict[Cell, Scores] | ChunkError] = []
         for result in tried:
             if isinstance(result, _Cut):
@@ -184,7 +184,7 @@ class Grid:
         cut = [result for result in waiting if isinstance(result, _Cut)]
         if self.parts.embedder and cut:
             self.parts.embedder.ensure(self._texts(cut))
-        scored = executor.map([partial(self.score, *each) for each in cut])
+        scored = executor.map([partial(self.score, *chunks) for chunks in cut])
         yield from (next(scored) if isinstance(result, _Cut) else result for result in waiting)
 
     def _try_to_score(
@@ -192,45 +192,45 @@ class Grid:
     ) -> _Cut | dict[Cell, Scores] | ChunkError:
         """Score a chunker; where texts have no vector yet, return what it cut."""
         try:
-            cut = _Cut(self._chunk(chunker, self._wanted(protocols)), protocols)
+            cut = _Cut(self._chunk(chunker, self._settings_of(protocols)), protocols)
         except ChunkError as error:  # it ends the cells of this chunker alone
             return without_traceback(error)
         if self.parts.embedder and any(self.parts.embedder.pending(self._texts([cut])).values()):
             return cut
         return self.score(*cut)
 
-    def _chunk(self, chunker: Chunker, wanted: Sequence[_Setting]) -> _Corpora:
+    def _chunk(self, chunker: Chunker, settings: Sequence[_Setting]) -> _Corpora:
         """Return what a chunker makes under each exclusion of the settings."""
         corpus = build_corpus(self.benchmark.files, chunker)
-        blanking = {setting.protocol.exclusion for setting in wanted if setting.protocol.blanks}
+        blanking = {setting.protocol.exclusion for setting in settings if setting.protocol.blanks}
         blanked = corpus
         if blanking:
             blanked = chunk_blanked(corpus, self.benchmark.tasks, self.benchmark.files, chunker)
-        return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in _views(wanted)}
+        return {exclusion: blanked if exclusion in blanking else corpus for _, exclusion in _views(settings)}
 
     def _texts(self, cut: Sequence[_Cut]) -> dict[Role, list[str]]:
         """Return the texts that need vectors, with repeats."""
         texts: dict[Role, list[str]] = {"query": [], "document": []}
         if any(retriever.vectors for retriever in self.parts.retrievers):
-            corpora = [corpus for each in cut for corpus in each.corpora.values()]
+            corpora = [corpus for chunks in cut for corpus in chunks.corpora.values()]
             texts["document"] += [chunk.embed_text for corpus in corpora for chunk in corpus]
             for policy in sorted({policy for policy, _ in _views(self.settings)}):
                 texts["query"] += [query.text for query in make_queries(self.benchmark.tasks, policy)]
         return texts
 
-    def _wanted(self, protocols: Collection[str] | None) -> list[_Setting]:
+    def _settings_of(self, protocols: Collection[str] | None) -> list[_Setting]:
         return [setting for setting in self.settings if protocols is None or setting.protocol.name in protocols]
 
     def score(self, corpora: _Corpora, protocols: Collection[str] | None = None) -> dict[Cell, Scores]:
         """Score what one chunker makes under each exclusion, in the cells of these protocols, of all where None."""
         values: dict[Cell, NDArray[np.float64]] = {}
-        wanted = self._wanted(protocols)
+        planned = self._settings_of(protocols)
         candidates = {name: _Candidate(self.benchmark, corpora[name], self.parts.embedder, name) for name in corpora}
-        for retriever, view in product(self.parts.retrievers, _views(wanted)):
-            settings = [setting for setting in wanted if setting.view == view]
+        for retriever, view in product(self.parts.retrievers, _views(planned)):
+            settings = [setting for setting in planned if setting.view == view]
             values |= self._score_view(candidates[view[1]], retriever, view[0], settings)
         scores = {}
-        for retriever, setting in product(self.parts.retrievers, wanted):
+        for retriever, setting in product(self.parts.retrievers, planned):
             repos = tuple(task.repo for task in setting.selected.tasks)
             files = tuple(f"{task.repo}/{task.path}" for task in setting.selected.tasks)
             for measure in setting.measures:

@@ -210,8 +210,8 @@ def sensitivity(
     every = {spec: named.get(spec) or make_chunker(spec) for spec in protocols}
     scored: dict[str, Mapping[Cell, Scores]] = {}
     failed: dict[str, ChunkError] = {}
-    asked = [(chunker, protocols[spec]) for spec, chunker in every.items()]
-    for spec, result in zip(every, grid.score_all(asked, executor), strict=True):
+    requests = [(chunker, protocols[spec]) for spec, chunker in every.items()]
+    for spec, result in zip(every, grid.score_all(requests, executor), strict=True):
         if isinstance(result, ChunkError):
             failed[spec] = result
         else:
