@@ -287,7 +287,7 @@ def _views(settings: Sequence[_Setting]) -> list[tuple[str, Exclusion]]:
 
 
 class _Cut(NamedTuple):
-    """What a chunker made, by exclusion, and the names of the protocols under which it is scored, None for all."""
+    """A chunker's chunks by exclusion, and the names of the protocols under which they are scored (None for all)."""
 
     corpora: _Corpora
     protocols: Collection[str] | None
