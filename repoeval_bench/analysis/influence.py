@@ -72,13 +72,14 @@ def _by_repository(
         return [None] * len(factors)
     means, tests = [], dict[str, FloatArray]()
     significant = np.flatnonzero(np.array(factors) > 0)
+    limits = ALPHA / np.array(factors)[significant]
     for repository in dict.fromkeys(scores.repos):
         rows = [i for i, repo in enumerate(scores.repos) if repo != repository]
         clusters, repos = [scores.clusters[i] for i in rows], [scores.repos[i] for i in rows]
         sample = Sample.of(differences[rows], clusters, repos, over)
         means.append(sample.mean())
         if significant.size:
-            tests[repository] = flip_columns(sample.parts()[0][:, significant], rng())
+            tests[repository] = flip_columns(sample.parts()[0][:, significant], rng(), limits)
     low, high = np.min(means, axis=0), np.max(means, axis=0)
     positions = {column: index for index, column in enumerate(significant.tolist())}
     return [
@@ -109,7 +110,9 @@ def influence(
     mean = float(sample.mean()[0])
     pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
     strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
-    tests = flip_columns(np.column_stack([_parts_without(sample, i) for i in strongest]), rng()) if strongest else ()
+    limits = np.full(len(strongest), ALPHA / factor)
+    parts = [_parts_without(sample, i) for i in strongest]
+    tests = flip_columns(np.column_stack(parts), rng(), limits) if strongest else ()
     return resting(low, high, {names[i]: float(p) for i, p in zip(strongest, tests, strict=True)}, factor)
 
 

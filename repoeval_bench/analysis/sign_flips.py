@@ -180,11 +180,24 @@ def flip_pairs(
     return hits / n_flips, n_flips
 
 
-def flip_columns(parts: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return p of each column's mean, (n_columns,), as `flip_signs` has it, without intervals."""
+def flip_columns(parts: FloatArray, rng: np.random.Generator, limits: FloatArray) -> FloatArray:
+    """Return p of each column's mean, (n_columns,), surely on its side of the column's limit.
+
+    A column gets as many flips as that takes, up to `MOST_FLIPS`, and no more where a bound shows it: under flips a sum
+    S of parts a has P(|S| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963). p is at most this bound.
+    """
     n_clusters, n_columns = parts.shape
     pairs = np.column_stack([np.zeros(n_columns, dtype=np.int64), np.arange(1, n_columns + 1)])
-    return flip_pairs(np.column_stack([np.zeros(n_clusters), parts]), np.zeros(n_clusters), pairs, rng)[0]
+    squares = 2 * np.square(parts).sum(axis=0)
+    bound = 2 * np.exp(-np.divide(parts.sum(axis=0) ** 2, squares, out=np.zeros(n_columns), where=squares > 0))
+    p, _ = flip_pairs(
+        np.column_stack([np.zeros(n_clusters), parts]),
+        np.zeros(n_clusters),
+        pairs,
+        rng,
+        undecided=lambda p, error: (bound >= limits) & (np.abs(p - limits) < CERTAIN * error),
+    )
+    return np.asarray(np.minimum(p, bound))
 
 
 def _difference_and_slack(parts: FloatArray, first: int, second: int) -> tuple[float, float]:

@@ -7,6 +7,7 @@ import scipy
 from repoeval_bench.analysis.influence import differences_without, influence
 from repoeval_bench.analysis.new_repositories import new_repositories
 from repoeval_bench.analysis.robust_errors import effective_clusters, robust_error
+from repoeval_bench.analysis.sign_flips import flip_columns
 from repoeval_bench.analysis.statistics import Sample
 
 
@@ -33,6 +34,25 @@ def test_a_verdict_among_many_tests_needs_more_without_a_file_too():
     found = influence(sample, files, 10, rng)
     assert found.rests_on is not None
     assert found.p == pytest.approx(10 * 2 / 2**8)
+
+
+@pytest.mark.parametrize(("size", "carried"), [(1.5, False), (0.3, True)])
+def test_a_lead_that_all_files_share_is_not_of_one_in_a_family_of_any_size(size, carried):
+    """Of 2,000 tests the first flips alone, whose p is 1 / 20,000 at least, would leave no lead without a carrier."""
+    values = np.random.default_rng(2).normal(size, 1, 120)
+    files = list(map(str, range(120)))
+    assert (influence(Sample.micro(values, files), files, 2_000, rng).rests_on is not None) == carried
+
+
+def test_a_p_without_a_file_is_that_of_all_flips_or_below_its_bound():
+    """Against all 2^n flips: drawn ones agree on the side of the limit, and Hoeffding's bound is above the exact p."""
+    parts = np.random.default_rng(3).normal(0.4, 1, (13, 40)) / 13
+    signs = 1 - 2 * ((np.arange(2**13)[:, None] >> np.arange(13)) & 1)
+    exact = (np.abs(signs @ parts) >= np.abs(parts.sum(axis=0)) - 1e-12).mean(axis=0)
+    assert flip_columns(parts, rng(), np.full(40, 0.05)) == pytest.approx(exact)
+    padded = np.vstack([parts, np.zeros((8, 40))])  # clusters that move nothing make all flips too many to compute
+    for limit in (0.05, 0.01):
+        assert ((flip_columns(padded, rng(), np.full(40, limit)) < limit) == (exact < limit)).all()
 
 
 def test_differences_without_a_file_are_means_of_the_rest():
