@@ -162,16 +162,18 @@ def flip_pairs(
     They are those of `flip_signs` of the differences themselves, without intervals. Sums are added up once for each
     column of `parts`, float64 (n_clusters, n_columns), and none is stored. `pairs` are positions, int64 (n_pairs, 2).
     """
-    sample, exact = _Sample(parts, weights), len(parts) <= EXACT_CLUSTERS
+    exact = len(parts) <= EXACT_CLUSTERS
     differences = np.array([_difference_and_slack(parts, a, b) for a, b in pairs])
     least = np.abs(differences[:, 0]) - differences[:, 1]
     hits, n_flips = np.zeros(len(pairs)), np.zeros(len(pairs), dtype=np.int64)
     open_, n_drawn, first = np.arange(len(pairs)), 0, FIRST_FLIPS
     while open_.size and (n_drawn == 0 or (n_drawn < MOST_FLIPS and not exact)):
         more = min(n_drawn or first, MOST_FLIPS - n_drawn)
+        columns, positions = np.unique(pairs[open_], return_inverse=True)
+        sample, (a, b) = _Sample(parts[:, columns], weights), positions.reshape(-1, 2).T
         for packed in _all_flips(len(parts)) if exact else _drawn_flips(rng, more, sample.n_flipped):
             for sums in sample.flipped(packed):
-                moved = np.abs(sums[:, pairs[open_, 1]] - sums[:, pairs[open_, 0]])
+                moved = np.abs(sums[:, b] - sums[:, a])
                 hits[open_] += np.count_nonzero(moved >= least[open_], axis=0)
         n_drawn += more
         n_flips[open_] += 2 ** len(parts) if exact else more
@@ -183,21 +185,23 @@ def flip_pairs(
 def flip_columns(parts: FloatArray, rng: np.random.Generator, limits: FloatArray) -> FloatArray:
     """Return p of each column's mean, (n_columns,), surely on its side of the column's limit.
 
-    A column gets as many flips as that takes, up to `MOST_FLIPS`, and no more where a bound shows it: under flips a sum
-    S of parts a has P(|S| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963). p is at most this bound.
+    A column gets as many flips as that takes, up to `MOST_FLIPS`, and none where a bound shows it, which then is its p:
+    under flips a sum S of parts a has P(|S| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963).
     """
-    n_clusters, n_columns = parts.shape
-    pairs = np.column_stack([np.zeros(n_columns, dtype=np.int64), np.arange(1, n_columns + 1)])
     squares = 2 * np.square(parts).sum(axis=0)
-    bound = 2 * np.exp(-np.divide(parts.sum(axis=0) ** 2, squares, out=np.zeros(n_columns), where=squares > 0))
-    p, _ = flip_pairs(
-        np.column_stack([np.zeros(n_clusters), parts]),
-        np.zeros(n_clusters),
-        pairs,
-        rng,
-        undecided=lambda p, error: (bound >= limits) & (np.abs(p - limits) < CERTAIN * error),
-    )
-    return np.asarray(np.minimum(p, bound))
+    exponents = np.divide(parts.sum(axis=0) ** 2, squares, out=np.zeros(parts.shape[1]), where=squares > 0)
+    p: FloatArray = 2 * np.exp(-exponents)
+    if (open_ := np.flatnonzero(p >= limits)).size:
+        still = np.zeros(len(parts))
+        pairs = np.column_stack([np.zeros(open_.size, dtype=np.int64), np.arange(1, open_.size + 1)])
+        p[open_], _ = flip_pairs(
+            np.column_stack([still, parts[:, open_]]),
+            still,
+            pairs,
+            rng,
+            undecided=lambda p, error: np.abs(p - limits[open_]) < CERTAIN * error,
+        )
+    return p
 
 
 def _difference_and_slack(parts: FloatArray, first: int, second: int) -> tuple[float, float]:
