@@ -73,7 +73,7 @@ def runs_command(*, out: Path, prune: tuple[str, ...], dry_run: bool, yes: bool,
 def _prune(out: Path, names: Sequence[str], *, dry_run: bool, yes: bool, as_json: bool) -> None:
     folders = prunable(out, names)
     sizes = [bytes_in(folder) for folder in folders]
-    what = f"{count(len(folders), 'folder')} of {out}, {show_size(bytes_in(*folders))}"
+    what = f"{count(len(folders), 'folder')} of {out}, {show_size(bytes_in(*folders, alone=True))}"
     if folders and not dry_run:
         if not yes:
             _confirm([folder.name for folder in folders], what)

@@ -10,11 +10,13 @@ import re
 import shutil
 import tempfile
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO
 
 from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
@@ -192,27 +194,39 @@ def _umask() -> int:
     return mask
 
 
-def bytes_in(*folders: Path) -> int:
-    """Count the bytes of the files below folders, one with several names once; of what vanishes meanwhile, none."""
-    sizes: dict[tuple[int, int], int] = {}
+def bytes_in(*folders: Path, alone: bool = False) -> int:
+    """Count the bytes of the files below folders, one with several names once; of what vanishes meanwhile, none.
+
+    With `alone` a file counts only if all its names are there: the bytes that removing the folders frees.
+    """
+    names: defaultdict[tuple[int, int], list[os.stat_result]] = defaultdict(list)
     for path in chain.from_iterable(folder.rglob("*") for folder in folders):
         with suppress(OSError):
             if path.is_file():
                 state = path.lstat()
-                sizes[state.st_dev, state.st_ino] = state.st_size
-    return sum(sizes.values())
+                names[state.st_dev, state.st_ino].append(state)
+    return sum(states[0].st_size for states in names.values() if not alone or len(states) == states[0].st_nlink)
 
 
 def share_bytes(path: Path, others: Iterable[Path]) -> None:
-    """Make a file one with the first of the others that holds the same bytes, where the file system has hard links."""
-    with suppress(OSError):
-        size = path.stat().st_size
+    """Make a file one with the first of the others that is like it, where the file system has hard links.
+
+    Alike are files of the same bytes, mode and owner. A symbolic link is none of them: it stays whose it is.
+    """
+    with suppress(OSError):  # a file system without hard links
         for other in others:
-            if other.stat().st_size == size and filecmp.cmp(path, other, shallow=False):
-                link = path.with_name(f"{path.name}.link")
-                link.hardlink_to(other)
-                link.replace(path)
-                return
+            with suppress(FileNotFoundError):  # removed in the meantime
+                if _alike(path.lstat(), other.lstat()) and filecmp.cmp(path, other, shallow=False):
+                    with folder_beside(path.parent) as aside:
+                        link = aside / path.name
+                        link.hardlink_to(other)
+                        link.replace(path)
+                    return
+
+
+def _alike(first: os.stat_result, second: os.stat_result) -> bool:
+    kinds = {(of.st_mode, of.st_uid, of.st_gid, of.st_size, of.st_dev) for of in (first, second)}
+    return len(kinds) == 1 and S_ISREG(first.st_mode) and first.st_ino != second.st_ino
 
 
 def sha256_file(path: Path) -> str:

@@ -11,6 +11,7 @@ from repoeval_bench.core.words import few
 from repoeval_bench.dataset.pack import MANIFEST as PACK
 from repoeval_bench.runs.naming import COMPARED, OWN, find_runs, stored_runs, unfinished_runs
 from repoeval_bench.runs.parts import PACKS, store_url
+from repoeval_bench.runs.records import FORMER
 from repoeval_bench.runs.results import writing_to
 
 ALL, UNFINISHED = "all", "unfinished"
@@ -68,4 +69,5 @@ def _check(folder: Path, out: Path) -> None:
 
 
 def _is_own(path: Path) -> bool:
-    return not path.is_symlink() and path.is_file() and (path.name in OWN or is_temporary(path.name, OWN))
+    known = {*OWN, *FORMER}
+    return not path.is_symlink() and path.is_file() and (path.name in known or is_temporary(path.name, known))

@@ -32,6 +32,8 @@ RETRIEVED = "retrieved.jsonl.gz"
 QRELS = "qrels.trec.gz"
 TIMINGS = "timings.jsonl"
 COMPLETIONS = "completions.jsonl"
+FORMER = ("run.trec", "run.trec.gz", "qrels.trec", "per_query.jsonl")
+"""Files of earlier layouts, which are removed with their folder and read by nothing."""
 
 EMBED_STEP = "embed"
 """The step in which the vectors of all runs of a command are computed; each of these runs states it whole."""

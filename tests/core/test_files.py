@@ -172,3 +172,20 @@ def test_files_of_the_same_bytes_share_them(tmp_path):
     assert paths[2].read_text() == "same"
     share_bytes(paths[2], [tmp_path / "gone"])
     assert paths[2].read_text() == "same"
+
+
+def test_only_files_that_are_alike_share_bytes(tmp_path):
+    """Not with a symbolic link, and not with one of another mode; one that vanished does not end the search."""
+    mine, linked, closed, like = (tmp_path / name for name in ("mine", "linked", "closed", "like"))
+    for path in (mine, closed, like):
+        path.write_text("same")
+    linked.symlink_to(like.name)
+    closed.chmod(0o400)
+    share_bytes(mine, [linked, closed])
+    assert not mine.is_symlink()
+    assert not mine.samefile(closed)
+    share_bytes(mine, [tmp_path / "gone", linked, like])
+    share_bytes(mine, [like])  # again: they are one already
+    assert mine.samefile(like)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["closed", "like", "linked", "mine"]
+    assert (bytes_in(tmp_path), bytes_in(tmp_path, alone=True)) == (8 + 4, 8 + 4)

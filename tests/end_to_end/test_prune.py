@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from repoeval_bench.cli.cache import show_size
 from support.codebase import LEDGER_PY
 from support.command import bench, json_of, one_sentence, succeed
 
@@ -29,7 +30,8 @@ def results(recommended, tmp_path):
 
 
 def size(folder):
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    files = {path.stat().st_ino: path for path in folder.rglob("*") if path.is_file()}
+    return sum(path.stat().st_size for path in files.values())  # runs share equal files
 
 
 def test_a_recommendation_ends_with_its_folder_and_size(recommended):
@@ -48,6 +50,30 @@ def test_all_runs_and_packs_go_and_what_is_the_users_stays(results):
     assert sorted(path.name for path in results.iterdir()) == ["mine", "notes.txt", "packs"]
     assert not list((results / "packs").iterdir())
     assert sum(each["bytes"] for each in done["folders"]) <= before
+
+
+def test_bytes_that_another_run_shares_are_not_freed(recommended):
+    """Of two runs of one code the sources are on the disk once: one run frees them not, both do."""
+    folder = recommended[0]
+    first, second = sorted(path.parent for path in folder.glob("*/manifest.json"))
+    both = succeed("runs", "--prune", "all", "--dry-run", "--out", folder).out.splitlines()[-1]
+    one = succeed("runs", "--prune", first.name, "--dry-run", "--out", folder).out.splitlines()[-1]
+    assert (first / "sources.jsonl.gz").samefile(second / "sources.jsonl.gz")
+    alone = sum(path.stat().st_size for path in first.iterdir() if path.stat().st_nlink == 1)
+    assert one.endswith(f"1 folder of {folder}, {show_size(alone)}")
+    assert "3 folders" in both
+    assert alone < sum(path.stat().st_size for path in first.iterdir())
+
+
+def test_runs_of_an_earlier_schema_can_be_removed(results):
+    """Its files have other names, which no run has today; no other command reads it."""
+    first, second = sorted(path.parent for path in results.glob("*/manifest.json"))
+    for name in ("run.trec.gz", "qrels.trec", "per_query.jsonl"):
+        (first / name).write_text("old\n")
+    manifest = first / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"schema": 4', '"schema": 3'))
+    succeed("runs", "--prune", "unfinished", "--yes", "--out", results)
+    assert (first.exists(), second.exists()) == (False, True)
 
 
 def test_unfinished_runs_and_one_by_name(results):

@@ -11,7 +11,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.metrics import (
     Context,
     Measure,
-    Written,
+    WrittenCompletion,
     score_ceilings,
     score_query,
     score_run,
@@ -86,7 +86,7 @@ def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
         texts={},
         vectors={},
         subtopics={"q": {"d00": {"a"}}},
-        written={"q": Written(text="", truth="x", names=frozenset(), true_names=frozenset("x"))},
+        written={"q": WrittenCompletion(text="", truth="x", names=frozenset(), true_names=frozenset("x"))},
     )
     scores = score_run({"q": []}, {"q": relevant}, [at(row, k) for row in REGISTRY], context).mean()
     assert len(scores) == len(REGISTRY)

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import MetricError, UsageError
-from repoeval_bench.metrics import TEXT_MEASURES, Context, Written, score_run
+from repoeval_bench.metrics import TEXT_MEASURES, Context, WrittenCompletion, score_run
 from repoeval_bench.runs.parts import choose_measures
 
 TEXT = st.text(alphabet="ab =\n\t", max_size=24)
 
 
 def scored(text, truth, names=frozenset(), true_names=frozenset(), measures=TEXT_MEASURES):
-    done = Written(text=text, truth=truth, names=names, true_names=true_names)
+    done = WrittenCompletion(text=text, truth=truth, names=names, true_names=true_names)
     return score_run({}, {"q": {}}, measures, Context(written={"q": done})).mean()
 
 
