@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from repoeval_bench.core.errors import ResultError, all_mistakes
-from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse
+from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse, parse_loose
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import Count, Line, Plain, mistakes
@@ -160,9 +160,6 @@ class StoredRow(LogRow):
 Hit = tuple[LoggedChunk | Retrieved, float]
 """A chunk that was retrieved, and its score."""
 
-_STORED = b'"chunks":'
-"""Key that stored rows alone have: inside a text of JSON its quotes would be escaped."""
-
 
 def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
     """(line number, row, what it ranks, best first) of every row of a log; a JsonFaultError of the first broken one.
@@ -174,13 +171,25 @@ def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
         for number, line in lines(stream):
             hits: list[Hit]
             try:
-                row = parse(line, StoredRow if _STORED in line else LogRow)
+                row = _row(line)
                 hits = row.hits(known) if isinstance(row, StoredRow) else [(hit, hit.score) for hit in row.ranked]
             except JsonFaultError as fault:
                 raise JsonFaultError(*fault.faults, line=number) from fault
             except ValueError as error:
                 raise JsonFaultError(str(error), line=number) from error
             yield number, row, hits
+
+
+def _row(line: bytes) -> LogRow:
+    """Return a stored row if its own keys say so: `extra` and parameters may hold the same ones."""
+    if b'"new_chunks"' in line:
+        try:
+            return parse(line, StoredRow)
+        except JsonFaultError:
+            keys = parse_loose(line)
+            if isinstance(keys, dict) and "new_chunks" in keys:
+                raise
+    return parse(line, LogRow)
 
 
 def in_full(row: LogRow, hits: Iterable[Hit]) -> LogRow:

@@ -5,8 +5,10 @@ import json
 import pytest
 
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.json_reader import JsonFaultError
+from repoeval_bench.runs.log import read_log
 from repoeval_bench.runs.view import RunView
-from support.runs import read_text, write_run, write_text
+from support.runs import read_text, write_rows, write_run, write_text
 
 PLACES = [{"chunk_id": f"r/a.py@{i}", "file": "r/a.py", "start_line": i, "end_line": i + 1} for i in range(3)]
 
@@ -66,6 +68,27 @@ def test_columns_that_contradict_each_other_are_named_with_their_line(run, row, 
     with pytest.raises(ResultError, match="retrieved.jsonl.gz:1 is broken") as error:
         view.ranked_ids()
     assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"extra": {"chunks": 5}},
+        {"chunker": {"algo": "x", "parameters": {"chunks": 512}}},
+        {"extra": {"stats": {"chunks": [1, 2], "new_chunks": [], "scores": []}}},
+    ],
+)
+def test_a_key_of_stored_rows_may_stand_deeper_in_any_row(tmp_path, more):
+    """What decides is the keys of the row itself."""
+    topk = [{"rank": 1, "chunk_id": "a", "score": 2.0}]
+    row = {k: v for k, v in stored("q", [], [], []).items() if k not in ("new_chunks", "chunks", "scores")}
+    path = write_rows(tmp_path / "log.jsonl", [row | {"topk": topk} | more])
+    ((number, read, hits),) = read_log(path)
+    assert (number, read.as_json()) == (1, row | {"topk": topk} | more)
+    assert [(hit.chunk_id, score) for hit, score in hits] == [("a", 2.0)]
+    write_rows(path, [row | {"topk": topk, "new_chunks": 5} | more])
+    with pytest.raises(JsonFaultError, match="topk: 0 or fewer entries"):
+        list(read_log(path))
 
 
 def test_a_made_run_stores_each_place_once(two_runs):
