@@ -7,6 +7,7 @@ are columns: a chunk is named once in the file, and by its number after that. `r
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from operator import attrgetter
@@ -131,6 +132,10 @@ class LogRow(Record):
         return text
 
 
+_Ranked = Field(max_length=1_000_000)
+"""At most so many chunks are in one ranking, so that a forged list does not take minutes to read."""
+
+
 class StoredRow(LogRow):
     """A row as a run stores it, without `topk`.
 
@@ -139,21 +144,29 @@ class StoredRow(LogRow):
     """
 
     topk: list[Retrieved] = Field(default_factory=list, max_length=0)
-    new_chunks: list[LoggedChunk]
-    chunks: list[Count]
-    scores: list[Annotated[float, Field(allow_inf_nan=False)]]
+    new_chunks: Annotated[list[LoggedChunk], _Ranked]
+    chunks: Annotated[list[Count], _Ranked]
+    scores: Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], _Ranked]
 
-    def hits(self, known: list[LoggedChunk]) -> list[Hit]:
+    def hits(self, known: list[LoggedChunk], ids: set[str]) -> list[Hit]:
         """Return what was retrieved, best first; `known` are the chunks of the rows above, and get this row's.
 
-        A ValueError where columns differ in length, or chunks do not count as they are first retrieved.
+        So do their `ids`. A ValueError where columns differ in length, a chunk is named or ranked twice, or chunks do
+        not count as they are first retrieved.
         """
         first = len(known)
+        for chunk in self.new_chunks:
+            if chunk.chunk_id in ids:
+                raise ValueError(f"new_chunks names {chunk.chunk_id!r} again")
+            ids.add(chunk.chunk_id)
         known += self.new_chunks
         if len(self.chunks) != len(self.scores):
             raise ValueError(f"chunks has {len(self.chunks)} numbers, and scores has {len(self.scores)}")
         if [number for number in self.chunks if number >= first] != list(range(first, len(known))):
             raise ValueError("chunks does not have the number of every new chunk once, in their order")
+        if len(set(self.chunks)) < len(self.chunks):
+            ((twice, _),) = Counter(self.chunks).most_common(1)
+            raise ValueError(f"{known[twice].chunk_id!r} is ranked twice")
         return [(known[number], score) for number, score in zip(self.chunks, self.scores, strict=True)]
 
 
@@ -167,12 +180,13 @@ def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
     `in_full` gives a row its `topk`.
     """
     known: list[LoggedChunk] = []
+    ids: set[str] = set()
     with opened(path) as stream:
         for number, line in lines(stream):
             hits: list[Hit]
             try:
                 row = _row(line)
-                hits = row.hits(known) if isinstance(row, StoredRow) else [(hit, hit.score) for hit in row.ranked]
+                hits = row.hits(known, ids) if isinstance(row, StoredRow) else [(hit, hit.score) for hit in row.ranked]
             except JsonFaultError as fault:
                 raise JsonFaultError(*fault.faults, line=number) from fault
             except ValueError as error:
