@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker, Embedder, Retriever, Role
     from repoeval_bench.core.run import Run
     from repoeval_bench.core.source import SourceFile
-    from repoeval_bench.metrics.judged_run import Numbered
     from repoeval_bench.retrieval.choice import ResolvedRetriever
     from repoeval_bench.retrieval.linemap import LineMap
     from repoeval_bench.runs.executors import Executor
@@ -113,6 +112,10 @@ class _Setting:
     def view(self) -> tuple[str, Exclusion]:
         return self.protocol.query, self.protocol.exclusion
 
+    @property
+    def onto_baseline(self) -> bool:
+        return self.protocol.documents == "baseline"
+
 
 class Grid:
     """Protocols x retrievers x measures over one data set, to be scored for one chunker after the other.
@@ -164,8 +167,11 @@ class Grid:
         return Lines(count_lines(self.benchmark))
 
     @cached_property
-    def _baseline(self) -> _Candidate:
-        return _Candidate(self.benchmark, build_corpus(self.benchmark.files, make_chunker(BASELINE)), None)
+    def _baselines(self) -> dict[Exclusion, _Candidate]:
+        """What protocols rank that judge all chunkers on the baseline's chunks, by their exclusion."""
+        settings = [setting for setting in self.settings if setting.onto_baseline]
+        corpora = self._chunk(make_chunker(BASELINE), settings)
+        return {name: _Candidate(self.benchmark, corpora[name], None, name) for name in corpora}
 
     def score_all(
         self, chunkers: Sequence[tuple[Chunker, Collection[str] | None]], executor: Executor
@@ -253,24 +259,24 @@ class Grid:
         tasks = {task.task_id: task for setting in settings for task in setting.selected.tasks}
         queries = make_queries(tasks.values(), policy)
         # Scores of the baseline's chunks are made of those of all chunks, others of the best ones.
-        onto_baseline = [setting.selected for setting in settings if setting.protocol.documents == "baseline"]
-        whole = {task.task_id for selected in onto_baseline for task in selected.tasks}
+        deep = [setting for setting in settings if setting.onto_baseline]
+        whole = {task.task_id for setting in deep for task in setting.selected.tasks}
         run = candidate.rank(retriever, queries, whole)
         best = numbered(run.rankings, DEPTH)
-        mapped: dict[str, dict[str, Numbered]] = {}
+        rankings = {False: (candidate, best)}
+        if deep:
+            protocol = deep[0].protocol
+            baseline = self._baselines[protocol.exclusion]
+            line_map = candidate.onto(baseline.corpus, protocol, self._lines)
+            of_whole = [query for query in queries if query.query_id in whole]
+            on_lines = line_map.map(run, of_whole, DEPTH, candidate.excluded, baseline.excluded)
+            rankings[True] = baseline, numbered(on_lines.rankings, DEPTH)
         values = {}
         for setting in settings:
-            protocol, ranked = setting.protocol, best
-            if protocol.documents == "baseline":
-                judged = self._baseline.judge(setting, self._lines)
-                if protocol.repositories not in mapped:
-                    of_setting = [query for query in queries if query.query_id in judged.qrels]
-                    line_map = candidate.onto(self._baseline.corpus, setting, self._lines)
-                    on_lines = line_map.map(run, of_setting, DEPTH, candidate.excluded, judged.excluded)
-                    mapped[protocol.repositories] = numbered(on_lines.rankings, DEPTH)
-                ranked = mapped[protocol.repositories]
-            else:
-                judged = candidate.judge(setting, self._lines)
+            documents, of_view = rankings[setting.onto_baseline]
+            judged = documents.judge(setting, self._lines)
+            # A query without a ranking would score 0: here it is a KeyError.
+            ranked = {query_id: of_view[query_id] for query_id in judged.qrels}
             scores = score_run(ranked, judged.qrels, setting.measures, judged.context)
             for measure, column in scores.values.items():
                 values[_cell(setting, retriever, measure)] = column
@@ -304,7 +310,7 @@ class _Candidate:
         self._benchmark = benchmark
         self._embedder = embedder
         self._searchers: dict[str, Retriever] = {}
-        self._line_maps: dict[str, LineMap] = {}
+        self._line_map: LineMap | None = None
         self._judged: dict[tuple[str, ...], JudgedCorpus] = {}
 
     def rank(self, retriever: ResolvedRetriever, queries: Sequence[Query], whole: Collection[str]) -> Run:
@@ -318,14 +324,14 @@ class _Candidate:
         every = searcher.search(deep, max(1, len(list(self.corpus))), self.excluded)
         return replace(every, rankings={**every.rankings, **best.rankings})
 
-    def onto(self, documents: Corpus, setting: _Setting, lines: Lines) -> LineMap:
-        """Return the way from scores of these chunks to those of the documents, by the lines of both."""
-        repositories = setting.protocol.repositories
-        if repositories not in self._line_maps:
-            self._line_maps[repositories] = make_line_map(
-                setting.selected, setting.protocol, self.corpus, documents, lines
-            )
-        return self._line_maps[repositories]
+    def onto(self, documents: Corpus, protocol: Protocol, lines: Lines) -> LineMap:
+        """Return the way from scores of these chunks to those of the documents, by the lines of both.
+
+        The documents, and of the protocol its exclusion, are the same in every call.
+        """
+        if self._line_map is None:
+            self._line_map = make_line_map(self._benchmark, protocol, self.corpus, documents, lines)
+        return self._line_map
 
     def judge(self, setting: _Setting, lines: Lines) -> JudgedCorpus:
         """Return the judgements of a protocol, which do not depend on its query policy."""
