@@ -30,11 +30,14 @@ MOST_OF_A_LINE = 64 * 1024 * 1024
 """Bytes of a line: four times what a source file of 16 MiB takes, each of its characters escaped."""
 
 MOST_OF_A_DOCUMENT = 256 * 1024 * 1024
-"""Bytes of a document that is read as a whole, and of a file of lines once it is unpacked from `.gz`, times 16."""
+"""Bytes of a document that is read as a whole."""
+
+MOST_OF_A_TEXT = 4 * MOST_OF_A_DOCUMENT
+"""Bytes of a text of lines that is read as a whole, once it is unpacked."""
 
 _BOM = b"\xef\xbb\xbf"
-_UNPACKED = 16 * MOST_OF_A_DOCUMENT
 _BLOCK = 1 << 16
+_READ = 1 << 20
 
 
 class JsonFaultError(ValueError):
@@ -193,15 +196,19 @@ def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
 
 
 def read_document(path: Path, most: int = MOST_OF_A_DOCUMENT) -> bytes:
-    """The bytes of a file, without a BOM; more than `most` are a JsonFaultError, and never read.
+    """The bytes of a file, without a BOM; more than `most` are a JsonFaultError, and what follows is not read.
 
     A file that cannot be read is an UnreadableError.
     """
+    blocks, size = [], 0
     with opened(path) as stream:
-        text = stream.read(most + 1)
-    if len(text) > most:
-        raise JsonFaultError(f"the file has more than {most:,} bytes")
-    return text.removeprefix(_BOM)
+        # A read of `most` bytes would set that much memory aside, however small the file is.
+        while block := stream.read(_READ):
+            blocks.append(block)
+            size += len(block)
+            if size > most:
+                raise JsonFaultError(f"the file has more than {most:,} bytes")
+    return b"".join(blocks).removeprefix(_BOM)
 
 
 def read_text(path: Path) -> str:
@@ -209,7 +216,7 @@ def read_text(path: Path) -> str:
 
     A file that cannot be read is an UnreadableError.
     """
-    raw = read_document(path, _UNPACKED)
+    raw = read_document(path, MOST_OF_A_TEXT)
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

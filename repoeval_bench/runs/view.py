@@ -12,16 +12,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from repoeval_bench.core.errors import ResultError, os_errors_as
+from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.json_reader import (
     JsonFaultError,
     faults_as,
-    opened,
     parse,
     parse_plain,
     read_document,
     read_rows,
+    read_text,
 )
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import is_outside, rows
@@ -232,13 +232,8 @@ class RunView:
 
     def text(self, name: str) -> str:
         """Return the text of one of the folder's files, unpacked."""
-        path = self.folder / name
-        with (
-            self._explained(name),
-            os_errors_as(ResultError, f"{path} cannot be read", _AGAIN),
-            opened(path) as stream,
-        ):
-            return stream.read().decode("utf-8")
+        with self._explained(name):
+            return read_text(self.folder / name)
 
     def rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
         """Yield the rows of one of the folder's JSONL files as records, read lazily."""

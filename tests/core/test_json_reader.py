@@ -3,6 +3,7 @@
 import gzip
 import io
 import random
+import tracemalloc
 
 import pytest
 from pydantic import BaseModel
@@ -19,6 +20,7 @@ from repoeval_bench.core.json_reader import (
     parse_plain,
     read_document,
     read_rows,
+    read_text,
 )
 
 
@@ -95,6 +97,18 @@ def test_a_document_is_bounded(tmp_path):
     assert read_document(tmp_path / "a.json", 100) == b"1" * 97
     with pytest.raises(JsonFaultError, match="the file has more than 99 bytes"):
         read_document(tmp_path / "a.json", 99)
+
+
+def test_a_small_document_takes_little_memory(tmp_path):
+    """What may be read is not set aside before it is there."""
+    with gzip.open(tmp_path / "a.txt.gz", "wb") as stream:
+        stream.write(b"a\n")
+    tracemalloc.start()
+    try:
+        assert read_text(tmp_path / "a.txt.gz") == "a\n"
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_mistake_is_named_with_what_is_there(tmp_path):

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core import json_reader
+from repoeval_bench.core.errors import MetricError, ResultError
 from repoeval_bench.runs.provenance import versions
 from repoeval_bench.runs.records import CodeState, Means, TimeRow
 from repoeval_bench.runs.view import RunView, current_run
@@ -118,6 +119,18 @@ def test_judgements_of_other_queries_are_refused(run, line):
         ResultError, match=r"qrels.trec.gz and per_query.jsonl.gz name different queries, such as 'q000001'"
     ):
         RunView(run.folder).qrels()
+
+
+def test_a_bomb_of_judgements_is_one_sentence(run, monkeypatch):
+    """It is unpacked up to the bound and not further, by every reader of it."""
+    monkeypatch.setattr(json_reader, "MOST_OF_A_TEXT", 1 << 21)
+    write_text(run.folder / "qrels.trec.gz", "\n" * (1 << 23))
+    with pytest.raises(
+        ResultError, match=r"qrels.trec.gz is broken \(the file has more than 2,097,152 bytes\); run the"
+    ):
+        run.text("qrels.trec.gz")
+    with pytest.raises(MetricError, match=r"qrels.trec.gz is broken \(the file has more than 2,097,152 bytes\)"):
+        run.qrels()
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "metrics.json", "per_query.jsonl.gz", "retrieved.jsonl.gz"])
