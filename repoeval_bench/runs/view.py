@@ -179,11 +179,14 @@ class RunView:
         return {row.query_id: tuple((hit.chunk_id, score) for hit, score in hits) for row, hits in self._log()}
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
-        """query_id -> the chunk ids it was given, best first."""
-        return {query_id: tuple(chunk_id for chunk_id, _ in ranking) for query_id, ranking in self.ranked().items()}
+        """query_id -> the chunk ids it was given, best first; a ResultError as of `rankings`."""
+        return {query_id: tuple(chunk_id for chunk_id, _ in ranking) for query_id, ranking in self._complete().items()}
 
     def rankings(self) -> dict[str, Ranking]:
-        """query_id -> ranked (chunk_id, score) of scored queries: ids as TREC files spell them, as in `qrels`."""
+        """query_id -> ranked (chunk_id, score) of scored queries: ids as TREC files spell them, as in `qrels`.
+
+        A ResultError where the log of a run made here has other queries than the scores.
+        """
         fields = Fields()
         return {
             fields.queries[query_id]: tuple((fields.chunks[chunk_id], score) for chunk_id, score in ranking)
@@ -197,11 +200,25 @@ class RunView:
 
     def _scored(self) -> Iterator[tuple[str, Ranking]]:
         scored = set(self.scores.query_ids)
-        return ((query_id, ranking) for query_id, ranking in self.ranked().items() if query_id in scored)
+        return ((query_id, ranking) for query_id, ranking in self._complete().items() if query_id in scored)
+
+    def _complete(self) -> dict[str, Ranking]:
+        ranked = self.ranked()
+        # Another's log may lack a query, and has those that nothing answers.
+        if self.manifest.config and (other := ranked.keys() ^ set(self.scores.query_ids)):
+            raise ResultError(
+                f"{self.folder}: {RETRIEVED} and {PER_QUERY} name different queries, such as {min(other)!r}; "
+                f"{_AGAIN} once {self.folder} is deleted"
+            )
+        return ranked
 
     def _log(self) -> Iterator[tuple[LogRow, list[Hit]]]:
+        seen: set[str] = set()
         with self._explained(RETRIEVED):
-            for _, row, hits in read_log(self.folder / RETRIEVED):
+            for number, row, hits in read_log(self.folder / RETRIEVED):
+                if row.query_id in seen:
+                    raise JsonFaultError(f"query {row.query_id!r} appears twice", line=number)
+                seen.add(row.query_id)
                 yield row, hits
 
     def qrels(self) -> Qrels:

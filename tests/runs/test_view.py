@@ -9,7 +9,7 @@ from repoeval_bench.core.errors import MetricError, ResultError
 from repoeval_bench.runs.provenance import versions
 from repoeval_bench.runs.records import CodeState, Means, TimeRow
 from repoeval_bench.runs.view import RunView, current_run
-from support.runs import edit, read_text, write_run, write_text
+from support.runs import edit, read_rows, read_text, write_rows, write_run, write_text
 
 
 @pytest.fixture
@@ -119,6 +119,30 @@ def test_judgements_of_other_queries_are_refused(run, line):
         ResultError, match=r"qrels.trec.gz and per_query.jsonl.gz name different queries, such as 'q000001'"
     ):
         RunView(run.folder).qrels()
+
+
+@pytest.mark.parametrize("read", [RunView.ranked_ids, RunView.rankings, RunView.trec_run])
+def test_a_log_of_other_queries_is_refused(run, read):
+    """One that lacks a query, has one more, or is empty; one with a query twice, with its line."""
+    path = run.folder / "retrieved.jsonl.gz"
+    rows = read_rows(path)
+    other = rows[1] | {"query_id": "q000009"}
+    for changed, query in ((rows[:2], "q000002"), ([*rows, other], "q000009"), ([], "q000000")):
+        write_rows(path, changed)
+        says = rf"retrieved.jsonl.gz and per_query.jsonl.gz name different queries, such as '{query}'; .* is deleted"
+        with pytest.raises(ResultError, match=says):
+            read(RunView(run.folder))
+    write_rows(path, [*rows, rows[1]])
+    with pytest.raises(ResultError, match=r"retrieved.jsonl.gz:4 is broken \(query 'q000001' appears twice\)"):
+        read(RunView(run.folder))
+
+
+def test_a_log_from_elsewhere_may_lack_queries(tmp_path):
+    """What it does not rank is found nowhere."""
+    run = write_run(tmp_path / "theirs", {"mrr": [1.0, 0.0]}, imported=True)
+    path = run.folder / "retrieved.jsonl.gz"
+    write_rows(path, read_rows(path)[:1])
+    assert run.ranked_ids() == {"q000000": ("c",)}
 
 
 def test_a_bomb_of_judgements_is_one_sentence(run, monkeypatch):
