@@ -12,7 +12,7 @@ from repoeval_bench.report.text import heading
 from repoeval_bench.runs.trec import read_run
 from repoeval_bench.runs.view import RunView
 from support.command import bench, json_of, one_sentence, pdflatex, succeed
-from support.runs import read_rows, read_text
+from support.runs import read_rows, read_text, write_run
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -53,6 +53,20 @@ def test_one_run_in_every_format(results, runs, tmp_path):
             assert float(records[label][heading(measure)]) == value, (label, measure)
     share = float(records["micro share of ceiling"]["nDCG@10"])
     assert share == pytest.approx(stored["micro"]["ndcg@10"] / stored["ceilings"]["micro"]["ndcg@10"])
+
+
+def test_the_text_of_a_small_ranking_and_its_judgements(tmp_path):
+    """Query, Q0, chunk, rank, score and tag; a blank within a field is escaped."""
+    run = write_run(
+        tmp_path / "runs" / "made",
+        {"mrr": [1.0, 0.5]},
+        query_ids=["a/1", "b 2"],
+        topk={"a/1": ["r/a.py@0-9", "r/b c.py@9-12"], "b 2": ["r/a.py@0-9"]},
+    )
+    succeed("export", "runs", run.folder, "--format", "trec", "-o", tmp_path / "run.trec")
+    ranked = "a/1 Q0 r/a.py@0-9 1 -1 made\na/1 Q0 r/b%20c.py@9-12 2 -2 made\nb%202 Q0 r/a.py@0-9 1 -1 made\n"
+    assert (tmp_path / "run.trec").read_text() == ranked
+    assert (tmp_path / "run.trec.qrels").read_text() == "a/1 0 c 1\nb%202 0 c 1\n"
 
 
 def cells_of(form, text):

@@ -10,6 +10,7 @@ import pytest
 from repoeval_bench.analysis.verification import ALWAYS_AS_STORED
 from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.records import RunConfig
+from repoeval_bench.runs.view import RunView
 from support.command import bench, json_of, one_sentence, succeed
 from support.runs import change, read_rows, read_text, write_rows, write_text
 
@@ -121,7 +122,15 @@ def test_a_better_ranking_that_is_honestly_scored_is_found(oracle, two_runs, tmp
     code, found = verified(folder)
     assert code == 1
     assert {each["file"] for each in found["differences"]} == {"retrieved.jsonl.gz"}
-    assert any(each["value"].endswith("by the request") for each in found["differences"])
+    theirs, honest = (RunView(each).ranked() for each in (folder, two_runs.fixed))
+    values = [each["value"] for each in found["differences"]]
+    assert values == [
+        f"{query_id} rank {rank} by the request"
+        for query_id, ranking in theirs.items()
+        for rank, hits in enumerate(zip(ranking, honest[query_id], strict=True), start=1)
+        if hits[0] != hits[1]
+    ]
+    assert len(values) == 136
 
 
 def _in_first_row(edit):
@@ -208,7 +217,11 @@ def test_two_chunks_of_equal_gain_that_change_places_are_found(claimed, verified
     code, found = verified(claimed)
     assert code == 1
     assert {each["file"] for each in found["differences"]} == {"retrieved.jsonl.gz"}
-    assert any(each["value"].endswith("by the request") for each in found["differences"])
+    places = sorted(place["rank"] for place in (row["topk"][index], row["topk"][other]))
+    assert [each["value"] for each in found["differences"]] == [
+        f"{row['query_id']} rank {rank} by the request" for rank in places
+    ]
+    assert [each["claimed"].split()[0] for each in found["differences"]] == [second, first]
 
 
 def _unjudged(topk, judged):
