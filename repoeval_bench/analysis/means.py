@@ -12,7 +12,6 @@ import numpy as np
 
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
-from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -53,7 +52,7 @@ def over_ranks(run: RunView, names: Sequence[str]) -> dict[str, Curve]:
     measures = {name: [Measure(name, k) for k in depths] for name in names}
     scores = score_run(run.rankings(), run.qrels(), [*chain.from_iterable(measures.values())])
     positions = {query_id: i for i, query_id in enumerate(scores.query_ids)}
-    order = [positions[as_field(query_id, "query id")] for query_id in run.scores.query_ids]
+    order = [positions[query_id] for query_id in run.scores.query_ids]
     return {
         name: _curve(run, np.column_stack([scores.values[str(measure)] for measure in of_name])[order], depths)
         for name, of_name in measures.items()

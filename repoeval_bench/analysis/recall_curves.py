@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from repoeval_bench.core.run import Qrels
-from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray
@@ -18,15 +17,12 @@ if TYPE_CHECKING:
 def recall_curves(
     query_ids: Sequence[str], rankings: Mapping[str, Sequence[str]], qrels: Qrels, depth: int
 ) -> FloatArray:
-    """recall@k for k = 1..depth: float64 (n_queries, depth); 0 for a query without a relevant chunk.
-
-    `qrels` spell their ids as TREC files do, `rankings` as the run log does.
-    """
+    """recall@k for k = 1..depth: float64 (n_queries, depth); 0 for a query without a relevant chunk."""
     curves = np.zeros((len(query_ids), depth))
     for row, query_id in enumerate(query_ids):
-        gains = qrels.get(as_field(query_id, "query id"), {})
+        gains = qrels.get(query_id, {})
         for rank, chunk_id in enumerate(rankings.get(query_id, ())[:depth]):
-            if as_field(chunk_id, "chunk id") in gains:
+            if chunk_id in gains:
                 curves[row, rank] = 1 / len(gains)
     return np.cumsum(curves, axis=1)
 

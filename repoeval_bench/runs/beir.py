@@ -106,7 +106,7 @@ class _Pool:
         for query in planned.queries:
             query_id = _id(query.query_id)
             self.queries.setdefault(query.repo, {})[query_id] = query.text
-            self.gains.setdefault(query_id, {}).update(qrels[query_id])
+            self.gains.setdefault(query_id, {}).update(qrels[query.query_id])
         excluded = excluded_chunks(planned.benchmark.tasks, planned.documents.chunks, self.protocol.exclusion)
         for query_id, chunk_ids in excluded.items():
             self.excluded.setdefault(_id(query_id), set()).update(chunk_ids)

@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -156,6 +157,12 @@ def as_field(name: str, what: str) -> str:
     if not name:
         raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
     return name if name.split() == [name] else encode_id(name)
+
+
+def of_field(field: str) -> str:
+    """Return the name with a blank that is written as this field; the field itself where none is."""
+    name = unquote(field)
+    return name if name.split() != [name] and encode_id(name) == field else field
 
 
 def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: Sequence[str]) -> list[str]:

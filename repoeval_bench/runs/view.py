@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -45,7 +46,7 @@ from repoeval_bench.runs.records import (
     QueryRow,
     TimeRow,
 )
-from repoeval_bench.runs.trec import Fields, as_field, read_qrels, run_lines
+from repoeval_bench.runs.trec import as_field, of_field, read_qrels, run_lines
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -183,20 +184,16 @@ class RunView:
         return {query_id: tuple(chunk_id for chunk_id, _ in ranking) for query_id, ranking in self._complete().items()}
 
     def rankings(self) -> dict[str, Ranking]:
-        """query_id -> ranked (chunk_id, score) of scored queries: ids as TREC files spell them, as in `qrels`.
+        """query_id -> ranked (chunk_id, score) of scored queries.
 
         A ResultError where the log of a run made here has other queries than the scores.
         """
-        fields = Fields()
-        return {
-            fields.queries[query_id]: tuple((fields.chunks[chunk_id], score) for chunk_id, score in ranking)
-            for query_id, ranking in self._scored()
-        }
+        return dict(self._scored())
 
     def trec_run(self) -> str:
         """Return the rankings of scored queries as a TREC file."""
         config = self.manifest.config
-        return "".join(run_lines(dict(self._scored()), config.chunker if config else self.metrics.retriever))
+        return "".join(run_lines(self.rankings(), config.chunker if config else self.metrics.retriever))
 
     def _scored(self) -> Iterator[tuple[str, Ranking]]:
         scored = set(self.scores.query_ids)
@@ -222,16 +219,34 @@ class RunView:
                 yield row, hits
 
     def qrels(self) -> Qrels:
-        """query_id -> chunk_id -> gain, gains as they were before they were written as whole numbers.
+        """query_id -> chunk_id -> gain: ids as in the run log, gains before they were written as whole numbers.
 
         A ResultError where its queries are not those of the scores.
         """
         qrels = read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
-        if other := qrels.keys() ^ {as_field(query_id, "query id") for query_id in self.scores.query_ids}:
+        query_ids = {as_field(query_id, "query id"): query_id for query_id in self.scores.query_ids}
+        if other := qrels.keys() ^ query_ids.keys():
             raise ResultError(
                 f"{self.folder}: {QRELS} and {PER_QUERY} name different queries, such as {min(other)!r}; {_AGAIN}"
             )
-        return qrels
+        names = self._with_blanks({chunk_id for gains in qrels.values() for chunk_id in gains})
+        return {
+            query_ids[field]: {names.get(chunk_id, chunk_id): gain for chunk_id, gain in gains.items()}
+            if names
+            else gains
+            for field, gains in qrels.items()
+        }
+
+    def _with_blanks(self, fields: Iterable[str]) -> dict[str, str]:
+        """Field of a TREC file -> the chunk id with a blank that it stands for; another's log alone has such ids."""
+        names = {field: name for field in fields if "%" in field and (name := of_field(field)) != field}
+        if not names or self.manifest.config is not None:
+            return {}
+        for row, hits in self._log():
+            chunks = [chunk for chunk, _ in hits], row.raw_topk or (), row.original_topk or ()
+            for chunk in chain.from_iterable(chunks):
+                names.pop(chunk.chunk_id, None)  # the log itself spells it so
+        return names
 
     @cached_property
     def timings(self) -> Timings:

@@ -12,7 +12,6 @@ from repoeval_bench.analysis.comparable import PARTS, check_comparable, run_name
 from repoeval_bench.report.text import short_names
 from repoeval_bench.runs.config import NO_EMBEDDER
 from repoeval_bench.runs.naming import runs_beside
-from repoeval_bench.runs.trec import as_field
 
 if TYPE_CHECKING:
     from repoeval_bench.core.run import Qrels
@@ -35,11 +34,11 @@ class PageRun:
 
     @cached_property
     def log(self) -> dict[str, tuple[str | None, tuple[Retrieved, ...]]]:
-        """query_id -> (the query's text if it was logged, what was retrieved, best first, ids as in TREC files)."""
-        return {row.query_id: (row.query, tuple(map(_as_in_trec, row.ranked))) for row in self.stored.log_rows()}
+        """query_id -> (the query's text if it was logged, what was retrieved, best first)."""
+        return {row.query_id: (row.query, tuple(row.ranked)) for row in self.stored.log_rows()}
 
     def ranked(self, query_id: str) -> list[str]:
-        """The ids of what was retrieved, best first, as TREC files spell them."""
+        """The ids of what was retrieved, best first."""
         return [hit.chunk_id for hit in self.top(query_id)]
 
     def top(self, query_id: str, k: int | None = None) -> tuple[Retrieved, ...]:
@@ -54,9 +53,8 @@ class PageRun:
 
     @cached_property
     def qrels(self) -> Qrels:
-        """query_id -> chunk_id -> gain, for every scored query; chunk ids as TREC files spell them."""
-        stored = self.stored.qrels()
-        return {query_id: stored.get(as_field(query_id, "query id"), {}) for query_id in self.scores.query_ids}
+        """query_id -> chunk_id -> gain, for every scored query."""
+        return self.stored.qrels()
 
 
 def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
@@ -87,8 +85,3 @@ def kind_of(runs: Sequence[PageRun]) -> str:
 def bm25_beside(run: RunView) -> RunView | None:
     """The BM25 run in the same results folder over the same chunks and queries; None if there is none."""
     return next((other for other in chain([run], runs_beside(run)) if other.metrics.retriever.startswith("bm25")), None)
-
-
-def _as_in_trec(entry: Retrieved) -> Retrieved:
-    spelled = as_field(entry.chunk_id, "chunk id")
-    return entry if spelled == entry.chunk_id else entry.model_copy(update={"chunk_id": spelled})
