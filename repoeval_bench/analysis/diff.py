@@ -90,7 +90,7 @@ def diff(baseline: RunView, treatment: RunView, measure: str | None = None) -> D
 
 def _sides(run: RunView, measure: str, query_ids: Sequence[str]) -> list[Side]:
     values, rankings, qrels, k = run.scores.by_query(measure), run.ranked_ids(), run.qrels(), _cutoff(measure)
-    return [_side(values[q], rankings[q][:k], qrels.get(q, {})) for q in query_ids]
+    return [_side(values[q], rankings.get(q, ())[:k], qrels.get(q, {})) for q in query_ids]
 
 
 def _cutoff(name: str) -> int | None:

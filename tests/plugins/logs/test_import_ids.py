@@ -1,37 +1,28 @@
-"""Ids of another system's log: however they are spelled, its queries are scored and shown as they are."""
+"""Query ids and chunk ids of another system's log: however they are spelled, and whichever it lacks."""
 
 import json
-from functools import partial
 
 import pytest
 
-from plugins.logs.made_logs import log_row
-from support.command import json_of
+from plugins.logs.made_logs import chunks, log_row
+from support.command import json_of, succeed
 from support.runs import write_rows
 
 
-def two_runs(folder, mark):
-    """Results with two runs of six queries, and their ids; `mark` stands in every query id and chunk id."""
-    rows = []
-    for system, raw, final in (("s", "adb", "bad"), ("t", "dab", "adb")):
-        lists = {name: [f"C{mark}{letter}" for letter in of_name] for name, of_name in (("raw", raw), ("top", final))}
-        ranked = {
-            name: [{"rank": i, "chunk_id": c, "score": 9.0 - i} for i, c in enumerate(ids, start=1)]
-            for name, ids in lists.items()
-        }
-        rows.append(
-            [
-                log_row(f"Q{mark}{i}", ranked["top"], raw_topk=ranked["raw"], repository="r") | {"system": system}
-                for i in range(6)
-            ]
-        )
+def two_runs(folder, mark, *, second=6):
+    """Results with two runs of six queries, and their ids; `mark` stands in every query id and chunk id.
+
+    The log of the second run has the first `second` queries alone.
+    """
     gold = [{"query_id": f"Q{mark}{i}", "chunk_id": f"C{mark}b"} for i in range(6)]
     truth = write_rows(folder / "gold.jsonl", gold)
     out = ("--out", folder / "results")
-    imported = partial(json_of, "logs", "import")
-    return out, [
-        imported(write_rows(folder / f"{i}.jsonl", log), "--gold", truth, *out)["run_id"] for i, log in enumerate(rows)
-    ]
+    runs = []
+    for raw, final, n in (("adb", "bad", 6), ("dab", "adb", second)):
+        ranked, before = (chunks([f"C{mark}{letter}" for letter in letters]) for letters in (final, raw))
+        log = write_rows(folder / "log.jsonl", [log_row(f"Q{mark}{i}", ranked, raw_topk=before) for i in range(n)])
+        runs.append(json_of("logs", "import", log, "--gold", truth, *out)["run_id"])
+    return out, runs
 
 
 @pytest.mark.parametrize("words", ["logs pipeline", "logs diagnose", "segments", "diff"])
@@ -48,3 +39,13 @@ def test_a_blank_in_ids_changes_nothing_but_the_ids(words, mark, tmp_path):
             text = text.replace(old, new)
         said.append(text)
     assert said[0] == said[1]
+
+
+def test_a_query_that_a_log_lacks_retrieved_nothing(tmp_path):
+    """It scores 0 beside the run that has it."""
+    out, runs = two_runs(tmp_path, "_", second=5)
+    first = json_of("diff", *runs, *out, "-m", "mrr")[0]
+    assert (first["query_id"], first["change"], first["why"]) == ("Q_5", -1.0, "other chunks")
+    assert first["treatment"] == {"value": 0.0, "relevant": 1, "hits": 0, "first_hit": None, "top": []}
+    succeed("diff", *reversed(runs), *out)
+    succeed("report", *runs, *out, "-o", tmp_path / "page.html")
