@@ -155,11 +155,11 @@ class StoredRow(LogRow):
         not count as they are first retrieved.
         """
         first = len(known)
-        for chunk in self.new_chunks:
-            if chunk.chunk_id in ids:
-                raise ValueError(f"new_chunks names {chunk.chunk_id!r} again")
-            ids.add(chunk.chunk_id)
         known += self.new_chunks
+        ids.update([chunk.chunk_id for chunk in self.new_chunks])
+        if len(ids) < len(known):
+            ((again, _),) = Counter(chunk.chunk_id for chunk in known).most_common(1)
+            raise ValueError(f"new_chunks names {again!r} again")
         if len(self.chunks) != len(self.scores):
             raise ValueError(f"chunks has {len(self.chunks)} numbers, and scores has {len(self.scores)}")
         if [number for number in self.chunks if number >= first] != list(range(first, len(known))):
