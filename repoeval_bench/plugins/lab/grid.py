@@ -168,7 +168,7 @@ class Grid:
 
     @cached_property
     def _baselines(self) -> dict[Exclusion, _Candidate]:
-        """What protocols rank that judge all chunkers on the baseline's chunks, by their exclusion."""
+        """Exclusion -> the baseline's chunks, which protocols rank that judge all chunkers on them."""
         settings = [setting for setting in self.settings if setting.onto_baseline]
         corpora = self._chunk(make_chunker(BASELINE), settings)
         return {name: _Candidate(self.benchmark, corpora[name], None, name) for name in corpora}
