@@ -17,6 +17,8 @@ from repoeval_bench.runs.results import writing_to
 ALL, UNFINISHED = "all", "unfinished"
 """Every run, with the packs that `recommend` built; the runs that no command can read."""
 
+_KNOWN = {*OWN, *FORMER}
+
 _SHOWN = 3
 
 
@@ -69,5 +71,4 @@ def _check(folder: Path, out: Path) -> None:
 
 
 def _is_own(path: Path) -> bool:
-    known = {*OWN, *FORMER}
-    return not path.is_symlink() and path.is_file() and (path.name in known or is_temporary(path.name, known))
+    return not path.is_symlink() and path.is_file() and (path.name in _KNOWN or is_temporary(path.name, _KNOWN))

@@ -188,16 +188,13 @@ class RunView:
 
         A ResultError where the log of a run made here has other queries than the scores.
         """
-        return dict(self._scored())
+        scored = set(self.scores.query_ids)
+        return {query_id: ranking for query_id, ranking in self._complete().items() if query_id in scored}
 
     def trec_run(self) -> str:
         """Return the rankings of scored queries as a TREC file."""
         config = self.manifest.config
         return "".join(run_lines(self.rankings(), config.chunker if config else self.metrics.retriever))
-
-    def _scored(self) -> Iterator[tuple[str, Ranking]]:
-        scored = set(self.scores.query_ids)
-        return ((query_id, ranking) for query_id, ranking in self._complete().items() if query_id in scored)
 
     def _complete(self) -> dict[str, Ranking]:
         ranked = self.ranked()
@@ -229,7 +226,7 @@ class RunView:
             raise ResultError(
                 f"{self.folder}: {QRELS} and {PER_QUERY} name different queries, such as {min(other)!r}; {_AGAIN}"
             )
-        names = self._with_blanks({chunk_id for gains in qrels.values() for chunk_id in gains})
+        names = self._with_blanks(chain.from_iterable(qrels.values()))
         return {
             query_ids[field]: {names.get(chunk_id, chunk_id): gain for chunk_id, gain in gains.items()}
             if names
@@ -239,8 +236,10 @@ class RunView:
 
     def _with_blanks(self, fields: Iterable[str]) -> dict[str, str]:
         """Field of a TREC file -> the chunk id with a blank that it stands for; another's log alone has such ids."""
+        if self.manifest.config is not None:
+            return {}
         names = {field: name for field in fields if "%" in field and (name := of_field(field)) != field}
-        if not names or self.manifest.config is not None:
+        if not names:
             return {}
         for row, hits in self._log():
             chunks = [chunk for chunk, _ in hits], row.raw_topk or (), row.original_topk or ()
