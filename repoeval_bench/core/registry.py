@@ -13,7 +13,7 @@ What a part from outside offers:
 - retriever: `search(queries, k, excluded)` gives a `Run` with a ranking for each query.
 - reranker: `score(query, texts)` gives a number for each text, the higher the better.
 - protocol: a `Protocol` of `protocols.protocol`.
-- measure: a `Definition` of `metrics.definition`; its `compute` is a function of a module.
+- measure: a `MeasureDefinition` of `metrics.definition`; its `compute` is a function of a module.
 
 The first four are classes, or functions that make one. They are called with keywords. A parameter whose name is in
 `Kind.gives` receives what the part is made from, such as a retriever's `chunks` (repository -> its chunks). Every other
@@ -116,7 +116,7 @@ KINDS: Mapping[str, Kind] = {
         Kind(
             name="measure",
             table="repoeval_bench.metrics.registry:MEASURES",
-            data="repoeval_bench.metrics.definition:Definition",
+            data="repoeval_bench.metrics.definition:MeasureDefinition",
         ),
     )
 }

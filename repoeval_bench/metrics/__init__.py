@@ -1,7 +1,7 @@
 """Measures over a run and qrels: pure functions, equal to trec_eval's where it has them.
 
 `score_run(rankings, qrels, ["ndcg@10"])` scores a run, `score_query` one ranking. `Measure.parse` reads a name,
-`MEASURES` has a row for each measure. `score_items` is for items that say themselves what is relevant.
+`MEASURES` has a row for each measure. `score_items` is for items that carry their own relevance.
 """
 
 from repoeval_bench.metrics.ceiling import CEILING, SHARE, ideal_rankings, score_ceilings, with_ceiling

@@ -1,4 +1,4 @@
-"""The scores of a ranker that knows the gold: over chunks the best possible, else by a greedy choice."""
+"""Ceilings: scores of a ranker that knows the gold, exact for measures over chunks, else a greedy lower bound."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Greed = Literal["lines", "definitions"]
 """The units that a greedy choice of chunks collects."""
 
 CEILING, SHARE = "_ceiling", "_share"
-"""Endings of the names of columns that `with_ceiling` makes."""
+"""Endings of the columns that `with_ceiling` adds."""
 
 
 def score_ceilings(
@@ -37,12 +37,12 @@ def score_ceilings(
 ) -> RunScores:
     """Each measure's ceiling for every query; measures without one (diversity, spans) are left out.
 
-    Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Line measures are
-    scored on the greedy choice of gold lines among the chunks of the gold's files. Measures of definitions are scored
-    on that of definitions, a part of one for its share. That is a lower bound of the best possible. It is raised to
-    what was `observed` (scores of a run on these qrels), so that no score is above its ceiling. So two runs over the
-    same chunks may state slightly different ceilings. `excluded` is query_id -> the chunks a query may not see; qrels
-    without them are given by the caller.
+    Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Measures of lines and
+    of definitions are scored on a greedy choice among the chunks of the gold's files. The choice collects gold lines,
+    or definitions, where a part of one counts for its share. It is a lower bound of the best possible. So it is raised
+    to `observed`, the scores of a run on these qrels, and no score is above its ceiling. Two runs over the same chunks
+    may therefore have slightly different ceilings. `excluded` is query_id -> the chunks a query may not see; the caller
+    leaves them out of `qrels`.
     """
     parsed = parse_measures(measures)
     by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]
@@ -61,10 +61,10 @@ def score_ceilings(
 
 
 def with_ceiling(scores: RunScores, ceilings: RunScores, measure: str) -> RunScores:
-    """The scores with two columns more, `MEASURE_ceiling` and `MEASURE_share`, so that they can be compared too.
+    """Add two columns to the scores, `MEASURE_ceiling` and `MEASURE_share`, so that they can be compared too.
 
-    A query's share is its score over its ceiling; 0 where the ceiling is 0, as the score is. The mean of
-    these is not the mean score over the mean ceiling that is under tables.
+    A query's share is its score over its ceiling; 0 where both are 0. The mean of these shares differs from the mean
+    score over the mean ceiling, which tables print.
     """
     if measure not in scores.values or measure not in ceilings.values:
         return scores
@@ -76,7 +76,7 @@ def with_ceiling(scores: RunScores, ceilings: RunScores, measure: str) -> RunSco
 def ideal_rankings(
     qrels: Judgements, context: Context, excluded: Mapping[str, frozenset[str]] | None = None
 ) -> dict[str, list[str]]:
-    """query_id -> its relevant chunks in the best order: by gain, of equals as the greedy choice of lines has them."""
+    """query_id -> its relevant chunks in the best order: by gain, and equal gains as in the greedy choice of lines."""
     order = {}
     greedy_run = _greedy_run(qrels, context, excluded or {})
     for query_id, gains in qrels.items():
@@ -120,7 +120,7 @@ def _golds(context: Context, query_id: str, greed: Greed) -> tuple[Gold, ...]:
 
 
 def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Lines) -> list[str]:
-    """The chunk ids in the order of most gold that is new per nws, as long as there is any.
+    """Order chunk ids greedily: next comes the chunk with the most new gold per nws, until none has any.
 
     Each gold of `golds` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place.
     """
@@ -140,10 +140,10 @@ def cover(
     lines: Lines,
     worth: Mapping[Hashable, float] | None = None,
 ) -> list[str]:
-    """The chunk ids in the order of most worth that is new per nws, as long as there is any.
+    """Order chunk ids greedily: next comes the chunk with the most new worth per nws, until none has any.
 
-    `contents` is chunk_id -> its items, each worth 1 unless `worth` says otherwise. A chunk costs its header and all
-    its non-blank lines. Of equals the earlier by file and lines comes first.
+    `contents` is chunk_id -> its items, each worth 1 unless `worth` says otherwise. A chunk costs the nws
+    (non-whitespace characters) of its header and lines. Equal chunks come by file, then lines.
     """
     near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in contents)
     collected: set[Hashable] = set()

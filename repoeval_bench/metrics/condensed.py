@@ -13,13 +13,13 @@ UNREGISTERED = {
 
 
 def judged_at(ranking: Sequence[str], judgements: Mapping[str, float], k: int) -> float:
-    """Share of the top k that was judged, relevant or not; of those retrieved where they are fewer, 0 for none."""
+    """Share of the top k that was judged, relevant or not; over what was retrieved if that is fewer, 0 without any."""
     top = ranking[:k]
     return sum(chunk_id in judgements for chunk_id in top) / len(top) if top else 0.0
 
 
 def bpref(ranking: Sequence[str], judgements: Mapping[str, float]) -> float:
-    """Binary preference (Buckley & Voorhees 2004), as trec_eval computes it; unjudged chunks play no part.
+    """Binary preference (Buckley & Voorhees 2004), as trec_eval computes it; unjudged chunks are skipped.
 
     (1 / R) sum over retrieved relevant of 1 - min(n, R, N) / min(R, N); n are the judged non-relevant ranked higher, R
     and N the judged relevant and non-relevant. 0 without a relevant chunk.

@@ -20,12 +20,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace(Place):
-    """The place of a chunk, and the non-whitespace characters that its embedded text has beyond its own (a header)."""
+    """A chunk's file and lines, and the non-whitespace characters of the header that is embedded with it."""
 
     header_nws: int = 0
 
     def __hash__(self) -> int:
-        # Places are looked up by the hundred thousand: one call instead of two, and headers hardly distinguish them.
+        # Called for hundreds of thousands of places: one call instead of two, and headers hardly distinguish them.
         return hash((self.file, self.lines.start, self.lines.end))
 
     @classmethod
@@ -51,8 +51,8 @@ class Context:
     `places`: chunk_id -> its place. `gold`: query_id -> Gold. `line_nws`: file -> non-whitespace characters of each
     line. `definitions`: query_id -> the gold lines of each definition that it needs. `texts`: chunk_id -> text.
     `vectors`: chunk_id -> vector of any norm. `subtopics`: query_id -> chunk_id -> the sub-topics that it covers.
-    `written`: query_id -> what a model wrote. `brought`: chunk_id -> the lines that are read if it is a hit, None if
-    these are its own. `hidden`: query_id -> lines that it never gets.
+    `written`: query_id -> what a model wrote. `brought`: chunk_id -> the lines that are read if it is a hit; None if
+    every hit is read as it is. `hidden`: query_id -> lines that are never read for it.
     """
 
     places: Mapping[str, ChunkPlace] | None = None
@@ -67,12 +67,12 @@ class Context:
     hidden: Mapping[str, Place] | None = None
 
     def has(self) -> frozenset[str]:
-        """The names of the inputs that are here."""
+        """Return the names of the inputs that are given."""
         return frozenset(field.name for field in fields(self) if getattr(self, field.name) is not None)
 
 
 def as_read(context: Context, query_id: str, chunk_id: str, location: ChunkPlace) -> ChunkPlace:
-    """Return what is read of a hit: its place, with the lines around it that it brings, up to those that are hidden."""
+    """Return the place that is read for a hit: its lines and the lines it brings, but no hidden ones."""
     if context.brought is None:
         return location
     own, wide = location.lines, look_up("brought", context.brought, chunk_id, "chunk")
@@ -86,9 +86,9 @@ def as_read(context: Context, query_id: str, chunk_id: str, location: ChunkPlace
     return ChunkPlace(location.file, LineSpan(start, end), location.header_nws)
 
 
-def look_up(what: str, table: Mapping[str, _T] | None, key: str, owner: str) -> _T:
-    """The entry of `key`; a MetricError says which input has no entry for which `owner` (chunk or query)."""
+def look_up(name: str, table: Mapping[str, _T] | None, key: str, owner: str) -> _T:
+    """Return the entry of `key`, or raise a MetricError that names the input and the `owner`, a chunk or a query."""
     try:
         return (table or {})[key]
     except KeyError:
-        raise MetricError(f"{what} has no entry for {owner} {key!r}; the context must cover the whole run") from None
+        raise MetricError(f"{name} has no entry for {owner} {key!r}; the context must cover the whole run") from None

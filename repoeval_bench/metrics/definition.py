@@ -1,4 +1,4 @@
-"""The definition of a measure: its name, its words, its options, and the function that computes it."""
+"""The definition of a measure: its name, its explanation, its options, and the function that computes it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class MeasureDefinition:
     """One measure of the registry; a measure with values for k and options is a `Measure`.
 
     `compute(run, k, **options)` gives float64 (n_queries,). `cutoff` says whether `@k` must, may or may not be written,
     and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`. `bands` are (from,
     word), best first; `avoid` says when another measure serves better. `ceiling` names the ranking that gives its
-    ceiling: the relevant chunks by gain (the best possible), the greedy choice of the named items (another may pass
-    it), or none. Of two runs the one with the higher mean is better, or with the lower one where `lower_is_better`.
+    ceiling: the relevant chunks by gain (the best possible), a greedy choice of lines or of definitions (a lower
+    bound), or none. A higher mean is better, unless `lower_is_better`.
     """
 
     name: str

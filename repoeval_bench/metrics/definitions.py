@@ -11,7 +11,7 @@ import numpy as np
 
 from repoeval_bench.core.places import Gold
 from repoeval_bench.metrics.context import ChunkPlace, look_up
-from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.definition import MeasureDefinition
 from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under, share_within
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
-    """Definitions all of whose gold lines were read within the budget, over all: float64 (n_queries,)."""
+    """Share of the definitions whose gold lines were all read within the budget: float64 (n_queries,)."""
     return share_within(_ends(run, budget), budget)
 
 
 def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Area under definition_recall from no budget to the last of `BUDGETS`, over it: float64 (n_queries,)."""
+    """Area under definition_recall from budget 0 to the last of `BUDGETS`, divided by it: float64 (n_queries,)."""
     ends = _ends(run)
     return area_under(lambda budget: share_within(ends, budget), run.n_queries)
 
@@ -48,16 +48,16 @@ def _read(run: JudgedRun, limit: int) -> list[FloatArray]:
 def read_definitions(
     ranking: Iterable[ChunkPlace], definitions: Sequence[Gold], lines: Lines, limit: float
 ) -> FloatArray:
-    """The nws that were spent when the last gold line of each definition was read; infinite beyond `limit`.
+    """Return the nws spent when the last gold line of each definition was read; infinite beyond `limit`.
 
-    Reading is that of line measures: chunks in order, lines whole, until the first that does not fit. Definitions
+    Chunks are read as for line measures: in order, line by line, up to the first line that does not fit. Definitions
     without a non-blank line are left out.
     """
-    left = [set(lines.all_of(gold)) for gold in definitions]
-    left = [numbers for numbers in left if numbers]
-    ends = np.full(len(left), np.inf)
+    unread = [set(lines.all_of(gold)) for gold in definitions]
+    unread = [numbers for numbers in unread if numbers]
+    ends = np.full(len(unread), np.inf)
     needed_by: dict[int, list[int]] = defaultdict(list)
-    for i, numbers in enumerate(left):
+    for i, numbers in enumerate(unread):
         for number in numbers:
             needed_by[number].append(i)
     spent = 0
@@ -70,8 +70,8 @@ def read_definitions(
             if cost > limit:
                 break
             for i in needed_by.pop(number):
-                left[i].discard(number)
-                if not left[i]:
+                unread[i].discard(number)
+                if not unread[i]:
                     ends[i] = cost
         spent += chunk.cost
         if spent > limit or not needed_by:
@@ -80,7 +80,7 @@ def read_definitions(
 
 
 _at_budget = partial(
-    Definition,
+    MeasureDefinition,
     source="this project's protocol `uses`",
     cutoff="must",
     unit="nws",

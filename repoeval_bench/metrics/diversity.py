@@ -12,7 +12,7 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.options import Number, Option
 from repoeval_bench.core.terms import jaccard, words
 from repoeval_bench.metrics.context import look_up
-from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.definition import MeasureDefinition
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, discounted, share
 
 NOVEL_BELOW = 0.5
@@ -20,7 +20,7 @@ NOVEL_BELOW = 0.5
 
 
 def cosines(vectors: Sequence[NDArray[np.floating]] | NDArray[np.floating]) -> FloatArray:
-    """Cosines between all rows, float64 (n, n); 0 with a vector of norm 0. A value that is not finite is an error."""
+    """Cosines between all rows, float64 (n, n); 0 with a vector of norm 0; MetricError if a value is not finite."""
     rows = np.array(vectors, dtype=np.float64, ndmin=2)
     if not np.isfinite(rows).all():
         raise MetricError("a vector has a value that is not finite; embed its text again")
@@ -106,7 +106,7 @@ def _per_query(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
     return np.fromiter(map(value, run.query_ids), dtype=np.float64, count=run.n_queries)
 
 
-_among_first = partial(Definition, cutoff="must", ceiling=None)
+_among_first = partial(MeasureDefinition, cutoff="must", ceiling=None)
 
 DEFINITIONS = (
     _among_first(

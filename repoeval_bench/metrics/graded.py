@@ -1,15 +1,15 @@
-"""Measures of a reader who stops at the chunk that satisfies: the higher its gain, the likelier."""
+"""Measures that model a reader: the higher a chunk's gain, the likelier the reader is satisfied and stops."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.definition import MeasureDefinition
 from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, exponential_gain, share
 
 
 def err(run: JudgedRun, k: int | None) -> FloatArray:
-    """Expected reciprocal rank of the chunk at which the reader stops; 0 without one: float64 (n_queries,).
+    """Expected reciprocal rank at which the reader stops; 0 without a relevant chunk: float64 (n_queries,).
 
     A chunk of gain g satisfies with probability (2^g - 1) / 2^g_max, g_max being the largest gain in the query's
     whole qrels (Chapelle et al. 2009), not the largest grade of a scale, as gdeval has it.
@@ -37,7 +37,7 @@ def _stopping(run: JudgedRun, entries: Entries) -> FloatArray:
 
 
 DEFINITIONS = (
-    Definition(
+    MeasureDefinition(
         name="err",
         meaning="Expected reciprocal rank at which a reader, likelier to stop the higher the gain, is satisfied.",
         formula="sum_i (1 / i) q_i prod_{j<i} (1 - q_j), q = (2^g - 1) / 2^g_max, g_max over the query's whole qrels",
@@ -46,7 +46,7 @@ DEFINITIONS = (
         avoid="all gains are equal: it is then close to mrr; compare with gdeval's only where its grade 4 occurs",
         compute=err,
     ),
-    Definition(
+    MeasureDefinition(
         name="nerr",
         meaning="ERR as a share of the best possible.",
         formula="ERR@k / ERR@k of the ideal ranking",

@@ -1,7 +1,7 @@
-"""Rankings seen through qrels, as flat arrays: the one form that every rank-based measure is computed from.
+"""The ranks of relevant chunks as flat arrays, from which every rank-based measure is computed.
 
-Only relevant chunks move a measure of ranks, so their ranks are kept and not the whole ranking. Memory
-and time then depend on the relevant chunks, not on the depth of the ranking.
+Only relevant chunks move such a measure, so their ranks are stored and not the whole ranking. Memory and time then
+depend on the relevant chunks, not on the depth of the ranking.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-Rankings = Mapping[str, "Sequence[tuple[str, float]] | Mapping[str, float] | Numbered"]
+Rankings = Mapping[str, "Sequence[tuple[str, float]] | Mapping[str, float] | NumberedRanking"]
 """query_id -> (chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked here."""
 
 Judgements = Mapping[str, Mapping[str, float]]
-"""query_id -> chunk_id -> gain; what `core.run.Qrels` is, read-only."""
+"""query_id -> chunk_id -> gain: `core.run.Qrels`, read-only."""
 
 _T = TypeVar("_T")
 
 _FEW = 8
-"""Up to this number, chunks are looked for one by one; for more, the whole ranking is numbered."""
+"""Up to this many chunks are looked up one by one; for more, the whole ranking is numbered."""
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
-    """A ranking that is looked up by several qrels: its ids, best first, and the rank of each."""
+class NumberedRanking:
+    """A ranking to be scored against several qrels: its ids, best first, and the rank of each."""
 
     ids: tuple[str, ...]
     ranks: Mapping[str, int]
@@ -59,27 +59,27 @@ class Entries:
 
     @classmethod
     def ordered(cls, query: IntArray, rank: IntArray, gain: FloatArray) -> Self:
-        """Entries given in any order."""
+        """Order entries that come in any order."""
         order = np.lexsort((rank, query))
         return cls(query[order], rank[order], gain[order])
 
     @classmethod
     def ideal(cls, query: IntArray, gain: FloatArray) -> Self:
-        """Relevant chunks put into the best order: by gain, descending, ranks counted from 1."""
+        """Put relevant chunks into the best order: by gain, descending, ranks counted from 1."""
         order = np.lexsort((-gain, query))
         query = query[order]
         return cls(query, _ordinal(query), gain[order])
 
     def where(self, keep: NDArray[np.bool_]) -> Entries:
-        """The entries that `keep` (bool, one per entry) selects; ranks stay as they are."""
+        """Select entries by `keep` (bool, one per entry); ranks stay as they are."""
         return Entries(self.query[keep], self.rank[keep], self.gain[keep])
 
     def upto(self, k: int | None) -> Entries:
-        """Those at rank k or better; all where k is None."""
+        """Select entries at rank k or better; all if k is None."""
         return self if k is None else self.where(self.rank <= k)
 
     def at_least(self, rel: float | None) -> Entries:
-        """Those whose gain reaches `rel`; all where it is None, for every gain kept here is above 0."""
+        """Select entries whose gain reaches `rel`; all if it is None, as every gain here is above 0."""
         return self if rel is None else self.where(self.gain >= rel)
 
     def ordinal(self) -> IntArray:
@@ -105,7 +105,7 @@ class JudgedRun:
     missing: int
     rankings: Rankings | None = None
     context: Context = field(default_factory=Context)
-    # What several measures share (such as the lines that were read), computed once; never part of a result.
+    # Values that several measures share (such as the lines that were read), computed once; never part of a result.
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -141,7 +141,7 @@ class JudgedRun:
             return [look_up("places", places, chunk_id, "chunk") for chunk_id in ranking]
 
     def read(self, query_id: str) -> Iterable[ChunkPlace]:
-        """Yield what a reader reads, in order: the chunks' places; or what each chunk brings, every line once."""
+        """Return what is read, in order: the chunks' places, or with `brought` all lines that they bring, each once."""
         places = self.places(query_id)
         if self.context.brought is None:
             return places
@@ -153,7 +153,7 @@ class JudgedRun:
         return look_up("gold", self.context.gold, query_id, "query")
 
     def once(self, key: Hashable, build: Callable[[], _T]) -> _T:
-        """Return what `build` gives, computed for the first measure that asks under `key`."""
+        """Return `build()`, computed once for a `key` and shared by all measures."""
         if key not in self._memo:
             self._memo[key] = build()
         result: _T = self._memo[key]
@@ -161,7 +161,7 @@ class JudgedRun:
 
 
 def each_line_once(places: Iterable[ChunkPlace]) -> Iterator[ChunkPlace]:
-    """Yield the places without the lines of those before; one whose lines were all read is dropped, header too."""
+    """Yield each place without lines of earlier ones; a place with no line left is dropped with its header."""
     read: dict[str, Gold] = {}
     for location in places:
         left: Gold = (location,)
@@ -191,7 +191,7 @@ def exponential_gain(run: JudgedRun, entries: Entries) -> FloatArray:
 
 
 def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None) -> JudgedRun:
-    """Look the qrels up in a run.
+    """Find the ranks of the relevant chunks in a run.
 
     Pairs are taken in their order (position is rank); a mapping chunk_id -> score is ranked by (score, chunk_id),
     both descending, which is trec_eval's rule. Every query of the qrels is kept. Duplicate ids in a ranking, NaN
@@ -231,18 +231,18 @@ def judge(run: Run | Rankings, qrels: Judgements, context: Context | None = None
     )
 
 
-def numbered(rankings: Mapping[str, Sequence[tuple[str, float]]], k: int) -> dict[str, Numbered]:
-    """Number the k best of each ranking, once for all qrels that are looked up in them; errors as `judge` has them."""
+def numbered(rankings: Mapping[str, Sequence[tuple[str, float]]], k: int) -> dict[str, NumberedRanking]:
+    """Number the first k of each ranking once, for scoring against several qrels; errors as in `judge`."""
     results = {}
     for query_id, ranking in rankings.items():
         ids = _checked_ids(query_id, ranking[:k])[0] if ranking else ()
-        results[query_id] = Numbered(ids, _positions(ids))
+        results[query_id] = NumberedRanking(ids, _positions(ids))
     return results
 
 
-def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float] | Numbered) -> tuple[str, ...]:
+def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float] | NumberedRanking) -> tuple[str, ...]:
     """Chunk ids, best first: pairs in their order, a mapping by (score, chunk_id) descending."""
-    if isinstance(ranking, Numbered):
+    if isinstance(ranking, NumberedRanking):
         return ranking.ids
     if isinstance(ranking, Mapping):
         return tuple(chunk_id for _, chunk_id in sorted(zip(ranking.values(), ranking, strict=True), reverse=True))
@@ -260,16 +260,15 @@ def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
 
 def _ranks(
     query_id: str,
-    ranking: Sequence[tuple[str, float]] | Mapping[str, float] | Numbered,
+    ranking: Sequence[tuple[str, float]] | Mapping[str, float] | NumberedRanking,
     relevant: Mapping[str, float],
 ) -> dict[str, int]:
     """Ranks, from 1, of the relevant chunks that were retrieved."""
-    # Millions of rankings pass here: what is looked for is the few relevant chunks, so nothing is sorted or
-    # numbered that need not be.
+    # Millions of rankings pass here, and only the few relevant chunks are looked up: sort and number no more.
     if isinstance(ranking, Mapping):
         _check_numbers(query_id, ranking, ranking.values())
         return _ranks_by_score(ranking, [chunk_id for chunk_id in relevant if chunk_id in ranking])
-    if isinstance(ranking, Numbered):
+    if isinstance(ranking, NumberedRanking):
         return {chunk_id: ranking.ranks[chunk_id] for chunk_id in relevant if chunk_id in ranking.ranks}
     ids, known = _checked_ids(query_id, ranking)
     retrieved = [chunk_id for chunk_id in relevant if chunk_id in known]
@@ -295,7 +294,7 @@ def _positions(ids: Sequence[str]) -> dict[str, int]:
 
 
 def _check_numbers(query_id: str, ids: Iterable[str], scores: Collection[float]) -> None:
-    # A sum is NaN where a term is; it is also NaN for inf - inf, so the terms have the last word.
+    # A sum is NaN if a term is. It is also NaN for inf - inf, so then the terms are checked.
     if math.isnan(sum(scores)):
         for chunk_id, score in zip(ids, scores, strict=True):
             if math.isnan(score):
@@ -303,7 +302,7 @@ def _check_numbers(query_id: str, ids: Iterable[str], scores: Collection[float])
 
 
 def _ranks_by_score(scores: Mapping[str, float], chunk_ids: Sequence[str]) -> dict[str, int]:
-    """Ranks under (score, chunk id) descending, by counting what is above."""
+    """Ranks under (score, chunk id) descending, by counting the chunks above."""
     ranks: dict[str, int] = {}
     if not chunk_ids:
         return ranks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.definition import MeasureDefinition
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, read_lines
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG0
 
 
 def line_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Area under line_recall from no budget to the last of `BUDGETS`, divided by it: float64 (n_queries,)."""
+    """Area under line_recall from budget 0 to the last of `BUDGETS`, divided by it: float64 (n_queries,)."""
     return _reading(run).recall_area()
 
 
@@ -49,7 +49,7 @@ def _read(run: JudgedRun, limit: int) -> LineReading:
 
 
 _at_budget = partial(
-    Definition,
+    MeasureDefinition,
     source="this project's protocol",
     cutoff="must",
     unit="nws",

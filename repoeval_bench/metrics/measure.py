@@ -1,4 +1,4 @@
-"""A measure with its k and options: read from its name, and printed back."""
+"""A measure with its k and options, parsed from text such as `ndcg@10` and printed back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from repoeval_bench.core.options import Value, read_options
 from repoeval_bench.core.registry import find, known
 
 if TYPE_CHECKING:
-    from repoeval_bench.metrics.definition import Definition
+    from repoeval_bench.metrics.definition import MeasureDefinition
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
 _WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z]\w*(?:[ -]\w+)*)\s*(?:\((?P<options>.*)\))?\s*\Z")
@@ -47,7 +47,7 @@ class Measure:
 
     @classmethod
     def parse_name(cls, text: str) -> Self:
-        """Read as `parse` does, but let a measure without the cutoff that it must have pass: to be explained."""
+        """Read as `parse` does, but accept a measure without its required cutoff, so that it can be explained."""
         return cls._parse(text, strict=False)
 
     @classmethod
@@ -62,8 +62,8 @@ class Measure:
         return cls(name, k, _options(name, definition, match["options"] or ""))
 
     @property
-    def definition(self) -> Definition:
-        """Return what the registry says of it."""
+    def definition(self) -> MeasureDefinition:
+        """Its definition in the registry."""
         return _definition(self.name)
 
     @property
@@ -110,7 +110,7 @@ def lower_is_better(name: str) -> bool:
 
 
 def parse_measures(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Measures in the order given, each once; one text is one measure. One UsageError names all that are none."""
+    """Measures in the order given, each once; one text is one measure. One UsageError names all unknown ones."""
     measures = [measures] if isinstance(measures, str) else measures
     return tuple(dict.fromkeys(of_each(lambda m: m if isinstance(m, Measure) else Measure.parse(m), measures)))
 
@@ -120,8 +120,8 @@ def inputs_of(measures: Iterable[str | Measure]) -> frozenset[str]:
     return frozenset().union(*(measure.needs for measure in parse_measures(measures)))
 
 
-def pattern(name: str, definition: Definition) -> str:
-    """Return how a measure is written: `name`, `name@k` for a rank, `name@B` for nws, `name@1` for the one sample."""
+def pattern(name: str, definition: MeasureDefinition) -> str:
+    """Return how a measure is written: `name`, `name@k` for a rank, `name@B` for nws."""
     cut = f"{name}@{_UNITS[definition.unit][0]}"
     return {"must": cut, "may": f"{name}, {cut}", "none": name}[definition.cutoff]
 
@@ -135,7 +135,7 @@ def _split(text: str) -> tuple[str, str | None]:
 
 
 def _canonical(text: str) -> str:
-    """The measure's own name; a SpecError that offers the nearest where there is none."""
+    """Return the measure's name for a name or alias; a SpecError that offers the nearest where there is none."""
     if text.startswith("py:"):
         return text
     if meant := with_cutoff(text):
@@ -144,7 +144,7 @@ def _canonical(text: str) -> str:
 
 
 def with_cutoff(text: str) -> str | None:
-    """`line_recall@1500` for `lines1500`: what a text means that only lacks the sign before its cutoff."""
+    """Return `line_recall@1500` for `lines1500`, which lacks the sign before its cutoff; None for other texts."""
     name = _plain_name(text)
     pieces = None if known("measure", name) else re.fullmatch(r"(.*[a-z])(\d+)", name)
     row = known("measure", pieces[1]) if pieces else None
@@ -156,12 +156,12 @@ def _plain_name(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _definition(name: str) -> Definition:
+def _definition(name: str) -> MeasureDefinition:
     row = find("measure", "py", name.removeprefix("py:")) if name.startswith("py:") else find("measure", name)
-    return cast("Definition", row.load())
+    return cast("MeasureDefinition", row.load())
 
 
-def _cutoff(text: str, name: str, definition: Definition, cutoff: str | None) -> int | None:
+def _cutoff(text: str, name: str, definition: MeasureDefinition, cutoff: str | None) -> int | None:
     example = f"{name}@{_UNITS[definition.unit][1]}"
     if cutoff is None:
         if definition.cutoff == "must":
@@ -178,11 +178,11 @@ def _cutoff(text: str, name: str, definition: Definition, cutoff: str | None) ->
     return k
 
 
-def _options(name: str, definition: Definition, given: str) -> tuple[tuple[str, Value], ...]:
+def _options(name: str, definition: MeasureDefinition, given: str) -> tuple[tuple[str, Value], ...]:
     pieces = (piece.partition("=") for piece in given.split(",") if piece.strip())
     texts = {key.strip(): value.strip() for key, _, value in pieces}
     values = read_options(f"measure {name}", texts, definition.options)
-    # The order of the definition, and nothing that is the default anyway: so equal measures are equal.
+    # In the order of the definition and without defaults, so that measures that mean the same are equal.
     return tuple((key, value) for key, value in values.items() if value != definition.options[key].default)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from repoeval_bench.core.options import Number, OneOf, Option
-from repoeval_bench.metrics.definition import REL, Definition
+from repoeval_bench.metrics.definition import REL, MeasureDefinition
 from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, discounted, exponential_gain, share
 
 
@@ -48,10 +48,10 @@ def recall_auc(run: JudgedRun, k: int, *, rel: float | None = None) -> FloatArra
     return share(run.total(hits, (k + 1.0 - hits.rank) / k), run.n_relevant(rel))
 
 
-_binary = partial(Definition, options={"rel": REL})
+_binary = partial(MeasureDefinition, options={"rel": REL})
 
 DEFINITIONS = (
-    Definition(
+    MeasureDefinition(
         name="ndcg",
         aliases=("ndcg_cut",),
         meaning="Gain of the first k, discounted by rank, as a share of the best possible.",
@@ -84,7 +84,7 @@ DEFINITIONS = (
         avoid="there are many relevant chunks and few results are read: what is not retrieved counts 0",
         compute=average_precision,
     ),
-    Definition(
+    MeasureDefinition(
         name="rbp",
         meaning="Expected gain per result of a reader who goes on to the next with probability p.",
         formula="(1 - p) sum b_i p^(i - 1)",

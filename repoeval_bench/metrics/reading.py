@@ -1,6 +1,6 @@
 """Reading rankings line by line until a budget is spent: the same documents, lines, for every chunker.
 
-Pure: places in, counts out. Who retrieved the chunks, and for what, is not known here.
+Pure functions: places in, counts out. They do not know the retriever or the query.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEADER = -1
 """In place of a line's number: a header costs nws and is not a line."""
 
 _AT_ONCE = 4096
-"""Queries whose lines are counted together: enough for arrays to do the work, few enough for a log of millions."""
+"""Queries whose lines are counted together: enough for fast arrays, few enough for a log of millions."""
 
 BUDGETS = (250, 500, 1000, 1500, 3000, 6000, 12000)
 """Budgets in nws at which line measures are given; the area under line_recall runs through them."""
@@ -33,12 +33,13 @@ BUDGETS = (250, 500, 1000, 1500, 3000, 6000, 12000)
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LineReading:
-    """The lines that are collected as rankings are read, an entry for each line that was charged, query after query.
+    """The lines that are collected as rankings are read: one entry for each line read, query after query.
 
-    Query i has the entries from `starts[i]` up to `starts[i + 1]`, int64 (n_queries + 1,). `rising` is the nws charged
-    up to a line, and i times `step` more, so that it rises throughout. `collected` are the distinct non-blank lines by
-    then, `gold` those of them that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per query) are
-    the gold's own non-blank lines and their nws. A query's reading ended at its `limit`: read no budget above it.
+    Query i has the entries from `starts[i]` up to `starts[i + 1]`, int64 (n_queries + 1,). `rising` is the nws spent up
+    to a line, plus i times `step`, so that it never falls. `collected` counts the distinct non-blank lines up to there,
+    `gold` those of them that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per query) are
+    the gold's own non-blank lines and their nws. A query's reading ended at its `limit`: no budget above it can be
+    looked up.
     """
 
     starts: IntArray
@@ -51,7 +52,7 @@ class LineReading:
     limit: FloatArray
 
     def within(self, budget: float | IntArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """(distinct lines collected, gold lines among them) when the first line does not fit a query's budget.
+        """Return (distinct lines collected, gold lines among them) up to the first line that exceeds a query's budget.
 
         `budget` is one for all queries, or one for each.
         """
@@ -104,7 +105,7 @@ class _Chunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
-    """A file's non-blank lines: number and nws of each, and for every line how many, and what nws, are before it.
+    """A file's non-blank lines: number and nws of each, and for every line the count and nws of those before it.
 
     `first` is the number of its first line.
     """
@@ -117,7 +118,7 @@ class _File:
 
 
 class Lines(Mapping[str, "Sequence[int]"]):
-    """File -> nws of each line, looked up in arrays that are made once for however many readings use them."""
+    """File -> nws of each line, with arrays that are built once and shared by all readings."""
 
     def __init__(self, line_nws: Mapping[str, Sequence[int]]) -> None:
         self._line_nws = line_nws
@@ -127,7 +128,7 @@ class Lines(Mapping[str, "Sequence[int]"]):
 
     @classmethod
     def of(cls, line_nws: Mapping[str, Sequence[int]]) -> Self:
-        """The lines as they are, or made of a table."""
+        """Return the lines as they are, or build them from a table."""
         return line_nws if isinstance(line_nws, cls) else cls(line_nws)
 
     def __getitem__(self, file: str) -> Sequence[int]:
@@ -283,7 +284,7 @@ def _count(
 
 
 def _inside(ascending: IntArray, starts: Sequence[int], ends: Sequence[int]) -> IntArray:
-    """1 for each number that is in one of the half-open ranges, which do not overlap, else 0."""
+    """Return 1 for each number in one of the half-open ranges, which do not overlap, else 0."""
     n = len(ascending)
     first, last = np.searchsorted(ascending, np.array([starts, ends], dtype=np.int64))
     edges = np.bincount(first, minlength=n + 1) - np.bincount(last, minlength=n + 1)

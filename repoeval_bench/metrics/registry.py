@@ -10,7 +10,7 @@ from repoeval_bench.metrics import definitions, diversity, graded, lines, ranked
 from repoeval_bench.metrics.reading import BUDGETS
 
 if TYPE_CHECKING:
-    from repoeval_bench.metrics.definition import Definition
+    from repoeval_bench.metrics.definition import MeasureDefinition
 
 FAMILIES = {
     "set": sets.DEFINITIONS,
@@ -24,7 +24,7 @@ FAMILIES = {
 }
 """family -> its measures, in the order they are listed."""
 
-REGISTRY: Mapping[str, Definition] = {d.name: d for family in FAMILIES.values() for d in family}
+REGISTRY: Mapping[str, MeasureDefinition] = {d.name: d for family in FAMILIES.values() for d in family}
 """canonical name -> measure."""
 
 MEASURES = tuple(
@@ -37,7 +37,7 @@ DEFAULT_MEASURES = (*_CUTOFFS, "mrr")
 """The default measures when only a ranking and its judgements are available."""
 
 LINE_MEASURES = ("line_rprec", "line_recall_auc", *(f"line_recall@{budget}" for budget in BUDGETS))
-"""The headline of every comparison of chunkers: the same documents, lines, for all of them."""
+"""The first measures of a comparison of chunkers: lines are the same documents for all of them."""
 
 DEFINITION_MEASURES = ("definition_recall_auc", *(f"definition_recall@{budget}" for budget in BUDGETS))
 """Measures that come first where the gold is definitions."""

@@ -1,6 +1,6 @@
 """Judges of relevance, in order of trust: explicit ids, a benchmark's own rule, overlap of words.
 
-A strategy is a small object; `score_items` asks them in order, item by item, and reports which one answered.
+A strategy is a small object. `score_items` tries them in order for each item, and reports which one judged it.
 """
 
 from __future__ import annotations
@@ -64,21 +64,22 @@ class Strategy(Protocol):
     """Judges an item, or leaves it to the next strategy by giving None."""
 
     def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> ItemJudgement | None:
-        """Return what is relevant to `item`, of the `corpus` where it is given, else of what was `retrieved`."""
+        """Return what is relevant to `item`: in the `corpus` if it is given, else in what was `retrieved`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplicitRelevance:
     """Ids that somebody has written down: qrels, or an item's `relevantChunkIds` or `relevantIds`, in this order.
 
-    `relevantIds` may name chunks or documents; a document means each of its chunks. An id that no chunk answers
-    to stays relevant, and is not found. An empty list says that nothing is relevant; an absent one says nothing.
+    `relevantIds` may name chunks or documents; a document means each of its chunks. An id without a chunk stays
+    relevant and counts as not retrieved. An empty list means that nothing is relevant; without a list the item is left
+    to the next strategy.
     """
 
     qrels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> ItemJudgement | None:
-        """Gains as written; complete unless a document's chunks are known from the retrieved ones only."""
+        """Return the gains as written; complete unless a document's chunks are known from the retrieved ones only."""
         if item.query_id in self.qrels:
             return ItemJudgement(self.qrels[item.query_id], "qrels", complete=True)
         chunk_gains = _gains(item, "relevantChunkIds")
@@ -124,7 +125,7 @@ class TokenF1Relevance:
             raise MetricError(f"the token-F1 threshold is {self.threshold}; choose one above 0, at most 1")
 
     def judge(self, item: Item, retrieved: Sequence[Passage], corpus: Sequence[Passage] | None) -> ItemJudgement | None:  # noqa: ARG002
-        """The retrieved passages that reach the threshold; never complete, for the rest is not looked at."""
+        """Return the retrieved passages that reach the threshold; never complete, as only these are looked at."""
         if not item.expected.strip():
             return None
         expected = Counter(words(item.expected))
@@ -138,11 +139,11 @@ def judge_item(
     strategies: Sequence[Strategy],
     corpus: Sequence[Passage] | None = None,
 ) -> ItemJudgement:
-    """The first strategy's verdict that has one; a MetricError where none has."""
+    """Return the judgement of the first strategy that gives one; a MetricError where none does."""
     for strategy in strategies:
-        verdict = strategy.judge(item, retrieved, corpus)
-        if verdict is not None:
-            return verdict
+        judgement = strategy.judge(item, retrieved, corpus)
+        if judgement is not None:
+            return judgement
     raise MetricError(f"{item.query_id!r} has no relevance; give relevantIds, a rule, or an expected text")
 
 
@@ -160,23 +161,25 @@ def score_items(
     The result says which strategies were used, how often, with which threshold, and how many queries were judged on
     what was retrieved alone. A query that `retrieved` lacks scores 0. Two items of one id are a MetricError.
     """
-    verdicts: dict[str, ItemJudgement] = {}
+    judgements: dict[str, ItemJudgement] = {}
     for item in items:
-        if item.query_id in verdicts:
+        if item.query_id in judgements:
             raise MetricError(f"two items have the id {item.query_id!r}; ids are unique")
-        verdicts[item.query_id] = judge_item(item, retrieved.get(item.query_id, ()), strategies, corpus)
+        judgements[item.query_id] = judge_item(item, retrieved.get(item.query_id, ()), strategies, corpus)
     run = {
         query_id: [(passage.chunk_id, float(-rank)) for rank, passage in enumerate(passages)]
         for query_id, passages in retrieved.items()
     }
-    scores = score_run(run, {query_id: verdict.gains for query_id, verdict in verdicts.items()}, measures, context)
-    counts: Counter[str] = Counter(verdict.strategy for verdict in verdicts.values())
+    scores = score_run(
+        run, {query_id: judgement.gains for query_id, judgement in judgements.items()}, measures, context
+    )
+    counts: Counter[str] = Counter(judgement.strategy for judgement in judgements.values())
     thresholds = [strategy.threshold for strategy in strategies if isinstance(strategy, TokenF1Relevance)]
     return replace(
         scores,
         strategy_counts=MappingProxyType(dict(counts)),
         threshold=thresholds[0] if thresholds and counts["token-f1"] else None,
-        partly_judged=sum(not verdict.complete for verdict in verdicts.values()),
+        partly_judged=sum(not judgement.complete for judgement in judgements.values()),
     )
 
 

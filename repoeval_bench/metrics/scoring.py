@@ -49,7 +49,7 @@ class RunScores:
 
     @property
     def strategy_used(self) -> str:
-        """Return what the queries were judged by: `qrels`, `rule`, `token-f1`, or `mixed`."""
+        """The strategy that judged the queries: `qrels`, `rule`, `token-f1`, or `mixed`."""
         return next(iter(self.strategy_counts)) if len(self.strategy_counts) == 1 else "mixed"
 
     @property
@@ -63,7 +63,7 @@ class RunScores:
         )
 
     def summary(self) -> dict[str, Any]:
-        """Return what every aggregate reports, as plain values: means, counts, the largest k, and how it was judged."""
+        """Return the means, the counts, the largest k and the strategies as plain values."""
         ranks = [m.k for m in map(Measure.parse, self.values) if m.k is not None and m.definition.unit == "rank"]
         return {
             "mean": self.mean(),
@@ -88,14 +88,14 @@ def score_run(
     """Score every query of the qrels; 0 where the run lacks it or nothing is relevant to it.
 
     `run` is a `Run` or query_id -> ranking: pairs (chunk_id, score) in rank order, or a mapping chunk_id -> score,
-    which is ranked by trec_eval's rule. What a measure needs beside ranks is looked up in `context`. It is a
-    MetricError if it is missing there, as are duplicate ids, NaN scores and negative gains.
+    which is ranked by trec_eval's rule. `context` holds what measures need beside ranks. A missing input, duplicate
+    ids, NaN scores and negative gains are a MetricError.
     """
     return score_judged(judge(run, qrels, context), measures)
 
 
 def score_judged(run: JudgedRun, measures: Iterable[str | Measure]) -> RunScores:
-    """Score what has been judged before."""
+    """Score a run whose ranks of relevant chunks are known."""
     parsed = parse_measures(measures)
     available = {"ranking"} | run.context.has()
     for measure in parsed:

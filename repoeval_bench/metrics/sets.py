@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from repoeval_bench.metrics.definition import REL, Definition
+from repoeval_bench.metrics.definition import REL, MeasureDefinition
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, share
 
 
@@ -43,7 +43,7 @@ def r_precision(run: JudgedRun, k: None = None, *, rel: float | None = None) -> 
     return share(run.total(hits.where(hits.rank <= n_relevant[hits.query])), n_relevant)
 
 
-_binary = partial(Definition, options={"rel": REL})
+_binary = partial(MeasureDefinition, options={"rel": REL})
 
 DEFINITIONS = (
     _binary(
@@ -70,7 +70,7 @@ DEFINITIONS = (
         compute=recall,
         bands=((0.8, "excellent"), (0.6, "good"), (0.4, "fair"), (0.0, "poor")),
     ),
-    Definition(
+    MeasureDefinition(
         name="weighted_recall",
         aliases=("wrecall", "gain_recall"),
         meaning="Share of all gain that is among the first k.",

@@ -8,7 +8,7 @@ import numpy as np
 
 from repoeval_bench.core.places import iou
 from repoeval_bench.metrics.context import look_up
-from repoeval_bench.metrics.definition import REL, Definition
+from repoeval_bench.metrics.definition import REL, MeasureDefinition
 from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, share
 
 
@@ -36,7 +36,7 @@ def _iou(run: JudgedRun, hits: Entries) -> FloatArray:
 
 
 _fit = partial(
-    Definition,
+    MeasureDefinition,
     range="0..1",
     source="Jaccard 1901, over lines",
     options={"rel": REL},

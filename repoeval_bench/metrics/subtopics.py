@@ -11,7 +11,7 @@ import numpy as np
 
 from repoeval_bench.core.options import Number, Option
 from repoeval_bench.metrics.context import look_up
-from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.definition import MeasureDefinition
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
@@ -34,8 +34,8 @@ def alpha_ndcg_of(
 ) -> float:
     """alpha-nDCG@k of one ranking of ids (Clarke et al. 2008), `subtopics` being id -> what it covers.
 
-    The ideal is greedy, as finding the best one is NP-hard; of equals the larger id comes first. 0 where nothing is
-    covered by any id.
+    The ideal is greedy, as finding the best one is NP-hard; among equals the larger id comes first. 0 where no id
+    covers anything.
     """
     depth = len(subtopics) if k is None else k
     ideal = _dcg((subtopics[i] for i in greedy_ideal(subtopics, depth, alpha)), alpha)
@@ -56,7 +56,7 @@ def greedy_ideal(subtopics: Mapping[str, Collection[Hashable]], depth: int, alph
 
 
 def _gain(topics: Collection[Hashable], covered: Counter[Hashable], alpha: float) -> float:
-    # fsum, for it is exact in any order: sets have none, and a last bit would decide between equals.
+    # fsum is exact in any order. Sets have no order, and a last bit would decide between equals.
     return fsum((1.0 - alpha) ** covered[topic] for topic in set(topics))
 
 
@@ -70,7 +70,7 @@ def _dcg(ranking: Iterable[Collection[Hashable]], alpha: float) -> float:
 
 
 DEFINITIONS = (
-    Definition(
+    MeasureDefinition(
         name="alpha_ndcg",
         meaning="nDCG over sub-topics: covering one again is worth (1 - alpha) times as much each time.",
         formula="gain_i = sum over sub-topics s of J(d_i, s) (1 - alpha)^(earlier that cover s); greedy ideal",

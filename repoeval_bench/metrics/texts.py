@@ -10,7 +10,7 @@ import numpy as np
 
 from repoeval_bench.core.extras import require
 from repoeval_bench.metrics.context import WrittenCompletion, look_up
-from repoeval_bench.metrics.definition import Definition
+from repoeval_bench.metrics.definition import MeasureDefinition
 
 if TYPE_CHECKING:
     from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
@@ -22,7 +22,7 @@ def _lines(text: str) -> list[str]:
 
 
 def is_exact(written: str, truth: str) -> bool:
-    r"""Return whether the lines that are not blank are those of the truth; what is written beyond them does not count.
+    r"""Return whether the first non-blank lines are those of the truth; lines beyond them do not count.
 
     >>> is_exact("  x = 1\n\n  y = 2\n", "x = 1\n")
     True
@@ -41,16 +41,16 @@ def similarity(written: str, truth: str) -> float:
     from rapidfuzz.distance import Levenshtein
 
     truth_lines = _lines(truth)
-    there = "\n".join(truth_lines)
-    here = "\n".join(_lines(written)[: len(truth_lines)])
-    longest = max(len(here), len(there))
-    return 1.0 - Levenshtein.distance(here, there) / longest if longest else 1.0
+    truth_text = "\n".join(truth_lines)
+    written_text = "\n".join(_lines(written)[: len(truth_lines)])
+    longest = max(len(written_text), len(truth_text))
+    return 1.0 - Levenshtein.distance(written_text, truth_text) / longest if longest else 1.0
 
 
 def names_f1(written: frozenset[str], true: frozenset[str]) -> float:
     """2 |both| / (|written| + |true|); 1 where neither has a name."""
-    both = len(written) + len(true)
-    return 2 * len(written & true) / both if both else 1.0
+    total = len(written) + len(true)
+    return 2 * len(written & true) / total if total else 1.0
 
 
 def _per_query(run: JudgedRun, k: int | None, value: Callable[[WrittenCompletion], float]) -> FloatArray:
@@ -76,7 +76,7 @@ def identifier_f1(run: JudgedRun, k: int | None) -> FloatArray:
 
 
 _of_text = partial(
-    Definition,
+    MeasureDefinition,
     cutoff="none",
     needs=frozenset({"written"}),
     ceiling=None,
@@ -91,7 +91,7 @@ DEFINITIONS = (
         formula="1 if the first n non-blank lines, stripped, are equal, n those of the ground truth, else 0",
         range="0 or 1",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_EM of its code",
-        avoid="the hole has many lines: hardly any is met by luck or skill, so use edit_similarity",
+        avoid="many lines are to be written: few completions match them all, so use edit_similarity",
         compute=exact_match,
     ),
     _of_text(
@@ -102,7 +102,7 @@ DEFINITIONS = (
         "stripped, n those of the ground truth",
         range="0..1; unrelated code is above 0",
         source="Zhang et al. 2023 (RepoCoder, arXiv 2303.12570), compute_ES of its code",
-        avoid="it has to work, not to look similar: run its tests",
+        avoid="the completion has to work, not to look similar: run its tests",
         compute=edit_similarity,
     ),
     _of_text(

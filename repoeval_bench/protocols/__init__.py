@@ -1,5 +1,5 @@
 """Protocols: queries, gold, relevance, and what a query may see.
 
-Knows the protocols, the queries and gold they make of a task, the rules of relevance, and exclusion; knows nothing of
-retrieval.
+This room turns tasks into queries and gold, and says which chunks are relevant and which are excluded. It knows nothing
+of retrieval.
 """

@@ -1,4 +1,7 @@
-"""Exclusion of parts of a query's own file, so that it is not answered by itself."""
+"""Exclusion of parts of a query's own file, so that it is not answered by itself.
+
+A task's prompt is the lines [c, h) of its file. Its ground truth, the lines to be written, is [h, h + n).
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ if TYPE_CHECKING:
 POLICIES: Mapping[Exclusion, str] = {
     "none": "everything is seen",
     "prompt": "the chunks of the task's file that overlap the prompt, [c, h), are excluded",
-    "repocoder": "the chunks of the task's file that end after max(0, h - 20) are excluded, and so all behind the hole",
+    "repocoder": "the chunks of the task's file that end after max(0, h - 20), up to the file's end, are excluded",
     "body": "the ground truth's lines are blanked in the task's file before it is chunked",
     "free": "as body, and the prompt's lines, [c, h), are read free: they neither cost nor count",
     "hidden": "the chunks of the task's file that overlap the prompt or the ground truth, [c, h+n), are excluded",
 }
 
 WINDOW = 20
-"""Lines of RepoCoder's window in front of the hole."""
+"""Lines of RepoCoder's window before the ground truth."""
 
 
 def excluded_chunks(
@@ -32,7 +35,7 @@ def excluded_chunks(
 ) -> dict[str, frozenset[str]]:
     """query_id -> the ids of the chunks that this query may not see; no entry where it sees all.
 
-    With `body` and `free` all chunks of the task's file are excluded: the query has its own in their place.
+    With `body` and `free` all chunks of the task's file are excluded: the query searches its own chunks of it instead.
     """
     if policy == "none":
         return {}

@@ -53,10 +53,11 @@ def check_choice(choice: str, value: str | None) -> None:
 class Protocol:
     """A bundle of choices: the query, the gold, the rule of relevance, and the search scope.
 
-    `query` is `full`, `tail:LINES`, or of tests and prose `named`; `relevance` is a rule of `qrels.RULES`. `documents`
-    says what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen), or the
-    `baseline`'s chunks. These are scored through the lines they share with the chunker's. `exclusion` is what a query
-    may not see, `scope` whether a query searches its repository or all of them as one. Overriding a choice renames the
+    `query` is `full` or `tail:LINES`, or `named` for tests and prose. `relevance` is a rule of `qrels.RULES`.
+    `documents` says what is ranked in the end: the chunker's `chunks`, fixed `windows` (then no chunker can be chosen),
+    or the `baseline`'s chunks. These are scored through the lines they share with the chunker's. `exclusion` is what a
+    query may not see, `scope` whether a query searches its repository or all of them as one. Overriding a choice
+    renames the
     protocol: `context+query=tail:20`. A combination that leaves no gold to find is a UsageError. `tasks` says what the
     queries are: completion tasks, own questions, or one for every documented function, test, or paragraph that links
     code. A question's gold are its `places`.
@@ -76,13 +77,13 @@ class Protocol:
 
     @property
     def meaning(self) -> str:
-        """Text of a list about it: who evaluates so."""
+        """Text beside the name in `list protocols`: who evaluates this way."""
         return self.users
 
     @property
     def caution(self) -> str:
-        """Limits of its numbers, from its choices alone; how much of the gold a query holds is measured."""
-        said = {
+        """Limits of its numbers that follow from its choices; the share of gold in a query is measured instead."""
+        cautions = {
             "it uses no chunker, so it says nothing about chunkers": self.documents == "windows",
             "chunks that fit the baseline's bounds map without loss, so the baseline has an advantage": self.documents
             == "baseline",
@@ -103,11 +104,11 @@ class Protocol:
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }
-        return "; ".join(sentence for sentence, holds in said.items() if holds)
+        return "; ".join(sentence for sentence, holds in cautions.items() if holds)
 
     @property
     def headline_measure(self) -> str:
-        """The measure that chunkers are compared by first: a short gold is read at its own size."""
+        """The measure that chunkers are compared by first; gold `body` is short and is read at its own size."""
         if self.of_definitions:
             return "definition_recall_auc"
         return "line_rprec" if self.gold == "body" else "line_recall_auc"
@@ -119,21 +120,21 @@ class Protocol:
 
     @property
     def counts_unscored(self) -> bool:
-        """Return whether a run counts the tasks that have no gold under it: under others every task has some."""
+        """Return whether tasks may have no gold under this protocol, so that a run counts them."""
         return self.of_definitions or self.tasks in ("docstring", "tests", "prose")
 
     @property
     def blanks(self) -> bool:
-        """Return whether the ground truth's lines are blanked, so that a query has chunks of its own."""
+        """Return whether the ground truth's lines are blanked, so that a query searches its own chunks of its file."""
         return self.exclusion in ("body", "free")
 
     @property
     def overridden(self) -> frozenset[str]:
-        """The choices in which it differs from the protocol that it is named after."""
+        """The choices that differ from the protocol it is named after."""
         return frozenset(choice.partition("=")[0] for choice in self.name.split("+")[1:])
 
     def override(self, **choices: str | None) -> Protocol:
-        """This protocol with some of `CHOICES` replaced, renamed where that changes anything; None leaves one."""
+        """Return this protocol with some of `CHOICES` replaced, and a name that lists them; None keeps a choice."""
         changed = {key: value for key, value in choices.items() if value and value != getattr(self, key)}
         if not changed:
             return self
@@ -165,7 +166,7 @@ class Protocol:
                 f"protocol {self.name.partition('+')[0]} asks questions, which have no prompt to be cut and no lines "
                 "to be written; leave out query= and exclusion="
             )
-        gone = {
+        unseen_gold = {
             "none": (),
             "prompt": ("prompt",),
             "repocoder": ("body",),
@@ -174,7 +175,7 @@ class Protocol:
             "free": ("prompt", "context", "body"),
             "hidden": ("prompt", "context", "body"),
         }[self.exclusion]
-        if self.gold in gone:
+        if self.gold in unseen_gold:
             raise UsageError(
                 f"exclusion={self.exclusion} with gold={self.gold} leaves no gold to find; choose another gold, or "
                 "exclusion=none"
@@ -192,7 +193,7 @@ class Protocol:
 
     @classmethod
     def parse(cls, text: str) -> Protocol:
-        """`NAME` or `NAME+choice=value+…`, the way a run prints it back; NAME may be `py:module:NAME`."""
+        """Read `NAME` or `NAME+choice=value+…`, as a run prints it; NAME may be `py:module:NAME`."""
         name, *overrides = text.split("+")
         protocol = _named(name) or cast("Protocol", find("protocol", name).load())
         choices: dict[str, str] = {}
@@ -223,9 +224,9 @@ def check_questions(protocol: Protocol, *, questions: bool) -> None:
 
 
 def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:
-    """Repositories whose tasks a limit passes over: those that one of the protocols does not score.
+    """Return the repositories that a limit on tasks skips: those that one of the protocols does not score.
 
-    So each of them scores every task that a limit leaves.
+    So every protocol scores all tasks that are left.
     """
     from repoeval_bench.dataset.repoeval import left_out
 
@@ -233,12 +234,12 @@ def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:
 
 
 def check_scored(protocol: Protocol, repos: Iterable[str], level: str) -> None:
-    """Raise a UsageError where a protocol scores none of the repositories that are named; naming none takes all."""
+    """Raise a UsageError if a protocol scores none of the named repositories; naming none means all."""
     named = sorted(set(repos))
     if named and passed_over([protocol], level).issuperset(named):
-        raise UsageError(scores_none(protocol, named))
+        raise UsageError(nothing_scored(protocol, named))
 
 
-def scores_none(protocol: Protocol, repos: Iterable[str]) -> str:
+def nothing_scored(protocol: Protocol, repos: Iterable[str]) -> str:
     """Return the sentence for a protocol that scores none of the repositories."""
     return f"protocol {protocol.name} scores none of {', '.join(repos)}; choose other repositories or repositories=all"

@@ -1,4 +1,4 @@
-"""Relevance of chunks to a query, by the lines they share with its gold. Knows nothing of retrieval."""
+"""Relevance of chunks to a query, by the lines they share with its gold; retrieval plays no part here."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _threshold(text: str) -> float | None:
 def gold_of(task: Task, protocol: Protocol) -> Gold:
     """Return the task's gold: `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n), or what it uses.
 
-    Of a question it is its `places`. Lines that are blanked for the query (exclusion=body) cannot be gold and are left
+    A question's gold is its `places`. Lines that are blanked for the query (exclusion=body) cannot be gold and are left
     out.
     """
     if protocol.gold == "places":
@@ -123,7 +123,8 @@ def build_qrels(
     """query_id -> chunk_id -> gain (> 0), over every chunk of the gold's files; empty where none is relevant.
 
     `chunks` are by file, `line_nws` is file -> non-whitespace characters of each line; files are named as in `gold`.
-    `definitions` is query_id -> the parts of its gold that rule `definitions` counts; the whole is one where not given.
+    `definitions` is query_id -> the parts of its gold that rule `definitions` counts; without it the whole gold is one
+    part.
     """
     rule = relevance_rule(relevance)
     counted = relevance == "definitions"
@@ -177,13 +178,13 @@ class _IndexedFile:
         return [chunk for chunk in self._chunks[first:last] if chunk.lines.overlaps(span)]
 
     def n_filled(self, span: LineSpan) -> int:
-        """Count those of these lines that are not blank; lines beyond the file's last are."""
+        """Count the non-blank lines of a span; lines beyond the end of the file count as blank."""
         top = len(self._filled) - 1
         return self._filled[min(span.end, top)] - self._filled[min(span.start, top)]
 
 
 def merge_copies(qrels: Qrels, merged: Mapping[str, str]) -> Qrels:
-    """Move the gains of merged chunks (chunk_id -> the one in its place); of several the largest counts."""
+    """Move the gains of merged chunks (chunk_id -> the one in its place); where several meet, the largest counts."""
     moved: Qrels = {}
     for query_id, gains in qrels.items():
         moved[query_id] = {}

@@ -1,6 +1,6 @@
 """Gold `uses`: the definitions that the lines to be written use and the prompt does not show.
 
-Definitions that the prompt shows whole drop out, and so do tasks that then use none; both are counted by their caller.
+Definitions that the prompt shows whole are left out, and then tasks that use no other. Callers count both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from repoeval_bench.core.uses import TIERS, Tier, UsedDefinition
 from repoeval_bench.dataset.assembly import with_fingerprint
 
 DEFAULT: Tier = "distinctive"
-"""The last tier that is gold unless another is named."""
+"""The last tier that counts as gold, unless the gold names another."""
 
 FACTS = {
     "definitions": "used definitions that the prompt does not show",
@@ -57,9 +57,10 @@ def definitions_of(task: Task) -> tuple[Gold, ...]:
 
 
 def with_used(benchmark: Benchmark, gold: str) -> Benchmark:
-    """Return the tasks that use a definition of the gold's tiers that is not shown, each with these definitions alone.
+    """Keep the tasks that use an unshown definition of the gold's tiers, each with only these definitions.
 
-    `unscored` counts the others. What the tasks use is part of the fingerprint. A DatasetError where it is not known.
+    `unscored` counts the other tasks. The used definitions are part of the fingerprint. Raises a DatasetError if they
+    are not known.
     """
     if any(task.uses is None for task in benchmark.tasks):
         raise DatasetError(
@@ -99,7 +100,7 @@ def uses_facts(task: Task) -> dict[str, Fact]:
 
 
 def distance(file: str, other: str) -> int:
-    """Between files: 0 for the same, 1 in one folder, and 1 more for each folder up or down."""
+    """Return the distance of two files: 0 for the same, 1 in one folder, and 1 more for each folder up or down."""
     if file == other:
         return 0
     here, there = file.split("/")[:-1], other.split("/")[:-1]

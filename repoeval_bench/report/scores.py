@@ -13,8 +13,8 @@ from repoeval_bench.metrics import (
     SHARE,
     TEXT_MEASURES,
 )
-from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import (
     Cell,

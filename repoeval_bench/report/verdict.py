@@ -19,8 +19,8 @@ from repoeval_bench.analysis.verdicts import Result, Verdict
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.text import (
     CHARACTERS_NOTE,
     EQUAL,

@@ -15,10 +15,10 @@ from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.task_facts import task_facts
 from repoeval_bench.metrics import Lines
-from repoeval_bench.protocols.leak import gold_in_query
-from repoeval_bench.protocols.protocol import Protocol, check_questions, scores_none
+from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import NAMED, make_queries
+from repoeval_bench.protocols.query_gold_overlap import gold_in_query
 from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, chunk_blanked, merge_identical
 from repoeval_bench.runs.executors import LARGE
@@ -187,7 +187,7 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
                 f"no task has gold {protocol.gold}: none uses a definition that its prompt does not show"
             )
     if not selected.tasks:
-        raise DatasetError(scores_none(protocol, benchmark.files))
+        raise DatasetError(nothing_scored(protocol, benchmark.files))
     return selected
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
-from repoeval_bench.protocols.leak import top_over_prompt
+from repoeval_bench.protocols.query_gold_overlap import top_over_prompt
 from repoeval_bench.retrieval.linemap import LineMap
 from repoeval_bench.retrieval.scope import pooled
 from repoeval_bench.runs.accounting import TokenCounts, count_all, index_cost, read_chars

@@ -168,7 +168,7 @@ text = "a text"
         ("retriever", "Nothing", "has no search; a retriever has search(self, queries, k, excluded), "),
         ("reranker", "Nothing", "has no score; a reranker has score(self, query, texts), "),
         ("protocol", "text", "is a str; a protocol is a repoeval_bench.protocols.protocol.Protocol"),
-        ("measure", "text", "is a str; a measure is a repoeval_bench.metrics.definition.Definition"),
+        ("measure", "text", "is a str; a measure is a repoeval_bench.metrics.definition.MeasureDefinition"),
         ("chunker", "text", "is a str; name a class"),
         ("retriever", "Fails", "cannot be built: RuntimeError: out of cheese"),
         ("retriever", "Needy", "needs size; add size=VALUE"),

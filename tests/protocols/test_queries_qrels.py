@@ -10,7 +10,6 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.protocols.leak import copy_note
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import (
     RULES,
@@ -22,6 +21,7 @@ from repoeval_bench.protocols.qrels import (
     relevance_rule,
 )
 from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.protocols.query_gold_overlap import copy_note
 from support import brute_metrics as brute
 from support.random_runs import plain
 from support.written import task

@@ -7,7 +7,7 @@ from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile, blanked
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.exclusion import POLICIES, excluded_chunks
-from repoeval_bench.protocols.leak import gold_in_query, top_over_prompt
+from repoeval_bench.protocols.query_gold_overlap import gold_in_query, top_over_prompt
 from repoeval_bench.protocols.windows import CoderagWindows
 from repoeval_bench.retrieval.corpus import build_corpus, chunk_blanked, merge_identical, summarize
 from support.written import task

@@ -29,7 +29,7 @@ from repoeval_bench.plugins.logs.import_gold import (
 )
 from repoeval_bench.plugins.logs.import_lines import INPUTS, LineInputs, add_place
 from repoeval_bench.plugins.logs.records import read_rows
-from repoeval_bench.protocols.leak import gold_in_query
+from repoeval_bench.protocols.query_gold_overlap import gold_in_query
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
     SCHEMA,

@@ -17,7 +17,7 @@ from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.import_formats import Stated
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.plugins.logs.records import schema
-from repoeval_bench.protocols.leak import copy_note
+from repoeval_bench.protocols.query_gold_overlap import copy_note
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.parts import shown_place

@@ -14,11 +14,11 @@ TOP = 10
 """Ranks that are looked at."""
 
 LARGE, WHOLE = 0.5, 0.95
-"""Shares of the gold's lines from which a query is largely a copy of the gold text, and from which it is one."""
+"""A query with this share of the gold's lines is largely a copy of the gold text; with the second it is a copy."""
 
 
 def copy_note(share: float) -> str:
-    """Return what a share that `gold_in_query` measures means; empty of a small one."""
+    """Return a sentence on a share from `gold_in_query`; empty if it is below `LARGE`."""
     if share < LARGE:
         return ""
     what = "a copy" if share >= WHOLE else "largely a copy"
@@ -31,7 +31,7 @@ def copy_note(share: float) -> str:
 def gold_in_query(
     queries: Iterable[Query], files: Mapping[str, SourceFile], gold: Mapping[str, Gold]
 ) -> dict[str, float]:
-    """query_id -> share of its gold's non-blank lines that are lines of the query, blanks at their ends apart.
+    """query_id -> share of its gold's non-blank lines that are lines of the query, without blanks at line ends.
 
     `files` are by name, as the gold names them. 0 where the gold has no non-blank line.
     """
