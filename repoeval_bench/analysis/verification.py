@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from repoeval_bench.core.spec import short_hash
 from repoeval_bench.retrieval.ranking import differing_ranks
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES, ChunksRow, QueryGoldRow, SourceRow
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.records import COMPLETIONS, MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, Record
+from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, QRELS, RETRIEVED, Record
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -97,21 +97,10 @@ def other_data(run: RunView, data: str, fingerprint: str) -> Verification:
     return Verification(run_id=run.run_id, data=data, differences=(other,), compared={MANIFEST: 1})
 
 
-def compare_replay(
-    run: RunView, again: Replay, data: str, other_tasks: Sequence[tuple[str, str | None, str | None]] = ()
-) -> Verification:
-    """Compare a stored run with its recomputation, value by value.
-
-    `other_tasks` are (query id, claimed, computed) of completed tasks that only one of the two has.
-    """
-    differences = [
-        *_ranking_differences(again),
-        *(_difference(COMPLETIONS, query_id, *sides) for query_id, *sides in other_tasks),
-    ]
+def compare_replay(run: RunView, again: Replay, data: str) -> Verification:
+    """Compare a stored run with its recomputation, value by value."""
+    differences = list(_ranking_differences(again))
     remade = again.run
-    if other_tasks:  # means over other tasks than the stored ceilings are of
-        compared = {COMPLETIONS: remade.metrics.dataset.tasks}
-        return Verification(run_id=run.run_id, data=data, differences=tuple(differences), compared=compared)
     taken_over = _AS_STORED | (set() if again.counts_tokens else _TOKENS)
     # Which pairs a model reads follows from a first stage that may differ in its last places.
     taken_over |= _PAIRS if remade.manifest.config and remade.manifest.config.retriever_identity else set()

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 COMPLETERS = "repoeval_bench.completers"
 """The group of entry points with a function (run, settings, made, benchmark, into) of a run of completions.
 
-It gives `made`, which only retrieves, completed with the texts that the run stores. It also gives (query id, claimed,
-computed) of each task that only one of them has.
+It gives `made`, which only retrieves, completed with the texts that the run stores.
 """
 
 
@@ -70,5 +69,5 @@ def verify(
                 f"{run.run_id} holds completions, and the plug-in complete of {COMPLETERS}, which scores them, is "
                 f"missing; install it, or verify {settings.base}"
             )
-        completed, other_tasks = completer(run, settings, again.run, benchmark, into=Path(folder))
-        return compare_replay(run, replace(again, run=completed), benchmark.label, other_tasks)
+        completed = completer(run, settings, again.run, benchmark, into=Path(folder))
+        return compare_replay(run, replace(again, run=completed), benchmark.label)

@@ -139,13 +139,12 @@ class ImportSource(Record):
 class Completed(Record):
     """Completion of the tasks of a run; `base` is the id of the run that only retrieves.
 
-    `identity` is the model's own, `layout` and `ending` are the versions of the prompt's and the hole's rules. `budget`
-    is in tokens, `fragments` is their limit. `measures` are those that were added to the base's.
+    `layout` and `ending` are the versions of the prompt's and the hole's rules. `budget` is in tokens, `fragments` is
+    their limit. `measures` are those that were added to the base's.
     """
 
     base: str
     model: str
-    identity: Plain
     context: Literal["none", "retrieved"]
     budget: Count
     fragments: Count

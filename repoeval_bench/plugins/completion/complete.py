@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
@@ -13,10 +13,9 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import readable, sha256_text
 from repoeval_bench.core.identifiers import identifiers_in
-from repoeval_bench.core.json_reader import JsonFaultError, faults_as, read_rows
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.source import SourceFile, spliced
+from repoeval_bench.core.source import spliced
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.syntax import Parsed, parse
@@ -26,16 +25,16 @@ from repoeval_bench.metrics import TEXT_MEASURES, RunScores, WrittenCompletion, 
 from repoeval_bench.metrics import Context as ScoringContext
 from repoeval_bench.plugins.completion.ending import ENDING, cut, stops
 from repoeval_bench.plugins.completion.layout import LAYOUT, MOST_FRAGMENTS, Prompt, fragments_of, lay_out
-from repoeval_bench.plugins.completion.model import Answers, Model, ModelRequest, answer_all, parse_model
+from repoeval_bench.plugins.completion.model import Model, answer_all, parse_model
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.options import Request, option
 from repoeval_bench.runs.parts import vectors_folder
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import (
     COMPLETIONS,
-    MANIFEST,
     QRELS,
     RETRIEVED,
+    TIMINGS,
     Completed,
     CompletionRow,
     Means,
@@ -47,7 +46,7 @@ from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_fol
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark, Task
+    from repoeval_bench.core.benchmark import Benchmark
 
 Context = Literal["none", "retrieved"]
 """What is shown above the code."""
@@ -72,45 +71,27 @@ class CompletionRequest(Request):
     concurrency: int = option(8, "Requests at a time.", "N", ge=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Prompted:
-    """A task with its prompt, its language, and how many chunks were skipped."""
-
-    task: Task
-    prompt: Prompt
-    language: Language
-    hidden: int
-
-
-def base_run(run: RunView) -> RunView:
-    """Return the run whose tasks a run completes, else the run itself; a UsageError if the former is gone."""
-    completed = run.manifest.completion
-    if completed is None:
-        return run
-    folder = run.folder.parent / completed.base
-    if not (folder / MANIFEST).is_file():
-        raise UsageError(f"{run.run_id} is the completed {completed.base}, which is not beside it; complete that one")
-    return RunView.open(folder)
-
-
-def prompts_of(run: RunView, benchmark: Benchmark, request: CompletionRequest, context: Context) -> list[Prompted]:
+def prompts_of(
+    run: RunView, benchmark: Benchmark, languages: Mapping[str, Language], context: Context, budget: int
+) -> list[Prompt]:
     """Return the prompt of every task of a run, in the order of its `benchmark`."""
-    shown = fragments_of(run, benchmark.tasks, context)
+    ranked = fragments_of(run, benchmark.tasks) if context == "retrieved" else {}
+    return [
+        lay_out(task, ranked.get(task.task_id, ()), languages[task.file].line_comment, budget=budget)
+        for task in benchmark.tasks
+    ]
+
+
+def languages_of(benchmark: Benchmark) -> dict[str, Language]:
+    """Return the language of each file with a task, by its name; a UsageError where it is not known."""
     files = benchmark.by_name
-    prompted = []
-    for task in benchmark.tasks:
-        language = _language(files[task.file])
-        fragments, hidden = shown[task.task_id]
-        prompt = lay_out(task.prompt, fragments, language.line_comment, budget=request.budget)
-        prompted.append(Prompted(task, prompt, language, hidden))
-    return prompted
-
-
-def _language(file: SourceFile) -> Language:
-    language = language_of(file.path, file.text)
-    if language is None:
-        raise UsageError(f"{file.name}: its language is not known, so nothing can be put above its code")
-    return language
+    languages = {}
+    for name in dict.fromkeys(task.file for task in benchmark.tasks):
+        language = language_of(files[name].path, files[name].text)
+        if language is None:
+            raise UsageError(f"{name}: its language is not known, so nothing can be put above its code")
+        languages[name] = language
+    return languages
 
 
 def check_request(request: CompletionRequest) -> Model:
@@ -136,103 +117,80 @@ def complete(
     `benchmark` is what `benchmark_of` gives, `created` an ISO 8601 time. Answers are cached in `home`.
     """
     model = check_request(request)
-    prompted = prompts_of(run, benchmark, request, context)
+    if done := run.manifest.completion:
+        raise UsageError(f"{run.run_id} is completed already; complete {done.base}")
+    languages = languages_of(benchmark)
+    prompts = prompts_of(run, benchmark, languages, context, request.budget)
     check_writable(out)
     cache = VectorCache(vectors_folder(home))
     requests = [
-        model.request(one.prompt.text, stops(one.task, one.language.name, chat=model.chat), one.task.level)
-        for one in prompted
+        model.request(prompt.text, stops(task, languages[task.file].name, chat=model.chat), task.level)
+        for task, prompt in zip(benchmark.tasks, prompts, strict=True)
     ]
     started = perf_counter()
-    answers = answer_all(model, requests, cache, concurrency=request.concurrency)
-    seconds = perf_counter() - started
-    distinct = len(set(requests))
-    rest = ", the rest was in the cache" if answers.sent < distinct else ""
-    NOTICES.info(f"{count(distinct, 'distinct prompt')}: {answers.sent:,} sent{rest}")
-    rows = [_row(*pair, answers, chat=model.chat) for pair in zip(prompted, requests, strict=True)]
-    scores = score_texts(rows, benchmark)
+    answers, sent = answer_all(model, requests, cache, concurrency=request.concurrency)
+    timing = TimeRow(step=STEP, seconds=round(perf_counter() - started, 4), encoded=sent)
+    rest = ", the rest was in the cache" if sent < len(answers) else ""
+    NOTICES.info(f"{count(len(answers), 'distinct prompt')}: {sent:,} sent{rest}")
+    rows = [
+        CompletionRow(
+            query_id=task.task_id,
+            prompt_sha256=sha256_text(asked.prompt),
+            prompt_tokens=prompt.tokens,
+            context_tokens=prompt.context_tokens,
+            fragments=prompt.shown,
+            hidden=prompt.hidden,
+            finish=answers[asked].finish,
+            text=readable(cut(answers[asked].text, task, chat=model.chat)),
+        )
+        for task, prompt, asked in zip(benchmark.tasks, prompts, requests, strict=True)
+    ]
     settings = Completed(
         base=run.run_id,
         model=model.spec,
-        identity=model.identity,
         context=context,
         budget=request.budget if context != "none" else 0,
         fragments=MOST_FRAGMENTS if context != "none" else 0,
         layout=LAYOUT,
         ending=ENDING,
-        measures=tuple(scores.values),
-        cut_off=sum(answers.by_request[sent].cut_off for sent in requests),
+        measures=TEXT_MEASURES,
+        cut_off=sum(answers[asked].cut_off for asked in requests),
     )
-    return _save(
-        run, settings, scores, rows, seconds=seconds, sent=answers.sent, name=model.name, out=out, created=created
-    )
+    return _save(run, settings, benchmark, rows, timing, out=out, created=created)
 
 
-def complete_again(
-    run: RunView, settings: Completed, base: RunView, benchmark: Benchmark, *, into: Path
-) -> tuple[RunView, list[tuple[str, str | None, str | None]]]:
+def complete_again(run: RunView, settings: Completed, base: RunView, benchmark: Benchmark, *, into: Path) -> RunView:
     """Return `base`, which only retrieves, completed with a run's stored texts, for `verify` to compare.
 
-    The second value is (query id, claimed, computed) of each task that only one of the two has.
+    A ResultError unless these are one for each task, in the order of the tasks.
     """
     require("complete", "rapidfuzz")
-    rows: dict[str, CompletionRow] = {}
-    with faults_as(ResultError, run.folder / COMPLETIONS, "complete the run again"):
-        for number, row in read_rows(run.folder / COMPLETIONS, CompletionRow):
-            if row.query_id in rows:
-                raise JsonFaultError(f"{row.query_id!r} appears twice", line=number)
-            rows[row.query_id] = row
-    tasks = [task.task_id for task in benchmark.tasks]
-    different: list[tuple[str, str | None, str | None]] = [
-        *((query_id, "completed", None) for query_id in sorted(rows.keys() - set(tasks))),
-        *((query_id, None, "a task") for query_id in tasks if query_id not in rows),
-    ]
-    completed = [rows[query_id] for query_id in tasks if query_id in rows]
-    if not completed:
-        raise ResultError(f"{run.folder / COMPLETIONS} has no row of a task; complete the run again")
-    scores = score_texts(completed, benchmark)
-    again = settings.model_copy(update={"base": base.run_id, "measures": tuple(scores.values)})
-    name, created = Spec.parse(settings.model).target or "", run.manifest.created
-    stored = _save(base, again, scores, completed, seconds=0.0, sent=0, name=name, out=into, created=created)
-    return stored, different
-
-
-def _row(prompted: Prompted, request: ModelRequest, answers: Answers, *, chat: bool) -> CompletionRow:
-    answer = answers.by_request[request]
-    return CompletionRow(
-        query_id=prompted.task.task_id,
-        prompt_sha256=sha256_text(request.prompt),
-        prompt_tokens=prompted.prompt.tokens,
-        context_tokens=prompted.prompt.context_tokens,
-        fragments=prompted.prompt.shown,
-        hidden=prompted.hidden,
-        finish=answer.finish,
-        text=readable(cut(answer.text, prompted.task, chat=chat)),
-    )
+    rows = list(run.rows(COMPLETIONS, CompletionRow))
+    if [row.query_id for row in rows] != [task.task_id for task in benchmark.tasks]:
+        path = run.folder / COMPLETIONS
+        raise ResultError(f"{path} has not one row for each task, in their order; complete the run again")
+    again = settings.model_copy(update={"base": base.run_id})
+    timing = TimeRow(step=STEP, seconds=0.0, encoded=0)
+    return _save(base, again, benchmark, rows, timing, out=into, created=run.manifest.created)
 
 
 def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScores:
     """Return the measures of the texts, in the order of the rows; each row is of another task of `benchmark`."""
-    files, tasks = benchmark.by_name, {task.task_id: task for task in benchmark.tasks}
+    tasks, files = {task.task_id: task for task in benchmark.tasks}, benchmark.by_name
+    stored = {name: parse(files[name], language) for name, language in languages_of(benchmark).items()}
     written = {}
-    by_file: dict[str, list[tuple[CompletionRow, Task]]] = {}
     for row in rows:
         task = tasks[row.query_id]
-        by_file.setdefault(task.file, []).append((row, task))
-    for name, pairs in by_file.items():
-        file = files[name]
-        language = _language(file)
-        as_it_is = parse(file, language)
-        for row, task in pairs:
-            # An empty completion has no name, and the file need not be parsed with it.
-            changed = replace(file, text=spliced(file.text, task.body, row.text))
-            completed = parse(changed, language) if row.text else as_it_is
-            written[row.query_id] = WrittenCompletion(
-                text=row.text,
-                truth=task.ground_truth,
-                names=_names(completed, task.body.start, row.text),
-                true_names=_names(as_it_is, task.body.start, task.ground_truth),
-            )
+        as_it_is = stored[task.file]
+        # An empty completion has no name, and the file need not be parsed with it.
+        changed = replace(as_it_is.file, text=spliced(as_it_is.file.text, task.body, row.text))
+        completed = parse(changed, as_it_is.language) if row.text else as_it_is
+        written[row.query_id] = WrittenCompletion(
+            text=row.text,
+            truth=task.ground_truth,
+            names=_names(completed, task.body.start, row.text),
+            true_names=_names(as_it_is, task.body.start, task.ground_truth),
+        )
     qrels: Mapping[str, Mapping[str, float]] = {row.query_id: {} for row in rows}
     return score_run({}, qrels, TEXT_MEASURES, ScoringContext(written=written))
 
@@ -246,42 +204,27 @@ def _names(parsed: Parsed, start: int, text: str) -> frozenset[str]:
 def _save(
     run: RunView,
     settings: Completed,
-    scores: RunScores,
+    benchmark: Benchmark,
     rows: Sequence[CompletionRow],
+    timing: TimeRow,
     *,
-    seconds: float,
-    sent: int,
-    name: str,
     out: Path,
     created: str,
 ) -> RunView:
-    """Write the completions of a run; `name` is that of the model, for the run's id and for tables."""
+    """Score the completions of a run, and write them as a run of their own."""
+    name = Spec.parse(settings.model).target or ""
     identity = {key: value for key, value in settings.as_json().items() if key != "cut_off"}
     digest = short_hash(json.dumps(identity, sort_keys=True))
     run_id = f"{settings.base.rpartition('-')[0]}_{slug(name, 32)}-{settings.context}-{digest}"
-    queries = _queries(run, rows, scores)
+    queries = _queries(run, rows, score_texts(rows, benchmark))
     shown = {"run_id": run_id, "completion": f"{name} {settings.context}"}
-    metrics = _metrics(run.metrics, queries).model_copy(update=shown)
-    manifest = run.manifest.model_copy(
-        update={
-            "run_id": run_id,
-            "created": created,
-            "completion": settings,
-            "code": code_state(),
-            "versions": versions(),
-        }
-    )
-    timing = TimeRow(step=STEP, seconds=round(seconds, 4), encoded=sent)
-    times = [
-        TimeRow(query_id=query_id, latency_ms=dict(milliseconds))
-        for query_id, milliseconds in run.timings.queries.items()
-    ]
-    stored = {name: (run.folder / name).read_bytes() for name in (SOURCES, CHUNKS, QUERIES)}
+    made = {"created": created, "completion": settings, "code": code_state(), "versions": versions()}
+    stored = {file: (run.folder / file).read_bytes() for file in (SOURCES, CHUNKS, QUERIES)}
     files = RunFiles(
-        manifest=manifest,
-        metrics=metrics,
+        manifest=run.manifest.model_copy(update={"run_id": run_id, **made}),
+        metrics=_metrics(run.metrics, queries).model_copy(update=shown),
         queries=queries,
-        timings=[*run.timings.steps, timing, *times],
+        timings=[*run.rows(TIMINGS, TimeRow), timing],
         qrels=run.text(QRELS),
         log=run.text(RETRIEVED),
         inspection=stored | {COMPLETIONS: jsonl(row.as_json() for row in rows).encode()},

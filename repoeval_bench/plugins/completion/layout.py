@@ -21,7 +21,6 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.build.prompts import tokens_of
 
 if TYPE_CHECKING:
-    from repoeval_bench.runs.inspection import Inspection
     from repoeval_bench.runs.view import RunView
 
 LAYOUT = "repocoder 1"
@@ -48,39 +47,43 @@ class Fragment(NamedTuple):
 class Prompt:
     """The text that a model continues. `shown` are the ids of the fragments in it, the best first.
 
-    `context_tokens` are those of the fragments with their heading, `tokens` those of all.
+    `context_tokens` are those of the fragments with their heading, `tokens` those of all. `hidden` fragments were
+    passed over because they are beside the target.
     """
 
     text: str
     shown: tuple[str, ...]
     context_tokens: int
     tokens: int
+    hidden: int
 
 
-def lay_out(
-    code: str, fragments: Sequence[Fragment], comment: str, *, budget: int, most: int = MOST_FRAGMENTS
-) -> Prompt:
-    """The prompt for `code`, the lines above the target, with the fragments (best first) that fit the budget of tokens.
+def lay_out(task: Task, ranked: Sequence[Fragment], comment: str, *, budget: int) -> Prompt:
+    """Return the prompt of a task: the lines above its target, under the fragments that fit the budget of tokens.
 
-    Up to `most` fragments are shown. One that does not fit is passed over, and a smaller one behind it may be shown.
+    `ranked` are the fragments for it, best first. Up to 10 are shown. One that does not fit is passed over, and a
+    smaller one behind it may be shown.
     """
+    visible = [fragment for fragment in ranked if fragment.file != task.file or fragment.end <= task.context_start]
+    hidden = len(ranked) - len(visible)
     heading = _commented(_HEADING, comment)
     spent = count_tokens(heading)
     blocks: list[str] = []
     shown: list[str] = []
-    for fragment in fragments:
-        if len(shown) == most:
+    for fragment in visible:
+        if len(shown) == MOST_FRAGMENTS:
             break
         block, tokens = _block(fragment.file.partition("/")[2], fragment.text, comment)
         if spent + tokens <= budget:
             spent += tokens
             blocks.append(block)
             shown.append(fragment.chunk_id)
-    body = code if code.endswith("\n") else f"{code}\n"
+    body = task.prompt if task.prompt.endswith("\n") else f"{task.prompt}\n"
     if not blocks:
-        return Prompt(body, (), 0, count_tokens(body))
+        return Prompt(body, (), 0, count_tokens(body), hidden)
     # The best one is last, next to the code.
-    return Prompt(f"{heading}{''.join(reversed(blocks))}\n{body}", tuple(shown), spent, spent + count_tokens(body))
+    text = f"{heading}{''.join(reversed(blocks))}\n{body}"
+    return Prompt(text, tuple(shown), spent, spent + count_tokens(body), hidden)
 
 
 def count_tokens(text: str) -> int:
@@ -99,14 +102,11 @@ def _commented(lines: Sequence[str], comment: str) -> str:
     return "".join(f"{comment} {line}\n" for line in lines)
 
 
-def fragments_of(run: RunView, tasks: Sequence[Task], context: str) -> dict[str, tuple[list[Fragment], int]]:
-    """Return task_id -> the fragments for it in the context `none` or `retrieved`, the best first.
+def fragments_of(run: RunView, tasks: Sequence[Task]) -> dict[str, list[Fragment]]:
+    """Return query_id -> the fragments that were retrieved for it, best first.
 
-    Beside them is how many chunks were skipped because they are beside the target. A ResultError where the run stored
-    no sources or has no ranking of a task, a UsageError where hits are expanded.
+    A ResultError where the run stored no sources or has no ranking of a task, a UsageError where hits are expanded.
     """
-    if context == "none":
-        return {task.task_id: ([], 0) for task in tasks}
     if run.metrics.expand:
         raise UsageError(
             f"the hits of {run.run_id} bring more than their chunks (expand {run.metrics.expand}), and completions "
@@ -115,19 +115,6 @@ def fragments_of(run: RunView, tasks: Sequence[Task], context: str) -> dict[str,
     inspection = run.inspection
     if inspection is None:
         raise ResultError(f"{run.folder} stored no sources, so its chunks have no text; run the evaluation again")
-    ranked = _ranked(run, inspection)
-    if lost := [task.task_id for task in tasks if task.task_id not in ranked]:
-        raise ResultError(f"{run.folder} has no ranking of {count(len(lost), 'task')}, such as {lost[0]}; run it again")
-    shown = {}
-    for task in tasks:
-        fragments = ranked[task.task_id]
-        visible = [chunk for chunk in fragments if chunk.file != task.file or chunk.end <= task.context_start]
-        shown[task.task_id] = visible, len(fragments) - len(visible)
-    return shown
-
-
-def _ranked(run: RunView, inspection: Inspection) -> dict[str, list[Fragment]]:
-    """Return query_id -> what was retrieved, with its texts, best first."""
     spans = {chunk.chunk_id: chunk.chars for chunks in inspection.chunks.values() for chunk in chunks}
     ranked: dict[str, list[Fragment]] = {}
     for row in run.log_rows():
@@ -139,4 +126,6 @@ def _ranked(run: RunView, inspection: Inspection) -> dict[str, list[Fragment]]:
             # Documents that the protocol fixes are not chunks of the run; theirs are whole lines.
             text = source.line_text(entry.lines) if chars is None else source.slice(chars)
             fragments.append(Fragment(entry.chunk_id, entry.file, text, entry.lines.end))
+    if lost := [task.task_id for task in tasks if task.task_id not in ranked]:
+        raise ResultError(f"{run.folder} has no ranking of {count(len(lost), 'task')}, such as {lost[0]}; run it again")
     return ranked

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from repoeval_bench.core.api_server import Api, ApiServer, check_no_key, no_pause, server_address
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.core.files import readable
-from repoeval_bench.core.json_reader import JsonFaultError, parse
+from repoeval_bench.core.json_reader import faults_as, parse
 from repoeval_bench.core.options import OneOf, Option, OrNone, Text, Whole, read_options
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.request_pool import Again, RequestPool
@@ -30,7 +30,7 @@ INSTRUCTION = (
     "You continue source code. Answer with the lines that come next and nothing else: no explanation, no code fence, "
     "and nothing that is already there. Keep the indentation. Stop where the function, statement or line is complete."
 )
-"""The system message of a chat."""
+"""The system message of a chat. Another one needs another `layout.LAYOUT`, which names a run."""
 
 ANSWER_BYTES = 4 * 2**20
 """Bytes that an answer may hold."""
@@ -180,27 +180,23 @@ def parse_model(text: str) -> Model:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """The answer to each request, and how many were sent."""
+def answer_all(
+    model: Model, requests: Sequence[ModelRequest], cache: VectorCache, *, concurrency: int = 8
+) -> tuple[dict[ModelRequest, Answer], int]:
+    """Return the answer to every distinct request, and how many were sent.
 
-    by_request: Mapping[ModelRequest, Answer]
-    sent: int
-
-
-def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCache, *, concurrency: int = 8) -> Answers:
-    """Return the answer to every request, from the cache where it is there; a new one is cached when it arrives.
-
-    A CompletionError where a request fails for good.
+    An answer is taken from the cache where it is there, and a new one is cached when it arrives. A CompletionError
+    where a request fails for good.
     """
     distinct = list(dict.fromkeys(requests))
     identity = json.dumps(model.identity, sort_keys=True)
     keys = {request: _key(identity, request) for request in distinct}
-    answers = {
-        request: _unpacked(value, cache)
-        for request, value in zip(distinct, cache.read(keys.values()), strict=True)
-        if value is not None
-    }
+    with faults_as(CacheError, cache.folder, cache.mend):
+        answers = {
+            request: parse(value, Answer)
+            for request, value in zip(distinct, cache.read(keys.values()), strict=True)
+            if value is not None
+        }
     missing = [request for request in distinct if request not in answers]
     if missing:
         cache.note(f"{len(missing):,} completions of {model.name} are asked for by this command alone")
@@ -219,18 +215,9 @@ def answer_all(model: Model, requests: Sequence[ModelRequest], cache: VectorCach
                 cache.write({keys[request]: value}, "completion", identity)
                 answers[request] = answer
                 bar.update()
-    return Answers(answers, len(missing))
+    return answers, len(missing)
 
 
 def _key(identity: str, request: ModelRequest) -> bytes:
     settings = json.dumps({"stop": list(request.stop), "max_tokens": request.max_tokens})
     return text_key(key_prefix("completion", identity, settings), request.prompt)
-
-
-def _unpacked(value: bytes, cache: VectorCache) -> Answer:
-    try:
-        return parse(value, Answer)
-    except JsonFaultError as fault:
-        raise CacheError(
-            f"the vector cache {cache.folder} holds a completion that is broken ({fault}); {cache.mend}"
-        ) from fault

@@ -8,6 +8,7 @@ import pytest
 
 from repoeval_bench import benchmark_of, evaluate, find_run
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.plugins.completion.complete import languages_of, prompts_of
 from repoeval_bench.plugins.completion.layout import fragments_of
 from repoeval_bench.runs.records import COMPLETIONS, CompletionRow
 from support.command import bench, interrupt_when, json_of, one_sentence, start, succeed
@@ -89,17 +90,15 @@ def test_nothing_beside_the_hole_is_shown(stored, mirror):
     run = find_run("fixed", stored / "runs")
     benchmark = benchmark_of(run, str(mirror), home=stored / "home")
     chunks = {each.chunk_id: each for held in run.inspection.chunks.values() for each in held}
-    shown = fragments_of(run, benchmark.tasks, "retrieved")
-    for task in benchmark.tasks:
-        fragments, hidden = shown[task.task_id]
-        own = [chunks[each.chunk_id] for each in fragments if chunks[each.chunk_id].file == task.file]
-        assert all(chunk.lines.end <= task.context_start for chunk in own)
+    prompts = prompts_of(run, benchmark, languages_of(benchmark), "retrieved", 100_000)
+    for task, prompt in zip(benchmark.tasks, prompts, strict=True):
         ranked = run.ranked_ids()[task.task_id]
-        assert [each.chunk_id for each in fragments] == [
+        visible = [
             each for each in ranked if chunks[each].file != task.file or chunks[each].lines.end <= task.context_start
         ]
-        assert hidden + len(fragments) == len(ranked)
-    assert any(fragments for fragments, _ in shown.values())
+        assert list(prompt.shown) == visible[:10]
+        assert prompt.hidden == len(ranked) - len(visible)
+    assert any(prompt.shown for prompt in prompts)
 
 
 def test_completions_are_compared_and_split_as_any_measure(stored, complete):
@@ -148,14 +147,13 @@ def test_a_completed_run_is_verified_without_its_model(stored, server, complete,
     assert "what a model was asked and wrote" in " ".join(done.out.split())
     for change, name, named in (
         (written, COMPLETIONS, "measures.edit_similarity"),
-        (lambda text: text.partition("\n")[2], COMPLETIONS, COMPLETIONS),
         (better, "per_query.jsonl.gz", "measures.edit_similarity"),
         (lambda text: text.replace('"budget": ', '"budget": 1'), "manifest.json", "run_id"),
     ):
         done = verified(change, name)
         assert (done.code, named in done.out) == (1, True), (name, done.out, done.err)
-    assert "appears twice" in one_sentence(verified(lambda text: text + text), 1)
-    assert "has no row of a task" in one_sentence(verified(lambda _: ""), 1)
+    for change in (lambda text: text + text, lambda text: text.partition("\n")[2], lambda _: ""):
+        assert "has not one row for each task" in one_sentence(verified(change), 1)
     assert server.seen() == []
 
 
@@ -207,6 +205,12 @@ def test_what_is_not_possible_is_refused_before_anything_is_sent(server, complet
     assert server.seen() == []
 
 
+def test_a_completed_run_is_not_completed_again(stored, complete):
+    """Its base is named."""
+    made = json.loads(complete("ast", "--json").out)["run_id"]
+    assert "is completed already; complete " in one_sentence(complete(made), 2)
+
+
 def test_questions_cannot_be_completed(stored, complete, mirror):
     """A protocol that asks for documented functions has nothing to write."""
     asked = ("--protocol", "docstring", "--retriever", "bm25", "--set", "few_gold=true", "--source", mirror)
@@ -218,4 +222,4 @@ def test_a_run_whose_hits_bring_more_is_not_completed(benchmark, tmp_path):
     """What they bring is no fragment."""
     wide = evaluate(benchmark, "fixed:max_nws=150", retriever="bm25", expand="parent", few_gold=True, out=tmp_path)
     with pytest.raises(UsageError, match="complete a run without --set expand"):
-        fragments_of(wide, benchmark.tasks, "retrieved")
+        fragments_of(wide, benchmark.tasks)

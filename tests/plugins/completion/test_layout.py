@@ -4,17 +4,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.plugins.completion.layout import Fragment, count_tokens, lay_out
+from repoeval_bench import LineSpan, Task
+from repoeval_bench.plugins.completion.layout import MOST_FRAGMENTS, Fragment, count_tokens, lay_out
 
 RULER = "-" * 50
 CODE = "def total(prices):"
+
+
+def task(code):
+    return Task(
+        task_id="r/0",
+        repo="r",
+        path="shop/total.py",
+        prompt=code,
+        ground_truth="    return 1\n",
+        body=LineSpan(1, 2),
+        context_start=0,
+        level="function",
+    )
+
+
+TASK = task(CODE)
 FIRST = Fragment("a", "r/shop/tax.py", "def tax(x):\n    return x * RATE\n")
 SECOND = Fragment("b", "r/shop/rates.py", "RATE = 2\n")
 
 
 def test_the_layout_is_repocoders():
     """A heading, then the blocks with the best nearest to the code, a blank line, the code and a line end."""
-    assert lay_out(CODE, [FIRST, SECOND], "#", budget=1000).text == (
+    assert lay_out(TASK, [FIRST, SECOND], "#", budget=1000).text == (
         "# Here are some relevant code fragments from other files of the repo:\n"
         f"# {RULER}\n"
         "# the below code fragment can be found in:\n"
@@ -35,34 +52,33 @@ def test_the_layout_is_repocoders():
 
 def test_the_mark_is_that_of_the_language():
     """Every line above the code is a comment in it."""
-    above = lay_out("total(prices) {", [FIRST], "//", budget=1000).text.partition("\n\n")[0]
+    above = lay_out(task("total(prices) {"), [FIRST], "//", budget=1000).text.partition("\n\n")[0]
     assert all(line.startswith("// ") for line in above.splitlines())
 
 
-@pytest.mark.parametrize(("fragments", "budget", "most"), [([], 1000, 10), ([FIRST], 30, 10), ([FIRST], 1000, 0)])
-def test_without_a_fragment_there_is_no_heading(fragments, budget, most):
-    """Nothing retrieved, nothing that fits, or none wanted: the code alone."""
-    prompt = lay_out(CODE, fragments, "#", budget=budget, most=most)
+@pytest.mark.parametrize(("fragments", "budget"), [([], 1000), ([FIRST], 30)])
+def test_without_a_fragment_there_is_no_heading(fragments, budget):
+    """Nothing retrieved, or nothing that fits: the code alone."""
+    prompt = lay_out(TASK, fragments, "#", budget=budget)
     assert (prompt.text, prompt.shown, prompt.context_tokens) == (f"{CODE}\n", (), 0)
 
 
 def test_a_fragment_that_does_not_fit_is_passed_over():
     """A smaller one behind it is shown."""
     long = Fragment("long", "r/a.py", "word = other_word\n" * 200)
-    assert lay_out(CODE, [long, SECOND], "#", budget=120).shown == ("b",)
+    assert lay_out(TASK, [long, SECOND], "#", budget=120).shown == ("b",)
 
 
 @given(
     st.lists(st.text(alphabet="ab_ .\n", min_size=1, max_size=60), max_size=12),
     st.integers(0, 300),
-    st.integers(0, 12),
 )
-def test_the_budget_holds(texts, budget, most):
+def test_the_budget_holds(texts, budget):
     """The tokens that are stated are those of the text, and never above the budget; the best come first."""
     fragments = [Fragment(str(i), f"r/{i}.py", text) for i, text in enumerate(texts)]
-    prompt = lay_out(CODE, fragments, "#", budget=budget, most=most)
+    prompt = lay_out(TASK, fragments, "#", budget=budget)
     assert prompt.context_tokens <= budget
-    assert len(prompt.shown) <= most
+    assert len(prompt.shown) <= MOST_FRAGMENTS
     assert list(prompt.shown) == sorted(prompt.shown, key=int)
     above = prompt.text.removesuffix(f"{CODE}\n").removesuffix("\n")
     assert abs(count_tokens(above) - prompt.context_tokens) <= 12  # joined, a line end and blanks are one token

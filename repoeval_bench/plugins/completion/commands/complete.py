@@ -14,7 +14,7 @@ from repoeval_bench.cli.completion import run_argument
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
 from repoeval_bench.metrics import TEXT_MEASURES
-from repoeval_bench.plugins.completion.complete import CompletionRequest, base_run, check_request, complete
+from repoeval_bench.plugins.completion.complete import CompletionRequest, check_request, complete
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.naming import find_runs
@@ -40,7 +40,7 @@ def run_command(
     """Send each RUN's prompts with its retrieved chunks, and store the scored completions as a run."""
     request = CompletionRequest.of(fields, typed=True)
     check_request(request)
-    stored = list(map(base_run, find_runs(runs, out)))
+    stored = find_runs(runs, out)
     loaded: dict[tuple[str, str], Benchmark] = {}
 
     def data_of(run: RunView) -> Benchmark:
@@ -53,8 +53,7 @@ def run_command(
     for context in request.shown:
         for run in stored:
             created = datetime.now(UTC).isoformat(timespec="seconds")
-            completed = complete(run, data_of(run), request, context, out=out, created=created, home=home)
-            done.append(completed)
+            done.append(complete(run, data_of(run), request, context, out=out, created=created, home=home))
             note(f"{run.run_id} · {context} -> {shown_place(done[-1].folder)}")
     if as_json:
         contents = [run.metrics.as_json() for run in done]
