@@ -1,1 +1,1 @@
-"""Functions for scripts and commands: find stored runs by their names, make missing ones, ask `analysis`."""
+"""Functions for scripts and commands: find stored runs by name, make missing ones, and call `analysis`."""

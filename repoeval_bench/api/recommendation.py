@@ -1,4 +1,4 @@
-"""Choose a chunker and its size for some code: runs at equal sizes, shrunk towards other repositories' scores."""
+"""Choose a chunker and its size for some code, from runs at equal sizes and the scores of other repositories."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "completion": ("uses",),
     "search": ("docstring",),
 }
-"""Use of the chunks -> the protocols that test it; all of them count the same."""
+"""Purpose of the chunks -> the protocols that test it, which all count the same."""
 
 
 def recommend(  # longer than 60 lines: the steps of the answer, one after the other
@@ -139,7 +139,7 @@ def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunk
 
 
 def _check_choice(by_size: Sequence[Sequence[SizedChunker]], n_chunkers: int, skipped: Sequence[str]) -> None:
-    """A UsageError if a single candidate is left of several chunkers, a ChunkError if none is."""
+    """Raise a UsageError if only one candidate is left, a ChunkError if none is."""
     candidates = [candidate for of_size in by_size for candidate in of_size]
     if not candidates:
         raise ChunkError("\n  ".join(["there is nothing to choose from: no chunker is left; name another", *skipped]))

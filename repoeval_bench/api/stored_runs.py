@@ -1,4 +1,4 @@
-"""Verdicts on stored runs, each named by an object, a folder, an id or a chunker, and the files that go with them."""
+"""Comparisons, choices, segments, gates and plots of stored runs: objects, or named by folder, id or chunker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.verdicts import Choice
 
 NamedRun = RunView | str | Path
-"""A run, or what names one in a results folder."""
+"""A run, or its folder, id or chunker in a results folder."""
 
 
 def compare(
@@ -46,7 +46,7 @@ def compare(
     is adjusted over all of these tests. `equivalence` is the margin within which two means count as equal, above 0 and
     below 1; without one, equality is never claimed. `seed` is that of every draw. A run is an object, or a folder, id
     or chunker that names one in `out`. Runs of different protocols, data or queries, fewer than two runs and measures
-    that they do not share are a UsageError. Of the result, `["ndcg@10"]` are that measure's comparisons, one for each
+    that they do not share are a UsageError. `result["ndcg@10"]` gives the comparisons by that measure, one for each
     pair.
     """
     from repoeval_bench.analysis import comparison
@@ -71,8 +71,8 @@ def choose(
 ) -> Choice:
     """Choose among two or more stored runs of one question; `seed` is that of every draw.
 
-    A run is an object, or a folder, id or chunker that names one in `out`. `comparisons` are what `compare` says of all
-    pairs by the protocol's headline, where that is known already. A UsageError for fewer than two different runs, and
+    A run is an object, or a folder, id or chunker that names one in `out`. `comparisons` are those of all pairs by the
+    protocol's headline, if they are already computed. A UsageError for fewer than two different runs, and
     for runs that `compare` refuses.
     """
     from repoeval_bench.analysis import choosing
@@ -83,9 +83,9 @@ def choose(
 def segment(
     run: RunView, *, by: Sequence[str] = (), measure: str | None = None, facts: Path | None = None
 ) -> Segmentation:
-    """Score each part of a run's queries by the protocol's own mean: macro is over the part's repositories.
+    """Score each segment of a run's queries by the protocol's own mean; macro is over the segment's repositories.
 
-    `by` are facts, `repo` or what the queries are clustered by; unless given, the facts of the file `facts`, else
+    `by` names facts, `repo`, or the field that groups the queries. By default it is the facts of the file `facts`, else
     every fact that varies. `measure` is the protocol's headline unless named. An unknown fact and a measure that the
     run lacks are a UsageError.
     """
@@ -101,7 +101,7 @@ def compare_segments(
     measure: str | None = None,
     facts: Path | None = None,
 ) -> SegmentComparison:
-    """Compare two runs, query by query, in each part of the baseline's queries; options as `segment` has them.
+    """Compare two runs, query by query, in each segment of the baseline's queries; options as in `segment`.
 
     Runs that answer different questions are a UsageError.
     """
@@ -117,7 +117,7 @@ def read_gates(path: Path) -> GateConfig:
 
 
 def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out: Path = RESULTS) -> Drawing:
-    """Draw one figure of a report, by its name, as a matplotlib figure; runs are objects, or what names them in `out`.
+    """Draw one figure of a report, by its name, with matplotlib; runs are objects, or named as in `compare`.
 
     A notebook shows it as SVG. An unknown name is a UsageError that lists those that the runs have.
     """

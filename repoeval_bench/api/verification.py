@@ -1,7 +1,7 @@
-"""Verify that a run folder is what it claims: make it again from the data and its stored request, and compare.
+"""Verify that a run folder is what it claims: run its stored request again on the data, and compare.
 
-Taken over are the request, texts that a model wrote, and the ranking if it is by a model that is not here. Nothing that
-a folder names is run unless it is part of this package, or was allowed by name.
+Copied from the folder are the request, texts that a model wrote, and a ranking by a model that is not here. Code that a
+folder names is run only if it is part of this package or was allowed by name.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 COMPLETERS = "repoeval_bench.completers"
-"""The group of entry points with a function (run, settings, made, benchmark, into) of a run of completions.
+"""Entry points of functions (run, settings, base, benchmark, into) that score stored completions again.
 
-It gives `made`, which only retrieves, completed with the texts that the run stores.
+The function completes the run `base`, which only retrieves, with the texts that `run` stores.
 """
 
 
@@ -40,9 +40,9 @@ def verify(
     """Compute a run again from the data of a source and the stored request, and compare each value.
 
     `run` is a run, its id or its folder; `questions` the file of your own questions that it used. `allowed` are specs
-    of code from outside, and of models of others, that may run, as the folder names them. It is a UsageError if it
-    names other plug-ins or missing ones, if the run was imported, or if the source's data has another name. A file that
-    is missing or broken, or that no run has, is a ResultError, and so is another name than the folder's.
+    of code from outside, and of models of others, that may run, as the folder names them. A UsageError is raised if the
+    folder names other plug-ins or missing ones, if the run was imported, or if the source's data has another name. A
+    ResultError is raised if a file is missing, broken or unknown, or if the run's id is not the folder's name.
     """
     run = opened(run)
     config = check_allowed(run, allowed)

@@ -1,5 +1,5 @@
-"""From queries and chunks to rankings: the corpus, every way to search it, and the one sort.
+"""From queries and chunks to rankings: the corpus, every retriever, and the one sort.
 
-Knows how files become a corpus and how a retriever scores chunks; does not know what is
-relevant or how it is measured.
+This room knows how files become a corpus and how a retriever scores chunks. It does not know which chunks are relevant,
+or the measures.
 """

@@ -23,14 +23,14 @@ from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 NAME = "bm25"
 
 _LINES = 1 << 18
-"""Lines whose terms are remembered: those of 8 MB of code."""
+"""Lines whose terms are cached: about 8 MB of code."""
 
 
 class Bm25Retriever:
-    """Terms are weighed within the query's repository, as its chunks are all that is searched.
+    """BM25 whose term weights come from the chunks of the query's repository.
 
-    A query with chunks of its own is weighed by what it sees, so that no other task's chunks move its weights. A
-    chunk's header counts among its terms unless `header` is `skip`.
+    For a query with chunks of its own they come from the chunks that it sees, so that no other task's chunks move them.
+    A chunk's header counts among its terms unless `header` is `skip`.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Bm25Retriever:
             unseen = excluded_from(query, excluded)
             own = self._own.get(query.query_id)
             index = self._indexes[query.repo]
-            # Before the clock starts: for the second chunker of a process it is known already.
+            # Before the clock starts, as the terms are cached for the next chunker of this process.
             terms = self._vocabulary.query(query.text)
             start = perf_counter()
             ids, changed = index.ids, _UNCHANGED
@@ -74,7 +74,7 @@ class Bm25Retriever:
         return chunk.embed_text if self._headers else chunk.text
 
     def _prepare(self, repo: str, queries: Sequence[Query]) -> None:
-        """Index the texts that these queries of a repository see, each once: most of a query's own are the file's."""
+        """Index the distinct texts that these queries of a repository see; most own chunks have a text of the file."""
         own = {self._text(chunk) for query in queries for chunk in self._own.get(query.query_id, ())}
         if repo in self._indexes and own <= self._indexes[repo].columns.keys():
             return
@@ -92,7 +92,7 @@ class Bm25Retriever:
 
 
 class _Vocabulary:
-    """Terms as numbers, the same for all corpora of a process: chunkers cut the same lines in other ways."""
+    """Numbers for terms, shared by all corpora of a process, as chunkers cut the same lines in different ways."""
 
     def __init__(self, tokenizer: str) -> None:
         self._tokenize = TOKENIZERS[tokenizer]
@@ -128,7 +128,7 @@ _vocabulary = cache(_Vocabulary)
 
 
 class _TermIndex:
-    """Counts of each term in each text that queries of a repository see, made once for all of them.
+    """Counts of each term in each text that queries of a repository see, built once for all queries.
 
     `columns` numbers the distinct texts, whose terms are `terms`; `of_repo` is the column of each of the repository's
     chunks, whose ids are `ids`.
@@ -168,7 +168,7 @@ class _TermIndex:
         columns: NDArray[np.int64],
         times: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Score of every text, float64 (size,); the query sees those in `columns` `times` more or less often.
+        """Score every text, float64 (size,); the query sees the texts in `columns` `times` more or less often.
 
         The score is Lucene's (Kamphuis et al. 2020), a sum over the query's terms, repeats counted:
 
@@ -207,7 +207,7 @@ class _TermIndex:
         return np.bincount(texts, gains, minlength=self.size).astype(np.float64, copy=False)
 
     def _distinct(self, column: int) -> NDArray[np.int64]:
-        """Return the rows of a text's terms, each once; the queries of a file ask for the same texts."""
+        """Return the distinct rows of a text's terms; cached, as the queries of a file share texts."""
         if column not in self._known:
             self._known[column] = np.searchsorted(self._terms, np.unique(self._of_text[column]))
         return self._known[column]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRetriever:
-    """A retriever with every option. Where a `model` reads its pairs, `scorer` has to be set before it is built."""
+    """A retriever with all options resolved. If it has a `model`, `scorer` must be set before `build`."""
 
     part: ResolvedSpec
     scorer: PairScorer | None = None
@@ -29,23 +29,23 @@ class ResolvedRetriever:
 
     @property
     def first(self) -> ResolvedRetriever | None:
-        """The stage whose best `k_raw` results a reranker ranks again; None for every other retriever."""
+        """The first stage of a reranker, whose best `k_raw` results are reranked; None for other retrievers."""
         return choose_first(self.part.options["first"]) if self.part.inner else None
 
     @property
     def k_raw(self) -> int | None:
-        """Number of results of the first stage that a reranker ranks again."""
+        """Number of results of the first stage that are reranked; None for other retrievers."""
         k_raw: int | None = self.part.options["k_raw"] if self.part.inner else None
         return k_raw
 
     @property
     def vectors(self) -> bool:
-        """Return whether it, or its first stage, compares vectors."""
+        """Return whether this retriever or its first stage compares vectors."""
         return "embedder" in self.part.row.needs or (self.first is not None and self.first.vectors)
 
     @property
     def model(self) -> str:
-        """The spec of the cross-encoder that it reads pairs with; "" where there is none."""
+        """The spec of its cross-encoder; "" where there is none."""
         inner = self.part.inner
         return format_spec("st", inner.options, inner.target) if inner and inner.row.target else ""
 

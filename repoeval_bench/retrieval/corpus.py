@@ -127,7 +127,7 @@ def chunk_files(
 
 
 def merge_identical(corpus: Corpus) -> Corpus:
-    """Return the corpus with chunks of the same lines of text in one repository as one document, the first of them."""
+    """Merge chunks of one repository that have the same lines of text into the first of them."""
     distinct: dict[str, tuple[Chunk, ...]] = {}
     dropped: dict[str, tuple[Chunk, ...]] = {}
     merged: dict[str, str] = {}
@@ -135,9 +135,9 @@ def merge_identical(corpus: Corpus) -> Corpus:
         first: dict[tuple[str, ...], Chunk] = {}
         copies: list[Chunk] = []
         for chunk in chunks:
-            kept_chunk = first.setdefault(tuple(chunk.text.splitlines()), chunk)
-            if kept_chunk is not chunk:
-                merged[chunk.chunk_id] = kept_chunk.chunk_id
+            first_copy = first.setdefault(tuple(chunk.text.splitlines()), chunk)
+            if first_copy is not chunk:
+                merged[chunk.chunk_id] = first_copy.chunk_id
                 copies.append(chunk)
         distinct[repo], dropped[repo] = tuple(first.values()), tuple(copies)
     return replace(corpus, chunks=distinct, merged=merged, dropped=dropped)
@@ -146,16 +146,16 @@ def merge_identical(corpus: Corpus) -> Corpus:
 def chunk_blanked(
     corpus: Corpus, tasks: Iterable[Task], files: Mapping[str, Sequence[SourceFile]], chunker: Chunker
 ) -> Corpus:
-    """Return the corpus in which every task has its file's chunks again, made with the ground truth's lines blanked.
+    """Give every task its own chunks of its file, cut with the ground truth's lines blanked.
 
-    Only the tasks' files are chunked again. Their ids carry the task's, so that no other task has the same.
+    Only the tasks' files are chunked again. The ids of these chunks contain the task's id, so they are unique.
     """
     by_path = {(file.repo, file.path): file for repo_files in files.values() for file in repo_files}
     ordered = sorted(tasks, key=attrgetter("repo", "path"))
     own: dict[str, tuple[Chunk, ...]] = {task.task_id: () for task in tasks}
     for name, group in groupby(ordered, key=attrgetter("repo", "path")):
         file = by_path[name]
-        # Once as it is: whoever parses then reads again only what a target changes.
+        # First as it is: a chunker that parses then reads again only the lines that a task blanks.
         with suppress(ChunkError):
             chunks_of(file, chunker)
         for task in group:
@@ -166,7 +166,7 @@ def chunk_blanked(
 
 
 def _close(chunker: Chunker) -> None:
-    """End what a chunker has started, whatever it is wrapped in: only then are a program's answers known to fit."""
+    """Close a chunker and those it wraps: only then is a program known to have answered once for each file."""
     part: object = chunker
     with plug_in_errors_as(ChunkError, f"{chunker.spec}: close()", "repair the chunker"):
         while part is not None:
@@ -177,7 +177,7 @@ def _close(chunker: Chunker) -> None:
 
 def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
     chunks = chunks_of(file, chunker)
-    with named_failure(chunker.spec, file):  # what they hold may be of any type
+    with named_failure(chunker.spec, file):  # the chunks may be of any type
         _check_chunks(file, chunks, chunker.spec)
     return chunks
 

@@ -57,7 +57,7 @@ class DenseRetriever:
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query's repository; a repository without chunks gives empty rankings.
 
-        The latency of queries that a large index is searched for together is their share of the time.
+        Queries that are searched together in a large index share the measured time equally.
         """
         rows, counts = self._embedder.encode_windows([query.text for query in queries], "query")
         ends = np.cumsum([0, *counts])
@@ -96,7 +96,7 @@ class DenseRetriever:
     def _best(
         self, key: str, vectors: Sequence[NDArray[np.float32]], n_best: int
     ) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
-        """For each query's vectors: the ids of the best chunks under this key and their scores, in no order."""
+        """Yield, for each query's vectors, the ids of the best chunks under this key and their scores, unordered."""
         if key not in self._indexes:
             yield from (([], np.zeros(0)) for _ in vectors)
             return

@@ -1,6 +1,6 @@
 """Expansion of a hit after retrieval, by neighbouring lines or by the definition around it.
 
-The ranking does not change, nor what is relevant. Which lines are read does, and what they cost.
+The ranking and the relevant chunks stay the same. The lines that are read change, and so does their cost.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 
 NOTHING = "none"
-"""The rule by which a hit is read as it is."""
+"""The rule that reads a hit as it is."""
 
 MOST_LINES = 10_000
-"""Lines around a hit, at most: more than any file has that a person wrote."""
+"""Most lines around a hit: more than any handwritten file has."""
 
 EXPANSIONS = {
     NOTHING: "a hit is read as it is",
@@ -56,7 +56,7 @@ class Expansion:
     def of(self, chunks: Iterable[Chunk], files: Mapping[str, SourceFile]) -> dict[str, LineSpan]:
         """chunk_id -> the lines that are read where it is a hit; `files` are those of the chunks by `repo/path`.
 
-        LanguageError where definitions are asked for and the language of a file is not known.
+        Raises a LanguageError if definitions are needed and the language of a file is not known.
         """
         by_file: dict[str, list[Chunk]] = defaultdict(list)
         for chunk in chunks:
@@ -65,7 +65,7 @@ class Expansion:
         for name, of_file in by_file.items():
             file = files[name]
             if self.lines is None:
-                around = _Around(file)
+                around = _EnclosingDefinitions(file)
                 lines_of |= {chunk.chunk_id: around.lines(chunk) for chunk in of_file}
             else:
                 lines_of |= {chunk.chunk_id: _wider(chunk.lines, self.lines, file.n_lines) for chunk in of_file}
@@ -76,25 +76,25 @@ def _wider(lines: LineSpan, by: int, n_lines: int) -> LineSpan:
     return LineSpan(max(0, lines.start - by), min(n_lines, lines.end + by))
 
 
-class _Around:
+class _EnclosingDefinitions:
     """The definitions of a file, looked up by lines."""
 
     def __init__(self, file: SourceFile) -> None:
         language = language_of(file.path, file.text)
         if language is None:
             raise LanguageError(f"{file.name}: its language is not known, so expand=parent cannot be; take lines:N")
-        self._found: Sequence[Definition] = definitions(file, language) if file.text.strip() else ()
+        self._definitions: Sequence[Definition] = definitions(file, language) if file.text.strip() else ()
         # With the comments right above, which chunkers keep with a definition.
-        self._starts = [definition.above for definition in self._found]
+        self._starts = [definition.above for definition in self._definitions]
 
     def lines(self, chunk: Chunk) -> LineSpan:
         """Return the chunk's lines and those of the innermost definition that holds all that are not blank."""
-        # By lines: a chunk of a query's own copy, in which lines are blank, has other characters and the same lines.
+        # By lines: in a query's own copy of a file some lines are blank, so characters differ and lines do not.
         blank = [not line.strip() for line in chunk.text.splitlines()]
         filled = LineSpan(chunk.lines.start + blank.index(False), chunk.lines.end - blank[::-1].index(False))
         index: int | None = bisect_right(self._starts, filled.start) - 1
         while index is not None and index >= 0:
-            definition = self._found[index]
+            definition = self._definitions[index]
             whole = LineSpan(definition.above, definition.lines.end)
             if definition.kind != "variable" and whole.contains(filled):
                 return LineSpan(min(chunk.lines.start, whole.start), max(chunk.lines.end, whole.end))

@@ -1,8 +1,8 @@
-"""Grep, one round: the rarest words of the query are looked for in the text, and what holds them is listed.
+"""Grep, one round: search the text for the rarest words of the query, and list what contains them.
 
-It is one call of a tool, and no agent that reads what it found and calls again. A unit is a chunk: one line with
-`--chunker window:lines=1,step=1`, and `--set expand=lines:10` shows what `rg -C 10` does. What holds no keyword is not
-listed, so a ranking can be shorter than k, and empty.
+This is one call of a tool, not an agent that reads the results and calls again. A unit is a chunk: one line with
+`--chunker window:lines=1,step=1`, and `--set expand=lines:10` shows what `rg -C 10` does. Units without a keyword are
+not listed, so a ranking can be shorter than k, or empty.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from repoeval_bench.retrieval.scope import Chunks, Excluded, excluded_from
 NAME = "grep"
 
 _SHORTEST = 3
-"""Letters of a keyword, at least: shorter words are in most lines."""
+"""Fewest letters of a keyword: shorter words are in most lines."""
 
 
 class GrepRetriever:
     r"""Lines by the keywords that they hold (`rank=lines`), or by those that their file holds (`rank=files`).
 
-    A keyword is a `\w+` of the query, lower-cased, of three letters or more and no English stop word (Lucene's). Of
-    those that occur the `keywords` rarest are taken, of equally rare ones the first in the query. Like `rg -i -F` it
+    A keyword is a `\w+` of the query, lower-cased, with three letters or more, and not an English stop word (Lucene's).
+    The `keywords` rarest that occur are taken; equally rare ones in the order of the query. Like `rg -i -F` it
     matches inside words. Its weight is ln(1 + N / n), where n of the N units that the query may see contain it. Its
     first `hits` units in the order of files and lines count, because the tools of agents cut their answers like this.
 
@@ -73,7 +73,7 @@ class GrepRetriever:
         matches = np.flatnonzero(scores).tolist()
         if not self._by_file:
             return [(units.chunks[position].chunk_id, float(scores[position])) for position in matches]
-        # A file's units stand together: the whole part is the file's place, the fraction the unit's score.
+        # A file's units stay together: the integer part is the file's rank, the fraction the unit's score.
         order = sorted(of_files, key=lambda file: (of_files[file], file))
         ranks = {file: index for index, file in enumerate(order)}
         share = scores / (1 + scores.max(initial=0.0))
@@ -103,18 +103,18 @@ class _WordIndex:
             for word in set(words(chunk.text)):
                 holders.setdefault(word, []).append(position)
         self._holders = {word: np.array(positions) for word, positions in holders.items()}
-        self._found: dict[str, NDArray[np.int64]] = {}
+        self._matches: dict[str, NDArray[np.int64]] = {}
 
     def holding(self, keyword: str) -> NDArray[np.int64]:
         """Return the positions of the chunks with a word that contains the keyword."""
-        if keyword not in self._found:
+        if keyword not in self._matches:
             matches = [positions for word, positions in self._holders.items() if keyword in word]
-            self._found[keyword] = np.unique(np.concatenate(matches)) if matches else np.zeros(0, dtype=np.int64)
-        return self._found[keyword]
+            self._matches[keyword] = np.unique(np.concatenate(matches)) if matches else np.zeros(0, dtype=np.int64)
+        return self._matches[keyword]
 
 
 class _Units:
-    """Index of what a query may see: a repository's chunks without those that are hidden from it, and its own."""
+    """Index of the units that a query may see: the repository's chunks without excluded ones, and the query's own."""
 
     def __init__(self, index: _WordIndex, unseen: Iterable[str], own: Sequence[Chunk]) -> None:
         self._index = index

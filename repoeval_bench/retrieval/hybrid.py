@@ -35,13 +35,13 @@ def hybrid(
     k0: int = 0,
     **lexical: Any,
 ) -> HybridRetriever:
-    """Dense and BM25, fused by ranks or by scores; `lexical` are the options of BM25."""
+    """Return a retriever that fuses dense and BM25 rankings by ranks or by scores; `lexical` are BM25's options."""
     fuse = min_max_sum(weight) if fusion == "sum" else reciprocal_ranks(weight, k0)
     return HybridRetriever(DenseRetriever(chunks, embedder, own), Bm25Retriever(chunks, own, **lexical), fuse)
 
 
 class HybridRetriever:
-    """Ranks what both stages rank whole, by one score for each chunk."""
+    """Fuses the full rankings of two stages into one score for each chunk."""
 
     def __init__(self, dense: Retriever, lexical: Retriever, fuse: Fusion) -> None:
         self._dense, self._lexical, self._fuse = dense, lexical, fuse
@@ -70,7 +70,7 @@ def reciprocal_ranks(weight: float, k0: int) -> Fusion:
     """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): the sum of w / (k0 + rank), times 1000.
 
     `weight` is the dense ranking's, 1 - weight the lexical one's; equal weights are the published formula. A chunk
-    that shares no term with the query was not found lexically: it has no rank there, and gets nothing for it.
+    that shares no term with the query has no lexical rank, and gets nothing for one.
     """
 
     def fuse(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:
@@ -87,7 +87,7 @@ def reciprocal_ranks(weight: float, k0: int) -> Fusion:
 def min_max_sum(weight: float) -> Fusion:
     """Return the sum of weight x dense and (1 - weight) x lexical scores.
 
-    Each is scaled to 0..1 over what the query may see, to 0 where all are equal.
+    Both are scaled to 0..1 over the chunks that the query may see, and to 0 if all are equal.
     """
 
     def fuse(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:

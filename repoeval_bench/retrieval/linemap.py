@@ -1,4 +1,4 @@
-"""Scores of one chunker's chunks brought to another's through the lines that both hold (cAST, appendix A.2)."""
+"""Transfer of scores from one chunker's chunks to another's through shared lines (cAST, appendix A.2)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LineMap:
             lines = text.setdefault(repo, [])
             self._first[file] = sum(map(len, lines))
             lines.append(np.asarray(sizes, dtype=np.int64) > 0)
-        # One long column of lines a repository: file after file.
+        # One long column of lines for each repository, file after file.
         self._has_text = {repo: np.concatenate(lines) for repo, lines in text.items()}
 
     def map(
@@ -62,24 +62,24 @@ class LineMap:
         """
         rankings = {}
         for query in queries:
-            chunks = self._layout(query, self._chunks, self._own, excluded_chunks)
-            documents = self._layout(query, self._documents, self._documents_own, excluded_documents)
+            chunks = self._cached_layout(query, self._chunks, self._own, excluded_chunks)
+            documents = self._cached_layout(query, self._documents, self._documents_own, excluded_documents)
             score = dict(run.rankings[query.query_id])
             lines = self._line_scores(query, chunks, np.array([score[chunk_id] for chunk_id in chunks.ids]))
             means = self._means(query, documents, lines)
             rankings[query.query_id] = rank_column(documents.ids, means, k)
         return Run(tag=run.tag, rankings=rankings, latency_ms=run.latency_ms)
 
-    def _layout(self, query: Query, chunks: Chunks, own: Chunks, excluded: Excluded) -> _Layout:
-        """Return the lines of the chunks that the query may see; made once for all queries that see the same."""
+    def _cached_layout(self, query: Query, chunks: Chunks, own: Chunks, excluded: Excluded) -> _Layout:
+        """Return the lines of the chunks that the query may see; cached for all queries that see the same chunks."""
         if query.query_id in own or excluded_from(query, excluded):
-            return self._lay_out(query.repo, visible(query, chunks, own, excluded))
+            return self._build_layout(query.repo, visible(query, chunks, own, excluded))
         key = (id(chunks), query.repo)
         if key not in self._layouts:
-            self._layouts[key] = self._lay_out(query.repo, chunks.get(query.repo, ()))
+            self._layouts[key] = self._build_layout(query.repo, chunks.get(query.repo, ()))
         return self._layouts[key]
 
-    def _lay_out(self, repo: str, chunks: Sequence[Chunk]) -> _Layout:
+    def _build_layout(self, repo: str, chunks: Sequence[Chunk]) -> _Layout:
         lengths = np.array([len(chunk.lines) for chunk in chunks], dtype=np.int64)
         owner = np.repeat(np.arange(len(chunks)), lengths)
         first = np.array([self._first[c.file] + c.lines.start for c in chunks], dtype=np.int64)
@@ -115,6 +115,6 @@ class _Layout:
     line: NDArray[np.int64]
 
     def where(self, seen: NDArray[np.bool_]) -> _Layout:
-        """Return the layout with those lines alone that are seen: bool, one for each of the repository's lines."""
+        """Return the layout with only the lines that are `seen`: bool, one for each of the repository's lines."""
         keep = seen[self.line]
         return _Layout(self.ids, self.owner[keep], self.line[keep])

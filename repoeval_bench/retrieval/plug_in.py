@@ -1,4 +1,4 @@
-"""Retrievers and rerankers of other packages: completed, and checked where their results come in."""
+"""Wrappers of retrievers and rerankers from other packages, which check their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PlugInRetriever:
-    """A retriever of another package; its results are put in order by the one sort that all retrievers share."""
+    """A retriever of another package, whose results are checked and sorted as all rankings are."""
 
     def __init__(self, inner: Any, part: ResolvedSpec) -> None:
         self._inner, self._spec = inner, part.spec
@@ -51,7 +51,7 @@ class PlugInRetriever:
 
 
 class PlugInScorer:
-    """A reranker of another package; it reads texts whole and keeps no scores unless it says otherwise."""
+    """A reranker of another package, which counts as reading texts whole and caching no scores."""
 
     pairs = (0, 0)
     n_cached = 0

@@ -1,4 +1,4 @@
-"""The floor and the ceiling of every table: a shuffle, and a ranking that knows the answers."""
+"""The floor and the ceiling of every table: a random ranking, and one that knows the relevant chunks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from repoeval_bench.retrieval.scope import Chunks, Excluded, visible
 
 
 class RandomRetriever:
-    """Scores are drawn again for every query, from the seed and the query's id alone."""
+    """Ranks at random: scores are drawn for each query from the seed and the query's id alone."""
 
     def __init__(self, chunks: Chunks, own: Chunks, *, seed: int) -> None:
         self._chunks, self._own, self._seed = chunks, own, seed
@@ -31,7 +31,7 @@ class RandomRetriever:
 
 
 class OracleRetriever:
-    """Ranks the chunks of `ideal` (gives query_id -> ids, best first) first and all others behind them."""
+    """Ranks the chunks of `ideal` (gives query_id -> ids, best first) first, and all others after them."""
 
     def __init__(self, chunks: Chunks, own: Chunks, ideal: Callable[[], Mapping[str, Sequence[str]]]) -> None:
         self._chunks, self._own, self._ideal = chunks, own, ideal()

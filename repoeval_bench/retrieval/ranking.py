@@ -15,7 +15,7 @@ DIGITS = 5
 """Scores are rounded to 1e-5 before the sort: a last-bit difference between machines must not reorder."""
 
 _NEAR_HALF, _LARGE = 0.499999, 1e9
-"""Steps of 1e-5 from a whole number, and such steps, up to which a product of floats rounds as `round` does."""
+"""A score in steps of 1e-5 is surely rounded right within the first of a whole number and below the second."""
 
 
 def rank(scores: Iterable[tuple[str, float]], k: int) -> Ranking:
@@ -31,15 +31,15 @@ def rank(scores: Iterable[tuple[str, float]], k: int) -> Ranking:
 def rank_column(
     ids: Sequence[str], scores: NDArray[np.float64], k: int, unseen: frozenset[str] = frozenset()
 ) -> Ranking:
-    """`rank` of a column of scores, float64 (n,), beside its ids and without those that are `unseen`.
+    """Rank a column of scores, float64 (n,), with their ids, as `rank` does, without the `unseen` ids.
 
-    Only what can be among the best is looked at one by one, so that a large corpus costs little more than a small one.
+    Only chunks that can be among the best are sorted, so a large corpus costs little more than a small one.
     """
     n_best = k + len(unseen)
     near = np.arange(len(ids))
     if n_best < len(ids):
         last = np.partition(scores, -n_best)[-n_best]
-        # What is rounded apart is at most one step apart; not `>=`, so that a NaN is kept, and refused.
+        # Rounding moves two scores apart by at most one step. `~(<)` rather than `>=` keeps a NaN, to be refused.
         near = np.flatnonzero(~(scores < last - 2 * 10**-DIGITS))
     if unseen:
         near = near[[ids[index] not in unseen for index in near.tolist()]]
@@ -56,9 +56,9 @@ def _sorted(ids: Sequence[str], scores: NDArray[np.float64], k: int) -> Ranking:
 
 
 def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what `round` makes of each score, and 0 of -0: float64 (n,).
+    """Round each score as `round` does, and -0 to 0: float64 (n,).
 
-    A product's own rounding decides only where it is near a half, or large: there `round` is asked.
+    Near a half step, or for large scores, the product's own rounding could decide: there `round` is called.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         steps = scores * 10**DIGITS

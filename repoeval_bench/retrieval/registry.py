@@ -98,7 +98,7 @@ RETRIEVERS = (
     ),
     Row(
         name="oracle",
-        meaning="the relevant chunks by gain, of equals those with most new gold lines a character: the ceiling",
+        meaning="the relevant chunks by gain, ties by most new gold lines per character: the ceiling",
         where="repoeval_bench.retrieval.random_and_oracle:OracleRetriever",
         final=True,
     ),

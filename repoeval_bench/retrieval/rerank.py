@@ -1,4 +1,4 @@
-"""The best of a first stage, ranked again by what reads query and chunk together."""
+"""The best of a first stage, ranked again by a scorer that reads query and chunk together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.registry import ResolvedSpec
     from repoeval_bench.retrieval.scope import Chunks, Excluded
 
-_STEP = 1e-3  # between the scores of what was not ranked again: more than the sort rounds to
+_STEP = 1e-3  # distance between scores of chunks that are not reranked: more than the sort's rounding
 
 
 def rerank(
@@ -33,16 +33,16 @@ def rerank(
     k_raw: int,
     first: str,
 ) -> RerankRetriever:
-    """Return a first stage, and the reranker `inner`; `scorer` is what a model's pairs are read with."""
+    """Return a retriever of a first stage and the reranker `inner`; `scorer` scores the pairs if that is a model."""
     assert scorer is not None or not inner.row.target
     stage = choose_first(first).build(chunks, own, embedder=embedder, ideal=ideal)
     return RerankRetriever(stage, scorer or inner.make(), chunks, own, k_raw)
 
 
 class RerankRetriever:
-    """Ranks the `k_raw` best of `first` again by `scorer`.
+    """Reranks the `k_raw` best of `first` by `scorer`.
 
-    What the first stage has behind them stays behind them in its order, under scores that say nothing but that order.
+    The rest of the first stage's ranking follows in its order, with scores that only encode this order.
     """
 
     def __init__(self, first: Retriever, scorer: PairScorer, chunks: Chunks, own: Chunks, k_raw: int) -> None:
@@ -65,7 +65,7 @@ class RerankRetriever:
             rest = ranking[self._k_raw :]
             pairs += [(chunk_id, lowest - _STEP * offset) for offset, (chunk_id, _) in enumerate(rest, start=1)]
             rankings[query.query_id] = rank(pairs, k)
-            # With cached scores, the time it takes to read the pairs is not known.
+            # With cached scores the time to read the pairs is not known.
             if self._scorer.n_cached == n_before:
                 spent[query.query_id] = (perf_counter() - start) * 1000
         counts = (self._scorer.pairs[0] - read, self._scorer.pairs[1] - cut)

@@ -1,4 +1,4 @@
-"""Exact search by inner product over rows that are held once, whose scores depend on the pair alone.
+"""Exact search by inner product, in which the score of a pair depends on the pair alone.
 
 A matrix product's last bits change with its shape and with the number of threads. So products only propose candidates,
 with a margin. These are scored again one by one in a fixed order of summation. The result is that of a brute-force
@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 MARGIN = 2e-5
-"""Distance to the last score within which more are kept: rounding may make a tie of it, and ids decide ties."""
+"""Items this close to the last score are returned too: rounding may make a tie, and ids decide ties."""
 
 SMALL = 4096
 """Up to this number of rows numpy multiplies them all, a vector at a time; faiss takes longer to be imported."""
 
 SPARE = 64
-"""Rows that are fetched beyond those needed at first, so that the margin is seldom fetched separately."""
+"""Extra rows of the first fetch, so that items within the margin seldom need a second one."""
 
 AT_ONCE = 512
-"""Vectors that are searched for together in a larger index."""
+"""Vectors that are searched together in a larger index."""
 
 
 def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -43,11 +43,11 @@ def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
 _CORES = {core: core for core in ("Haswell", "Zen", "SkylakeX")} | dict.fromkeys(
     ("Cooperlake", "SapphireRapids"), "SkylakeX"
 )
-"""Name of a processor in numpy's OpenBLAS -> the best of it that faiss's knows."""
+"""Name of a processor in numpy's OpenBLAS -> the best name for it that faiss's OpenBLAS knows."""
 
 
 class VectorIndex:
-    """Items that are searched for by their rows: an item's score is that of its best row.
+    """Items that are searched by their rows: an item's score is that of its best row.
 
     `rows` is float32 (n, dim). `owners` is the item of each row, int64 (n,), ascending from 0 without a gap, or None if
     every row is an item.
@@ -64,7 +64,7 @@ class VectorIndex:
 
     @property
     def at_once(self) -> int:
-        """Number of vectors that are best searched for together; 1 where one alone is as fast."""
+        """Number of vectors that are best searched together; 1 where that is not faster."""
         return 1 if len(self._rows) <= SMALL else AT_ONCE
 
     def search(
@@ -79,7 +79,7 @@ class VectorIndex:
         elif n_best >= self._n_items:
             yield from (self._score(np.arange(len(self._rows)), vector) for vector in vectors)
         elif len(self._rows) <= SMALL:
-            yield from (self._score(self._near(vector, n_best), vector) for vector in vectors)
+            yield from (self._score(self._candidate_rows(vector, n_best), vector) for vector in vectors)
         else:
             faiss = _faiss()
             n_threads = faiss.omp_get_max_threads()
@@ -87,7 +87,7 @@ class VectorIndex:
             with ThreadPoolExecutor(n_threads, initializer=lambda: faiss.omp_set_num_threads(1)) as pool:
                 for start in range(0, len(vectors), AT_ONCE):
                     parts = np.array_split(vectors[start : start + AT_ONCE], n_threads)
-                    for results in pool.map(lambda part: self._large(part, n_best), parts):
+                    for results in pool.map(lambda part: self._search_large(part, n_best), parts):
                         yield from results
 
     def _score(
@@ -111,7 +111,7 @@ class VectorIndex:
         assert self._owners is not None
         return np.flatnonzero(np.diff(self._owners[rows], prepend=-1))
 
-    def _near(self, vector: NDArray[np.float32], n_best: int) -> NDArray[np.int64]:
+    def _candidate_rows(self, vector: NDArray[np.float32], n_best: int) -> NDArray[np.int64]:
         """Return the rows, ascending, of the `n_best` best items and of those near the last, by one product."""
         near = self._rows @ vector
         if self._owners is None:
@@ -119,7 +119,9 @@ class VectorIndex:
         best = np.maximum.reduceat(near, self._first_of_each(slice(None)))
         return np.flatnonzero((best >= _nth_largest(best, n_best) - MARGIN)[self._owners])
 
-    def _large(self, vectors: NDArray[np.float32], n_best: int) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def _search_large(
+        self, vectors: NDArray[np.float32], n_best: int
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """Return what `search` gives for these vectors, by faiss's exact search over the rows where they lie."""
         done: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
         fetch = n_best + SPARE

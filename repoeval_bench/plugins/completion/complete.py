@@ -135,15 +135,15 @@ def complete(
     rows = [
         CompletionRow(
             query_id=task.task_id,
-            prompt_sha256=sha256_text(asked.prompt),
+            prompt_sha256=sha256_text(prompt_request.prompt),
             prompt_tokens=prompt.tokens,
             context_tokens=prompt.context_tokens,
             fragments=prompt.shown,
             hidden=prompt.hidden,
-            finish=answers[asked].finish,
-            text=readable(cut(answers[asked].text, task, chat=model.chat)),
+            finish=answers[prompt_request].finish,
+            text=readable(cut(answers[prompt_request].text, task, chat=model.chat)),
         )
-        for task, prompt, asked in zip(benchmark.tasks, prompts, requests, strict=True)
+        for task, prompt, prompt_request in zip(benchmark.tasks, prompts, requests, strict=True)
     ]
     settings = Completed(
         base=run.run_id,
@@ -154,7 +154,7 @@ def complete(
         layout=LAYOUT,
         ending=ENDING,
         measures=TEXT_MEASURES,
-        cut_off=sum(answers[asked].cut_off for asked in requests),
+        cut_off=sum(answers[prompt_request].cut_off for prompt_request in requests),
     )
     return _save(run, settings, benchmark, rows, timing, out=out, created=created)
 
