@@ -38,7 +38,7 @@ help: ## list the targets and variables
 	@echo
 	@echo '  Each option of a command is a variable in capitals; repoeval-bench eval --help-all lists them:'
 	@echo '  CHUNKER="ast fixed"          one or more specs; ast:max_nws=800 sets an option'
-	@echo '  PROTOCOL=body RETRIEVER=bm25 EMBEDDER=st:NAME EXCLUSION=repocoder MATCH_SIZE=fixed LONG_TEXT=tail …'
+	@echo '  PROTOCOL=body RETRIEVER=bm25 EMBEDDER=st:NAME EXCLUSION=repocoder MATCH_SIZE=fixed …'
 	@echo '  SOURCE=FOLDER                auto, github, pypi, or a folder or URL that mirrors the archives'
 	@echo '  REPOS="a b" LIMIT=20         some of the tasks only'
 	@echo '  BASELINE=fixed EQUIVALENCE=0.01   compare: the baseline, and the margin within which means are equal'

@@ -2,7 +2,7 @@
 
 python scripts/long_texts.py --source SOURCE
 
-A row is `repoeval-bench eval -c ast -c fixed --protocol PROTOCOL --set long_text=queries=…,chunks=…`.
+A row is `repoeval-bench eval -c ast -c fixed --protocol PROTOCOL --embedder minilm:long_queries=…,long_chunks=…`.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _differences(baseline: RunView, run: RunView) -> list[str]:
     precisions = first.pop("precision", None), second.pop("precision", None)
     if all(precisions) and precisions[0] != precisions[1]:
         phrases.append(
-            f"precision {precisions[0]} against {precisions[1]} (--set precision=fp32 makes a model's run of fp32)"
+            f"precision {precisions[0]} against {precisions[1]} (--embedder minilm:precision=fp32 makes a run of fp32)"
         )
     if a.embedder == b.embedder and first != second:
         keys = [key for key in {**first, **second} if first.get(key) != second.get(key)]

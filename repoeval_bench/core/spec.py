@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.errors import SpecError
 
 _NAME = re.compile(r"[A-Za-z][\w.-]*\Z")
 
@@ -85,14 +85,6 @@ def _params(text: str, pieces: Iterable[str]) -> dict[str, str]:
 def format_spec(name: str, params: Mapping[str, object], target: str = "") -> str:
     """The spec text of a part with all its parameters, as a run prints it back."""
     return str(Spec(name, target, {key: str(value) for key, value in params.items()}))
-
-
-def with_options(embedder: str, said: str, options: Mapping[str, str]) -> str:
-    """The embedder's spec with these options; a UsageError, in which they are `said`, where it names another value."""
-    spec = Spec.parse(embedder)
-    if any(spec.params.get(name, value) != value for name, value in options.items()):
-        raise UsageError(f"{said} contradicts embedder {embedder!r}; leave one of them out")
-    return str(Spec(spec.name, spec.target, {**spec.params, **options}))
 
 
 MANY = 12

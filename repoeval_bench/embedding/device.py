@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.spec import Spec, with_options
+from repoeval_bench.core.spec import Spec
 
 AUTO = "auto"
 
@@ -54,14 +54,6 @@ def on_device(spec: Spec) -> Spec:
 def settled(embedder: str) -> str:
     """The embedder's spec with the device that `auto` means here."""
     return str(on_device(Spec.parse(embedder)))
-
-
-def with_device(embedder: str, device: str) -> str:
-    """The embedder's spec with a device; `cpu` is the default, and leaves one that the spec names as it is.
-
-    Two that contradict each other are a UsageError.
-    """
-    return embedder if device == DEFAULT else with_options(embedder, f"device {device}", {"device": device})
 
 
 def device_note(spec: str) -> str:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.parts import Role
-from repoeval_bench.core.spec import Spec, nearest, with_options
+from repoeval_bench.core.spec import Spec, nearest
 
 LongText = Literal["head", "tail", "mean", "max"]
 
@@ -43,24 +43,6 @@ def split_spec(text: str) -> tuple[str, dict[Role, LongText]]:
             raise SpecError(f"embedder {text!r}: {nearest(option, policy, get_args(LongText))}")
         policies[role] = policy  # type: ignore[assignment]
     return str(spec), policies
-
-
-def with_long_text(embedder: str, policy: str | None) -> str:
-    """The embedder's spec with a policy for long texts: one for queries and chunks, or `queries=…,chunks=…`.
-
-    An unknown one, and one that contradicts the spec, is a UsageError.
-    """
-    if not policy:
-        return embedder
-    policies = {"queries": policy, "chunks": policy}
-    if "=" in policy:
-        policies = Spec.parse(f"long-text:{policy}").params
-    for what, value in policies.items():
-        if what not in ("queries", "chunks"):
-            raise UsageError(f"long text {policy!r}: {nearest('kind of text', what, ('queries', 'chunks'))}")
-        if value not in POLICIES:
-            raise UsageError(nearest("policy for long texts", value, POLICIES))
-    return with_options(embedder, f"long text {policy!r}", {f"long_{what}": value for what, value in policies.items()})
 
 
 def changes_nothing(spec: object) -> UsageError:

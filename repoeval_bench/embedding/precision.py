@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
-from repoeval_bench.core.errors import SpecError, UsageError
-from repoeval_bench.core.spec import nearest, with_options
+from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.spec import nearest
 
 Precision = Literal["fp32", "bf16", "fp16"]
 
@@ -25,9 +25,6 @@ MEANINGS: Mapping[str, str] = {
     "bf16": "the model's matrix products in bfloat16; pooling and scores in fp32",
     "fp16": "the same in half precision, on CUDA only",
 }
-
-CHOICES = (AUTO, "fp32")
-"""Precisions that any embedder takes; half precision by name is an option of a model's spec."""
 
 _CPUINFO = Path("/proc/cpuinfo")
 _X86 = frozenset({"x86_64", "AMD64"})
@@ -60,15 +57,3 @@ def cpu_has_bf16() -> bool:
     with _CPUINFO.open(encoding="utf-8", errors="replace") as lines:
         flags = next((line for line in lines if line.startswith("flags")), "")
     return not _FLAGS.isdisjoint(flags.split())
-
-
-def with_precision(embedder: str, precision: str) -> str:
-    """The embedder's spec with a precision; `auto` is the default, and leaves one that the spec names as it is.
-
-    Two that contradict each other are a UsageError, so is one that is neither `auto` nor `fp32`.
-    """
-    if precision not in CHOICES:
-        raise UsageError(nearest("precision", precision, CHOICES))
-    if precision == AUTO:
-        return embedder
-    return with_options(embedder, f"precision {precision}", {"precision": precision})

@@ -208,7 +208,7 @@ def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> 
         "match_size": lambda request: make_chunker(request.match_size or "").spec,
         "protocol": lambda request: request.resolved_protocol().name,
         "retriever": lambda request: choose_retriever(request.retriever).spec,
-        "embedder": lambda request: settled(request.resolved_embedder()),
+        "embedder": lambda request: settled(request.embedder),
     }
     for name, meaning in meanings.items():
         key = _KEYS[name]

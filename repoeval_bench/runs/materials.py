@@ -13,7 +13,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.protocols.protocol import passed_over
 from repoeval_bench.runs.parts import make_embedder, make_parts, match_sizes, with_headers
 from repoeval_bench.runs.planning import Inputs, draw, make_inputs, select
-from repoeval_bench.runs.request import DataRequest, RunRequest
+from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -93,14 +93,9 @@ class Materials:
             return None
         if self._embedder is not None:
             return self._embedder
-        spec = setting.resolved_embedder()
+        spec = setting.embedder
         if spec not in self._embedders:
-            self._embedders[spec] = make_embedder(
-                spec,
-                home=self.home,
-                placed=self._placed,
-                cache=self._shared,
-            )
+            self._embedders[spec] = make_embedder(spec, home=self.home, placed=self._placed, cache=self._shared)
         return self._embedders[spec]
 
     def setting(self, request: RunRequest, sample: int | None = None) -> Setting:
@@ -160,15 +155,8 @@ def unscored_repositories(requests: Sequence[RunRequest]) -> frozenset[str]:
 
 
 def log_unread(requests: Sequence[RunRequest]) -> None:
-    """Log which options of an embedder change nothing, if no run of these needs vectors."""
+    """Log which embedders change nothing, if no run of these needs vectors."""
     if any(request.needs_vectors for request in requests):
         return
-    usual = RunRequest()
-    named = dict.fromkeys(
-        " ".join(request.options()[name].words_of(name, getattr(request, name)))
-        for name in ("embedder", "precision", "device", "long_text")
-        for request in requests
-        if getattr(request, name) != getattr(usual, name)
-    )
-    if named:
+    if named := dict.fromkeys(f"--embedder {request.embedder}" for request in requests if request.embedder != EMBEDDER):
         NOTICES.info(f"note: {', '.join(named)}: not read, as no retriever or measure here needs an embedder")

@@ -173,23 +173,13 @@ def _check_ranking(request: RunRequest, protocol: Protocol | None, problems: Pro
 
 
 def check_embedder(request: RunRequest, problems: Problems, *, needed: bool) -> None:
-    """Collect what is wrong with an embedder, with what is chosen beside it, or missing where vectors are `needed`."""
+    """Collect what is wrong with an embedder, or missing where vectors are `needed`."""
     from repoeval_bench.embedding.choice import check_installed, choose_embedder
-    from repoeval_bench.embedding.device import with_device
-    from repoeval_bench.embedding.long_text import with_long_text
-    from repoeval_bench.embedding.precision import with_precision
 
-    embedder = request.embedder
-    with problems.about("device"):
-        embedder = with_device(embedder, request.device)
-    with problems.about("precision"):
-        embedder = with_precision(embedder, request.precision)
-    with problems.about("long_text"):
-        embedder = with_long_text(embedder, request.long_text)
     with problems.about("embedder", request.embedder):
-        choose_embedder(embedder)
+        choose_embedder(request.embedder)
         if needed:
-            check_installed(embedder)
+            check_installed(request.embedder)
 
 
 def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, problems: Problems) -> list[Chunker]:

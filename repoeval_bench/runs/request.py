@@ -33,17 +33,10 @@ EMBEDDER = "minilm"
 PROGRAM = "repoeval-bench"
 
 EMBEDDER_FIELD = option(
-    EMBEDDER, "minilm, st:NAME, openai:MODEL, hash, …; see `list embedders`.", "SPEC", combined=True
-)
-PRECISION_FIELD = option(
-    "auto",
-    "What the model computes in: auto (bf16 if the CPU has it, fp16 on CUDA) or fp32, the same everywhere except for "
-    "the last bits.",
-    "NAME",
-    rare=True,
-)
-DEVICE_FIELD = option(
-    "cpu", "Where the embedding model runs: cpu, cuda, mps, or auto: CUDA or MPS where present.", "NAME", rare=True
+    EMBEDDER,
+    "minilm, st:NAME, openai:MODEL, hash, …, with options such as minilm:device=cuda; see `list embedders`.",
+    "SPEC",
+    combined=True,
 )
 
 
@@ -111,15 +104,6 @@ class RunRequest(DataRequest):
         combined=True,
     )
     embedder: str = EMBEDDER_FIELD
-    precision: str = PRECISION_FIELD
-    device: str = DEVICE_FIELD
-    long_text: str | None = option(
-        None,
-        "What is read of a text longer than the model reads: head, tail, mean or max; or apart, "
-        "queries=tail,chunks=max.",
-        "POLICY",
-        rare=True,
-    )
     expand: str = option(
         NOTHING,
         "What a hit brings after retrieval, charged in budgets of lines: none, lines:N around it, or parent, the "
@@ -181,22 +165,18 @@ class RunRequest(DataRequest):
         """Return the protocol with the choices that override it; a UsageError where they do not fit together."""
         return Protocol.parse(self.protocol).override(**{choice: getattr(self, choice) for choice in CHOICES})
 
-    def resolved_embedder(self) -> str:
-        """Return the embedder's spec with the device, the precision and what is read of long texts."""
-        from repoeval_bench.embedding.device import with_device
-        from repoeval_bench.embedding.long_text import with_long_text
-        from repoeval_bench.embedding.precision import with_precision
-
-        embedder = with_device(self.embedder, self.device)
-        return with_long_text(with_precision(embedder, self.precision), self.long_text)
-
     def on_this_device(self) -> Self:
         """Return the request with the device that `auto` means on this machine, and a note on it; else as it is.
 
         Each machine would take `auto` for another device, and make another run.
         """
-        settled = settled_device(self.resolved_embedder() if self.needs_vectors else None)
-        return self.model_copy(update=settled | {"long_text": None}) if settled else self
+        from repoeval_bench.embedding.device import AUTO, device_note, settled
+
+        if not self.needs_vectors or f"device={AUTO}" not in self.embedder:
+            return self
+        embedder = settled(self.embedder)
+        NOTICES.info(device_note(embedder))
+        return self.model_copy(update={"embedder": embedder})
 
     @property
     def needs_vectors(self) -> bool:
@@ -252,8 +232,6 @@ class RecommendRequest(DataRequest):
         spelled="--protocol",
     )
     embedder: str = EMBEDDER_FIELD
-    precision: str = PRECISION_FIELD
-    device: str = DEVICE_FIELD
     tasks: int = option(
         1500,
         "Use at most N tasks under each protocol, spread over the files; the number left out is printed.",
@@ -270,8 +248,6 @@ class RecommendRequest(DataRequest):
                 protocol=protocol,
                 retriever=retriever,
                 embedder=self.embedder,
-                precision=self.precision,
-                device=self.device,
             )
             for protocol in protocols
             for retriever in self.retrievers
@@ -298,17 +274,6 @@ class ComparisonRequest(Request):
     equivalence: float | None = option(
         None, "Call runs equal if tests show that they differ by less than MARGIN.", "MARGIN", gt=0, lt=1
     )
-
-
-def settled_device(embedder: str | None) -> dict[str, str]:
-    """Return the fields that name the device which an embedder's `auto` means on this machine; else none."""
-    from repoeval_bench.embedding.device import AUTO, device_note, settled
-
-    if embedder is None or f"device={AUTO}" not in embedder:
-        return {}
-    embedder = settled(embedder)
-    NOTICES.info(device_note(embedder))
-    return {"embedder": embedder, "device": "cpu", "precision": "auto"}
 
 
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:

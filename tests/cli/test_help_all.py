@@ -45,8 +45,3 @@ def test_a_field_is_set(arguments):
 def test_a_mistake_names_the_field(arguments, words, sentence):
     options = [option for word in words for option in ("--set", word)]
     assert sentence in one_sentence(bench(*arguments, *options), 2)
-
-
-def test_a_field_of_a_recommendation_is_set(mirror, tmp_path):
-    sentence = one_sentence(bench("recommend", mirror, "--out", tmp_path, "--set", "precision=fp99"), 2)
-    assert "unknown precision 'fp99'" in sentence

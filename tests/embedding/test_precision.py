@@ -9,7 +9,7 @@ from repoeval_bench.embedding import device, models, precision
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.choice import settled
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
-from repoeval_bench.embedding.precision import choose_precision, cpu_has_bf16, with_precision
+from repoeval_bench.embedding.precision import choose_precision, cpu_has_bf16
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.parts import make_embedder
 from repoeval_bench.runs.problems import Problems, check_setting
@@ -59,12 +59,8 @@ def test_the_spec_names_the_precision_that_is_used():
     assert models.locate(files.spec) == files
 
 
-def test_precision_as_an_option_joins_the_embedders_spec():
-    """A precision becomes part of the spec; auto leaves what is there; two different ones are refused."""
-    assert with_precision("minilm", "fp32") == "minilm:precision=fp32"
-    assert with_precision("minilm:precision=bf16", "auto") == "minilm:precision=bf16"
-    with pytest.raises(UsageError, match="contradicts"):
-        with_precision("minilm:precision=bf16", "fp32")
+def test_an_unknown_precision_is_refused():
+    """The nearest is offered."""
     with pytest.raises(SpecError, match="did you mean 'fp32'"):
         choose_precision("fp23", "cpu")
 
@@ -90,7 +86,7 @@ def test_runs_of_two_precisions_are_not_compared(tmp_path):
     runs = [write_run(tmp_path / name, {"ndcg@10": [0.5, 0.6]}) for name in ("a", "b")]
     check_comparable([runs])
     runs[1] = set_config(runs[1], embedder_identity={"precision": "bf16"})
-    with pytest.raises(UsageError, match=r"precision fp32 against bf16 \(--set precision=fp32 makes"):
+    with pytest.raises(UsageError, match=r"precision fp32 against bf16 \(--embedder minilm:precision=fp32 makes"):
         check_comparable([runs])
     runs[1] = edit(runs[1], "metrics.json", embedder="st:other", protocol="body")
     with pytest.raises(UsageError, match="protocol context against body\n  precision fp32 against bf16"):
@@ -121,8 +117,7 @@ def machine(monkeypatch):
 def test_device_auto_is_named_with_its_precision(machine, present, named, notices):
     """The run's name says where and in what was computed; without a GPU it is the usual run. A note tells it."""
     machine(*present)
-    name = RunRequest(device="auto").resolved_embedder()
-    assert name == "minilm:device=auto"
+    name = "minilm:device=auto"
     assert models.locate(name).spec == named
     assert settled(name) == settled(named)
     assert make_embedder(name).spec == named
@@ -130,12 +125,9 @@ def test_device_auto_is_named_with_its_precision(machine, present, named, notice
     assert notices[0] == f"note: device auto is {where} here; vectors are those of {named}"
 
 
-def test_a_device_as_an_option_joins_the_embedders_spec(machine):
-    """One that contradicts the spec, and one of an embedder without a model here, are refused."""
-    assert RunRequest(device="cuda", precision="fp32").resolved_embedder() == "minilm:device=cuda,precision=fp32"
-    assert RunRequest(embedder="minilm:device=cuda").resolved_embedder() == "minilm:device=cuda"
-    for embedder, message in (("minilm:device=mps", "contradicts"), ("hash", "device")):
-        result = Problems()
-        check_setting(RunRequest(embedder=embedder, device="cuda"), result)
-        with pytest.raises(UsageError, match=message):
-            result.check()
+def test_a_device_of_an_embedder_without_a_model_is_refused():
+    """It computes nothing on one."""
+    result = Problems()
+    check_setting(RunRequest(embedder="hash:device=cuda"), result)
+    with pytest.raises(UsageError, match="device"):
+        result.check()

@@ -25,7 +25,7 @@ def without_key(*places, printed=()):
 def test_a_server_of_the_same_model_scores_as_the_model_does(server, evaluated, mirror, tmp_path):
     """Vectors over the wire give the local model's means; faults on the way and the key leave no trace."""
     server.seen()  # what other tests asked is not counted
-    here = evaluated("-c", AST, "--set", "precision=fp32")
+    here = evaluated("-c", AST, "--embedder", "minilm:precision=fp32")
     home, results = tmp_path / "home", tmp_path / "remote"
     spec = f"openai:{MINILM},base_url={server.base_url}"
     arguments = ("eval", "-c", AST, "--source", mirror, "--out", results)

@@ -73,7 +73,7 @@ def test_every_requirement_has_an_extra_that_exists():
             ],
         ),
         ("eval -c chonkie --retriever bm25", [f"chunker chonkie needs chonkie; run {install_command('chonkie')}"]),
-        ("eval -c ast --set device=auto", [f"device=auto needs torch; run {install_command('dense')}"]),
+        ("eval -c ast --embedder minilm:device=auto", [f"device=auto needs torch; run {install_command('dense')}"]),
         (
             "lab sensitivity -c fixed -c ast --retriever hybrid --retriever bm25",
             [

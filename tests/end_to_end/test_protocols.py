@@ -115,9 +115,9 @@ def test_what_is_excluded_is_not_retrieved(evaluated, mirror, warm_home, tmp_pat
 
 def test_long_texts_are_read_by_policy(evaluated):
     """tail and mean are embedders of their own name; with mean nothing is truncated."""
-    metrics = evaluated("-c", AST, "--set", "long_text=queries=tail", "--limit", "4")
+    metrics = evaluated("-c", AST, "--embedder", "minilm:long_queries=tail", "--limit", "4")
     assert metrics["embedder"] == f"minilm:precision={AUTO},long_queries=tail"
-    metrics = evaluated("-c", AST, "--set", "long_text=mean", "--limit", "4")
+    metrics = evaluated("-c", AST, "--embedder", "minilm:long_queries=mean,long_chunks=mean", "--limit", "4")
     assert metrics["counts"]["queries_truncated"] == metrics["counts"]["chunks_truncated"] == 0
 
 
@@ -157,9 +157,10 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluated, mirror, warm_home):
 
 def test_all_mistakes_are_told_at_once(mirror, warm_home):
     """Every wrong choice has a line of its own; nothing was run."""
-    fields = ("gold=bdy", "exclusion=promt", "relevance=iou:2", "header=foo", "scope=poled", "precision=fp64")
+    fields = ("gold=bdy", "exclusion=promt", "relevance=iou:2", "header=foo", "scope=poled")
     done = bench(
         *("eval", "-c", "asst", "-m", "ndgc@5", "--retriever", "bm26", "--k", "0", "--source", mirror),
+        *("--embedder", "minilm:precision=fp64"),
         *(word for field in fields for word in ("--set", field)),
         home=warm_home,
     )

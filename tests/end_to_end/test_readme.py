@@ -11,7 +11,7 @@ from support.command import bench_process, python
 README = Path(__file__).resolve().parents[2] / "README.md"
 
 
-PRECISION = {"bf16": (), "fp32": ("--set", "precision=fp32")}
+PRECISION = {"bf16": (), "fp32": ("--embedder", "minilm:precision=fp32")}
 """Variables that give the README's commands the precision that it states: `auto` is bf16 where the CPU has it."""
 
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)

@@ -23,7 +23,7 @@ protocol: [contxt, body]
 relevance: iou:2
 retrievers: [bm26, dense]
 embedder: minilmm
-long_text: middle
+level: functions
 measures:
   - ndgc@10
   - recall@500
@@ -40,8 +40,8 @@ repositories:
   - google--lightweight_mmm
   - nonsuch
   - maxhumber_redframe
-embedder: [minilm, hash]
-long_text: mean
+embedder: [minilm, 'hash:long_chunks=mean']
+k: 100
 measures: ndgc@10
 """
 
@@ -73,7 +73,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
         (7, "iou:2"),
         (8, "did you mean 'bm25'"),
         (9, "did you mean 'minilm'"),
-        (10, "unknown policy for long texts 'middle'"),
+        (10, "there is no RepoEval task file for level functions"),
         (12, "did you mean 'ndcg'"),
         (13, "raise --k to 500"),
         (15, "did you mean 'scope'"),
@@ -137,10 +137,6 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
         (
             "chunkers: ast\nembedder: [minilm, 'minilm:device=cpu']",
             ":2: embedder: 'minilm:device=cpu' and 'minilm' are",
-        ),
-        (
-            "chunkers: ast\nembedder: [minilm, 'minilm:precision=fp32']\nprecision: fp32",
-            ":2: embedder: 'minilm:precision",
         ),
         ("chunkers: ast\nsource: githb", ":2: unknown source 'githb'; did you mean 'github'"),
         ("chunkers: ast\nsource: pypi\nlevel: line", ":2: the source pypi carries the function level only"),
@@ -220,7 +216,7 @@ def test_every_combination_is_asked_for(tmp_path):
     bench = read(
         tmp_path,
         "chunkers: [fixed, ast]\nbaseline: ast\nprotocol: [context, body]\nretrievers: [bm25, dense]\n"
-        "source: https://there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\nlong_text: tail\nheader: path\n",
+        "source: https://there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\nheader: path\n",
         source="https://here",
     )
     combinations = [("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense")]
@@ -232,7 +228,6 @@ def test_every_combination_is_asked_for(tmp_path):
     request = bench.requests[0]
     assert (request.source, request.repos, request.repositories) == ("https://here", ("x", "y"), None)
     assert (request.measures, request.k, request.header) == (("mrr",), 7, "path")
-    assert request.resolved_embedder() == "minilm:long_queries=tail,long_chunks=tail"
 
 
 def test_sizes_are_combined_too(tmp_path):

@@ -19,7 +19,6 @@ FIELDS = {
     "query": st.none() | TEXTS,
     "retriever": TEXTS,
     "embedder": TEXTS,
-    "long_text": st.none() | TEXTS,
     "match_size": st.none() | TEXTS,
     "exclusion": st.none() | TEXTS,
     "source": TEXTS,

@@ -217,7 +217,7 @@ class ActorEncoder(Unchecked):
             if there != dict(self.identity):
                 raise EmbeddingError(
                     f"machines of the cluster compute {self.spec} differently ({dict(self.identity)} here, {there} "
-                    "where the model is); give --set precision=fp32"
+                    "where the model is); name the embedder with precision=fp32"
                 )
             self._checked = True
         order = sorted(range(len(texts)), key=lambda index: -tokens[index])

@@ -43,7 +43,7 @@ class Fragment(NamedTuple):
     end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """The text that a model continues. `shown` are the ids of the fragments in it, the best first.
 
@@ -80,10 +80,10 @@ def lay_out(task: Task, ranked: Sequence[Fragment], comment: str, *, budget: int
             shown.append(fragment.chunk_id)
     body = task.prompt if task.prompt.endswith("\n") else f"{task.prompt}\n"
     if not blocks:
-        return Prompt(body, (), 0, count_tokens(body), hidden)
+        return Prompt(text=body, shown=(), context_tokens=0, tokens=count_tokens(body), hidden=hidden)
     # The best one is last, next to the code.
     text = f"{heading}{''.join(reversed(blocks))}\n{body}"
-    return Prompt(text, tuple(shown), spent, spent + count_tokens(body), hidden)
+    return Prompt(text=text, shown=tuple(shown), context_tokens=spent, tokens=spent + count_tokens(body), hidden=hidden)
 
 
 def count_tokens(text: str) -> int:

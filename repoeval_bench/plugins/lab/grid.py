@@ -34,13 +34,7 @@ from repoeval_bench.runs.options import option
 from repoeval_bench.runs.parts import Parts, choose_measures, choose_retriever, make_retriever
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_data, check_embedder
-from repoeval_bench.runs.request import (
-    DEVICE_FIELD,
-    EMBEDDER_FIELD,
-    PRECISION_FIELD,
-    DataRequest,
-    RunRequest,
-)
+from repoeval_bench.runs.request import EMBEDDER_FIELD, DataRequest, RunRequest
 from repoeval_bench.runs.stages import make_line_map
 
 if TYPE_CHECKING:
@@ -366,25 +360,18 @@ class GridRequest(DataRequest):
     placebo: int = 10
     """Line offsets at which the fixed baseline is started for the placebo band; 0 for none. Python alone sets it."""
     embedder: str = EMBEDDER_FIELD
-    precision: str = PRECISION_FIELD
-    device: str = DEVICE_FIELD
 
     def requests(self) -> list[RunRequest]:
         """A request for each retriever, with what the grid says of embedder and measures."""
         return [
-            RunRequest(
-                retriever=retriever,
-                embedder=self.embedder,
-                precision=self.precision,
-                device=self.device,
-                measures=self.measures,
-            )
+            RunRequest(retriever=retriever, embedder=self.embedder, measures=self.measures)
             for retriever in self.retrievers
         ]
 
-    def embedder_spec(self) -> str | None:
-        """The embedder's spec with the device and the precision; None where nothing needs vectors."""
-        return next((request.resolved_embedder() for request in self.requests() if request.needs_vectors), None)
+    @property
+    def needs_vectors(self) -> bool:
+        """Return whether a cell embeds anything."""
+        return any(request.needs_vectors for request in self.requests())
 
 
 def check_grid(request: GridRequest, home: Path | None, problems: Problems) -> None:

@@ -15,6 +15,7 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.runs.parts import make_embedder
 from repoeval_bench.runs.request import RunRequest, shell_line
@@ -226,11 +227,15 @@ def _of_model(embedder: str) -> _PlannedRun:
 def _precise(**fields: str) -> RunRequest:
     """A request in single precision: a page that others measure again must not depend on the processor."""
     request = RunRequest.of(fields)
-    return request.model_copy(update={"precision": "fp32"}) if request.needs_vectors else request
+    if not request.needs_vectors:
+        return request
+    spec = Spec.parse(request.embedder)
+    precise = format_spec(spec.name, {**spec.params, "precision": "fp32"}, spec.target)
+    return request.model_copy(update={"embedder": precise})
 
 
 def _options(request: RunRequest) -> dict[str, Any]:
-    return request.model_dump(exclude_unset=True, exclude={"chunker"}) | {"precision": request.precision}
+    return request.model_dump(exclude_unset=True, exclude={"chunker"})
 
 
 def _command(request: RunRequest, source: str) -> str:
@@ -243,7 +248,7 @@ def _embed_ahead(benchmark: Benchmark, requests: Sequence[RunRequest], home: Pat
     plans: dict[str, dict[tuple[str | None, str], Plan]] = {}
     for request in requests:
         key = (request.chunker, request.protocol)
-        planned = plans.setdefault(request.resolved_embedder(), {}) if request.needs_vectors else None
+        planned = plans.setdefault(request.embedder, {}) if request.needs_vectors else None
         if planned is not None and key not in planned:
             planned[key] = plan_run(benchmark, request.chunker, protocol=request.protocol)
     for embedder, plan in plans.items():

@@ -185,7 +185,7 @@ def sensitivity(
     problems = Problems()
     check_grid(request, home, problems)
     problems.check()
-    embedder = make_embedder(model, home=home) if (model := request.embedder_spec()) else None
+    embedder = make_embedder(request.embedder, home=home) if request.needs_vectors else None
     grid = Grid.of(benchmark, request, embedder, home=home)
     named = {(chunker := make_chunker(spec)).spec: chunker for spec in request.chunkers}
     for spec, reason in skipped_for_language(benchmark, named, least=2, skippable=False).items():

@@ -287,8 +287,8 @@ def _truncation(evidence: DiagnosisEvidence) -> Check:
         if share > LIMITS["truncated"]:
             cut.append(f"{share:.0%} of the {name}")
     says = (
-        f"the model does not read the end of {' and '.join(cut)}: --set long_text=tail or mean, smaller chunks, or a "
-        "model that reads more"
+        f"the model does not read the end of {' and '.join(cut)}: the embedder's options long_queries=tail and "
+        "long_chunks=tail, smaller chunks, or a model that reads more"
         if cut
         else "the model reads nearly everything whole"
     )
