@@ -35,7 +35,7 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.parts import RESULTS, skipped_for_language
 from repoeval_bench.runs.planning import select
-from repoeval_bench.runs.problems import Problems, check_once, check_requests, check_sizes
+from repoeval_bench.runs.problems import Problems, check_requests, check_sizes
 from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
@@ -260,7 +260,6 @@ def check_recommendation(
         for spec in request.chunkers
     )
     check_requests([*dict.fromkeys(requests)], home, problems, loaded=bool(settings))
-    check_once(request, ("chunkers", "protocols", "retrievers", "sizes"), problems)
     with problems.about("purpose"):
         if request.purpose not in QUESTIONS:
             raise UsageError(nearest("purpose", request.purpose, QUESTIONS))

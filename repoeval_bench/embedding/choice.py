@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.registry import choose, find
-from repoeval_bench.core.spec import Spec, format_spec
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import long_text, models
 
 if TYPE_CHECKING:
@@ -58,15 +58,6 @@ def has_model(text: str) -> bool:
 def check_installed(text: str) -> None:
     """A UsageError where a package is missing that the embedder of a spec needs."""
     choose("embedder", choose_embedder(text)[0]).check_installed()
-
-
-def settled(text: str) -> str:
-    """The spec with all options that are known before a model is found: two that mean one embedder give one text."""
-    spec, policies = choose_embedder(text)
-    if spec.name in models.NAMES:
-        spec = models.settled(spec)
-    named: dict[str, str] = {long_text.OPTIONS[role]: policy for role, policy in policies.items()}
-    return format_spec(spec.name, dict(sorted(spec.params.items())) | named, spec.target)
 
 
 def find_encoder(text: str, folder: Path) -> TextEncoder:

@@ -94,12 +94,6 @@ def check_spec(spec: Spec) -> Spec:
     return spec
 
 
-def settled(spec: Spec) -> Spec:
-    """A checked spec with its options' defaults, and the device and precision that are really used."""
-    params = {"device": DEFAULT, **on_device(spec).params, "precision": _precision(spec)}
-    return Spec(spec.name, spec.target, params)
-
-
 def _precision(spec: Spec) -> Precision:
     return choose_precision(spec.params.get("precision", AUTO), on_device(spec).params.get("device", DEFAULT))
 

@@ -5,10 +5,9 @@ Its keys are the fields of a request, those that are combined as lists; what the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -21,9 +20,7 @@ from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Document, KeyPath, Strict, read_yaml
 from repoeval_bench.dataset.home import shipped as data_that_ships
-from repoeval_bench.embedding.choice import settled
-from repoeval_bench.runs.parts import choose_retriever
-from repoeval_bench.runs.problems import Problem, Problems, check_requests, repeats
+from repoeval_bench.runs.problems import Problem, Problems, check_requests
 from repoeval_bench.runs.request import ComparisonRequest, RunRequest
 
 MOST_RUNS = 10_000
@@ -140,7 +137,6 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
         for problem in beside
         if malformed.isdisjoint(problem[0][:1]) and (document.line(problem[0]) or not misspelt)
     ]
-    problems += _repeated(file, base, document)
     if problems:
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
         sentences = (f"{document.where(location)}: {sentence}" for location, sentence in ordered)
@@ -168,7 +164,7 @@ def _check_number(document: Document, file: Mapping[str, Any]) -> None:
 def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]:
     """Yield every combination, the chunkers of one of them together."""
     combined = [name for name in _COMBINED if name != "chunker"] + ["chunker"]
-    # What is named twice is reported as such, and is not taken for two runs of one chunker as well.
+    # A chunker that is named twice is a mistake; all else counts once.
     values = [
         list(dict.fromkeys(given)) if name != "chunker" else given
         for name in combined
@@ -200,31 +196,6 @@ def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
     if spec in specs or get_close_matches(baseline, misspelt):
         return specs.index(spec) if spec in specs else None
     raise UsageError(f"baseline {baseline!r} is not one of the chunkers; choose from {', '.join(specs) or 'none'}")
-
-
-def _repeated(file: Mapping[str, Any], base: RunRequest, document: Document) -> Iterator[tuple[KeyPath, str]]:
-    """Yield a problem for every protocol, retriever, embedder and size that means what one named before it means."""
-    meanings: dict[str, Callable[[RunRequest], str]] = {
-        "match_size": lambda request: make_chunker(request.match_size or "").spec,
-        "protocol": lambda request: request.resolved_protocol().name,
-        "retriever": lambda request: choose_retriever(request.retriever).spec,
-        "embedder": lambda request: settled(request.embedder),
-    }
-    for name, meaning in meanings.items():
-        key = _KEYS[name]
-        spelled = partial(_meaning, meaning, base, name)
-        for value, first in repeats(file.get(key, ()), spelled):
-            yield _last(key, value, document), f"{key}: {value!r} and {first!r} are the same; name it once"
-
-
-def _meaning(meaning: Callable[[RunRequest], str], base: RunRequest, name: str, value: str) -> str:
-    return meaning(base.model_copy(update={name: value}))
-
-
-def _last(key: str, value: str, document: Document) -> KeyPath:
-    """Return the last place under a key that has this value."""
-    values = document.content[key]
-    return (key, len(values) - 1 - values[::-1].index(value)) if isinstance(values, list) else (key,)
 
 
 def _place(problem: Problem, document: Document) -> KeyPath:

@@ -88,7 +88,11 @@ class Request(BaseModel):
 
         It names fields, or, where they were `typed` on a command line, their options.
         """
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+        # What is given twice counts once.
+        values = {
+            name: tuple(dict.fromkeys(value)) if isinstance(value, list | tuple) else value
+            for name, value in fields.items()
+        }
         for name, value in values.items():
             # One name may be given where several are taken.
             if (

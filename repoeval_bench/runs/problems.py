@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
@@ -29,12 +30,10 @@ from repoeval_bench.runs.parts import (
     make_parts,
     with_headers,
 )
-from repoeval_bench.runs.request import DataRequest, RecommendRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
-
-T = TypeVar("T")
 
 _OTHERWISE = "leave it out, or choose another protocol"
 _PACK = re.compile(r"[\w.-]+@[\w.-]+\Z", re.ASCII)
@@ -196,19 +195,8 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, pr
 
 def check_distinct(chunkers: Iterable[Chunker]) -> None:
     """Raise a UsageError if a chunker is there twice, in any spelling."""
-    if repeated := {spec for spec, _ in repeats(chunker.spec for chunker in chunkers)}:
-        raise UsageError(f"{', '.join(sorted(repeated))} is named twice; name each chunker once")
-
-
-def repeats(values: Iterable[T], meaning: Callable[[T], object] = str) -> Iterator[tuple[T, T]]:
-    """Yield each value that means what an earlier one means, with that one; what has no meaning is reported as such."""
-    first: dict[object, T] = {}
-    for value in values:
-        with suppress(UsageError):
-            meant = meaning(value)
-            if meant in first:
-                yield value, first[meant]
-            first.setdefault(meant, value)
+    if repeated := sorted(spec for spec, n in Counter(chunker.spec for chunker in chunkers).items() if n > 1):
+        raise UsageError(f"{', '.join(repeated)} is named twice; name each chunker once")
 
 
 def _check_headers(
@@ -246,18 +234,6 @@ def _check_match_size(request: RunRequest, protocol: Protocol | None, problems: 
             raise UsageError(f"protocol {protocol.name} fixes its documents, so no size is matched; {_OTHERWISE}")
 
 
-def check_once(request: RecommendRequest, names: Iterable[str], problems: Problems) -> None:
-    """Collect what is given twice in a field of several values: the same text, or another spelling of it."""
-    means: dict[str, Callable[[str], str]] = {
-        "protocols": lambda text: Protocol.parse(text).name,
-        "retrievers": lambda text: choose_retriever(text).spec,
-    }
-    for name in names:
-        for value, _ in repeats(map(str, getattr(request, name) or ()), means.get(name, str)):
-            with problems.about(name, value):
-                raise UsageError(f"{request.options()[name].spelling(name)} {value} is given twice; give it once")
-
-
 def check_sizes(sizes: Sequence[int], problems: Problems) -> None:
     """Collect a size that no chunk can have."""
     with problems.about("sizes"):
@@ -281,9 +257,6 @@ def at_sizes(requests: Sequence[RunRequest], sizes: Sequence[int], problems: Pro
                 f"protocol {setting.protocol} fixes its documents, so --sizes change nothing; leave them out, or "
                 "choose another protocol"
             )
-    for size, _ in repeats(sizes):
-        with problems.about("sizes"):
-            raise UsageError(f"--sizes {size} is given twice; give it once")
     check_sizes(sizes, problems)
     sizes, resized_requests = [*dict.fromkeys(size for size in sizes if size > 0)], []
     for request in requests:

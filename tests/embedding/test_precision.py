@@ -7,7 +7,6 @@ from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.embedding import device, models, precision
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.choice import settled
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.precision import choose_precision, cpu_has_bf16
 from repoeval_bench.embedding.storage import VectorCache
@@ -119,7 +118,6 @@ def test_device_auto_is_named_with_its_precision(machine, present, named, notice
     machine(*present)
     name = "minilm:device=auto"
     assert models.locate(name).spec == named
-    assert settled(name) == settled(named)
     assert make_embedder(name).spec == named
     where = present[0] if present else "cpu"
     assert notices[0] == f"note: device auto is {where} here; vectors are those of {named}"

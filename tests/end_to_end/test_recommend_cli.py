@@ -199,8 +199,6 @@ def test_too_few_tasks_are_an_answer(tmp_path):
         (["EMPTY"], "is empty"),
         (["CODE", "--sizes", "5x"], "--sizes '5x': give whole numbers, separated by commas"),
         (["CODE", "-c", "fixed", "--sizes", "200"], "there is nothing to choose from"),
-        (["CODE", "--protocol", "body", "--protocol", "body"], "--protocol body is given twice; give it once"),
-        (["CODE", "--retriever", "bm25", "--retriever", "bm25:k1=1.2"], "--retriever bm25:k1=1.2 is given twice"),
         (["CODE", "-c", "file", "--sizes", "200,400"], "file is the same at each of these sizes; name another chunker"),
         (["CODE", "-c", "file", "--sizes", "90000,99999"], ", where each file is one chunk of `fixed`"),
     ],
@@ -221,7 +219,6 @@ def test_mistakes_are_one_sentence(code, tmp_path, words, sentence):
     [
         (["--sizes", "0"], ["--sizes 0: give whole numbers above 0"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
-        (["--sizes", "300,200,300"], ["--sizes 300 is given twice; give it once"]),
         (["--sizes", "0", "--retriever", "nope", "--executor", "lcal"], ["--sizes 0", "'nope'", "'lcal'"]),
     ],
 )

@@ -72,7 +72,6 @@ def test_a_sweep_of_k_has_the_area_and_the_knee(mirror, tmp_path):
     ("arguments", "told"),
     [
         (("-c", "fixed", "--sizes", "0"), ["--sizes 0: give whole numbers above 0, such as --sizes 500,1000"]),
-        (("-c", "fixed", "--sizes", "200,200"), ["--sizes 200 is given twice; give it once"]),
         (("-c", "asst", "--sizes", "10", "--set", "gold=bdy"), ["did you mean 'body'", "did you mean 'ast'"]),
         (("-c", "file", "--sizes", "10", "--set", "gold=bdy"), ["no option for a size", "did you mean 'body'"]),
         (

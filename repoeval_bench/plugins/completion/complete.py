@@ -218,10 +218,10 @@ def _save(
     run_id = f"{settings.base.rpartition('-')[0]}_{slug(name, 32)}-{settings.context}-{digest}"
     queries = _queries(run, rows, score_texts(rows, benchmark))
     shown = {"run_id": run_id, "completion": f"{name} {settings.context}"}
-    made = {"created": created, "completion": settings, "code": code_state(), "versions": versions()}
+    provenance = {"created": created, "completion": settings, "code": code_state(), "versions": versions()}
     stored = {file: (run.folder / file).read_bytes() for file in (SOURCES, CHUNKS, QUERIES)}
     files = RunFiles(
-        manifest=run.manifest.model_copy(update={"run_id": run_id, **made}),
+        manifest=run.manifest.model_copy(update={"run_id": run_id, **provenance}),
         metrics=_metrics(run.metrics, queries).model_copy(update=shown),
         queries=queries,
         timings=[*run.rows(TIMINGS, TimeRow), timing],
