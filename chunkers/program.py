@@ -349,13 +349,11 @@ def _keep_end(stream: BufferedReader, tail: bytearray) -> None:
 
 
 def _write_all(stream: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
-    try:
+    # Where the program has gone, the reader sees the end of its output and says so.
+    with suppress(OSError), stream:
         while (line := lines.get()) is not None:
             stream.write(line)
             stream.flush()
-        stream.close()
-    except OSError:
-        return  # the program has gone: the reader sees the end of its output and says so
 
 
 def _end(

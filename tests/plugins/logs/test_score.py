@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -25,6 +26,7 @@ SHARED = {
 }
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir_measures 0.4.3 reads names by ast.Num, which 3.14 has not")
 @pytest.mark.parametrize("relevance", ["overlap", "graded:iou"])
 def test_eval_scores_what_ir_measures_scores(evaluate, tmp_path, relevance):
     """Every shared measure has the same four decimals, real gains included."""
