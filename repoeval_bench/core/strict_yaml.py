@@ -77,11 +77,9 @@ DEEPEST = 32
 """Levels of nesting; our files have four."""
 
 VALUES = 100_000
-"""Values of a file, one that is repeated by its name (`*name`) counted each time."""
+"""Values of a file."""
 
-_TAGS = frozenset(
-    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq", "merge")
-)
+_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq"))
 """Types that a value may have. A date is a text, as everywhere else here."""
 
 
@@ -118,7 +116,7 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
         _check_size(yaml.parse(text, Loader=yaml.SafeLoader))
         loader = _loader(text)
         root = loader.get_single_node()
-        locations = list(_keys_and_entries(root, (), set())) if root is not None else []
+        locations = list(_keys_and_entries(root, ())) if root is not None else []
         content = loader.construct_document(root) if root is not None else None
     except yaml.YAMLError as error:
         position = getattr(error, "problem_mark", None)
@@ -142,32 +140,20 @@ def _check_size(events: Iterable[yaml.Event]) -> None:
     """
     import yaml
 
-    sizes: dict[str, int] = {}  # name -> how many values it repeats
-    around: list[str | None] = []  # the names of the lists and mappings that are open
-    counts = [0]
+    depth = count = 0
     for event in events:
-        if isinstance(event, yaml.CollectionEndEvent):
-            count, name = counts.pop(), around.pop()
-        elif isinstance(event, yaml.AliasEvent):
-            if event.anchor in around:
-                _refuse(f"{event.anchor!r} is within itself", event)
-            count, name = sizes.get(event.anchor, 1), None  # a name that is not known is refused later
-        elif isinstance(event, yaml.NodeEvent):
-            if event.tag is not None and event.tag not in _TAGS:
-                _refuse(f"a value cannot be of the kind {event.tag}", event)
-            count, name = 1, event.anchor
-            if isinstance(event, yaml.CollectionStartEvent):
-                around.append(name)
-                counts.append(1)
-                if len(around) > DEEPEST:
-                    _refuse(f"values are nested more than {DEEPEST} levels deep", event)
-                continue
-        else:
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if not isinstance(event, yaml.NodeEvent):
             continue
-        counts[-1] += count
-        if name is not None:
-            sizes[name] = count
-        if counts[-1] > VALUES:
+        if event.anchor is not None:
+            _refuse(f"a value has the name {event.anchor!r}, to be repeated by it; write the value each time", event)
+        if event.tag is not None and event.tag not in _TAGS:
+            _refuse(f"a value cannot be of the kind {event.tag}", event)
+        count += 1
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        if depth > DEEPEST:
+            _refuse(f"values are nested more than {DEEPEST} levels deep", event)
+        if count > VALUES:
             _refuse(f"it has more than {VALUES:,} values", event)
 
 
@@ -203,25 +189,22 @@ def _loader(text: str) -> yaml.SafeLoader:
     return loader
 
 
-def _keys_and_entries(node: yaml.Node, location: KeyPath, walked: set[int]) -> Iterator[tuple[KeyPath, int, bool]]:
+def _keys_and_entries(node: yaml.Node, location: KeyPath) -> Iterator[tuple[KeyPath, int, bool]]:
     """Yield every key and entry with its path and line, and whether it is a key."""
     import yaml
 
-    if id(node) in walked:  # an alias: its target may contain itself, or be repeated a million times
-        return
-    walked.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            if key.tag.rpartition(":")[2] not in ("str", "merge"):  # `on`, a number, nothing, a list
+            if key.tag.rpartition(":")[2] != "str":  # `on`, a number, nothing, a list
                 name = f"the key {key.value[:40]!r}" if isinstance(key, yaml.ScalarNode) else "a key"
                 _refuse(f"{name} is not a text; put it in quotes", key)
             inner = (*location, str(key.value))
             yield inner, key.start_mark.line + 1, True
-            yield from _keys_and_entries(value, inner, walked)
+            yield from _keys_and_entries(value, inner)
     elif isinstance(node, yaml.SequenceNode):
         for i, value in enumerate(node.value):
             yield (*location, i), value.start_mark.line + 1, False
-            yield from _keys_and_entries(value, (*location, i), walked)
+            yield from _keys_and_entries(value, (*location, i))
 
 
 def _sentence(error: dict[str, Any], model: type[BaseModel], listed: set[type[BaseModel]]) -> str:

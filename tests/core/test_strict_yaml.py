@@ -15,16 +15,12 @@ def read(tmp_path, text):
 
 
 def test_plain_values_are_read_with_their_lines(tmp_path):
-    """A BOM is left out, a date is a text, a repeated list is one value twice, a key that is given twice is told."""
-    result = read(tmp_path, "\ufeffa: &x [1, 2.5]\nb: *x\nc: {day: 2024-05-01, 'on': yes, none: ~}\nb: 2024-99-99\n")
+    """A BOM is left out, a date is a text, a key that is given twice is told."""
+    result = read(tmp_path, "\ufeffa: [1, 2.5]\nb: x\nc: {day: 2024-05-01, 'on': yes, none: ~}\nb: 2024-99-99\n")
     assert result.content == {"a": [1, 2.5], "b": "2024-99-99", "c": {"day": "2024-05-01", "on": True, "none": None}}
     assert result.where(("c", "day")).endswith("a.yaml:3")
     assert result.repeated == (("b",),)
     assert read(tmp_path, "").content is None
-    assert read(tmp_path, "base: &b {x: 1}\nmore:\n  <<: *b\n  y: 2\n").content["more"] == {"x": 1, "y": 2}
-
-
-BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40))
 
 
 @pytest.mark.parametrize(
@@ -46,13 +42,13 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for 
         ('a: "\\uD800"\n', "a text holds half of a character"),
         ("[" * 5000, "a.yaml:1: not valid YAML (values are nested more than 32 levels deep)"),
         ("- " * 5000, "values are nested more than 32 levels deep"),
-        ("a: &a [*a]\n", "a.yaml:1: not valid YAML ('a' is within itself)"),
-        (BOMB, "it has more than 100,000 values"),
+        ("a: &a [*a]\n", "a.yaml:1: not valid YAML (a value has the name 'a', to be repeated by it; write the value"),
+        ("a: [" + "1," * 100_001 + "]\n", "it has more than 100,000 values"),
         ("? [a]\n: b\n", "a.yaml:1: not valid YAML (a key is not a text; put it in quotes)"),
         ("a: 1\non: 2\n", "a.yaml:2: not valid YAML (the key 'on' is not a text; put it in quotes)"),
         ("? \n: b\n", "the key '' is not a text"),
         ("a: {1: x}\n", "the key '1' is not a text"),
-        ("a: *b\n", "a.yaml:1: not valid YAML (found undefined alias 'b')"),
+        ("a: *b\n", "a.yaml:1: not valid YAML (a value has the name 'b'"),
         ("a: b: c\n", "a.yaml:1: not valid YAML (mapping values are not allowed here)"),
         ("a: 1\n--- \nb: 1\n", "a.yaml:2: not valid YAML (but found another document)"),
         (b"a: \xff\n", ":1 is not UTF-8; save it as UTF-8"),

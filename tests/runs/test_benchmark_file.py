@@ -132,7 +132,7 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
             "chunkers: [ast, 'fixed:header=scope']\nheader: path",
             ":2: header path contradicts chunker fixed:max_nws=1500",
         ),
-        ("chunkers: &a [*a]", ":1: not valid YAML ('a' is within itself)"),
+        ("chunkers: &a [*a]", ":1: not valid YAML (a value has the name 'a'"),
         ("chunkers: 2024-99-99", ":1: spec '2024-99-99' has no name"),
         ("chunkers: ast\nequivalence: .nan", ":2: equivalence: a finite number was expected"),
         ("chunkers: ast\nk: " + "9" * 50, ":2: not valid YAML ('999"),

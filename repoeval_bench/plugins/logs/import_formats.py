@@ -8,7 +8,6 @@ states is `not stated`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from repoeval_bench.core.errors import ResultError, UsageError
@@ -27,43 +26,16 @@ def is_trec(path: Path) -> bool:
     return (name.with_suffix("").suffix if name.suffix == ".gz" else name.suffix) in TREC
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    """The facts that a bare ranking does not state: its system, its index's chunker, the requested depth.
-
-    Without them the system is its tag, or the file's name, and the depth that of its longest ranking.
-    """
-
-    system: str | None = None
-    chunker: str | None = None
-    k: int | None = None
-
-    def row(self, query_id: str, topk: list[Retrieved]) -> LogRow:
-        """The row of a query; a depth and a system must be known."""
-        assert self.system is not None
-        assert self.k is not None
-        return LogRow(
-            query_id=query_id,
-            system=self.system,
-            k_raw=self.k,
-            topk=topk,
-            index_version=NOT_STATED,
-            chunker=ChunkerOfLog(algo=self.chunker or NOT_STATED, parameters={}),
-        )
-
-
-NOTHING_STATED = Stated()
-
-
-def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[int, LogRow]]:
+def log_rows(path: Path, corpus: Path | None, depth: int | None = None) -> Iterator[tuple[int, LogRow]]:
     """(line number, or 0, and row) of every query of a log or of a bare ranking.
 
-    What is stated of a log, which says it itself, is a UsageError. The lines of a ranking's chunks are those of the
-    corpus. A chunk that is not there is a ResultError, and so is a ranking that is longer than its depth.
+    The system of a bare ranking is its tag, or the file's name. Its `depth` is that of its longest ranking unless
+    given; of a log, which says it itself, it is a UsageError. The lines of a ranking's chunks are those of the corpus.
+    A chunk that is not there is a ResultError, and so is a ranking that is longer than its depth.
     """
     if not is_trec(path):
-        if stated != NOTHING_STATED:
-            raise UsageError(f"{path} is a log, which says so itself; leave --system, --chunker and --depth out")
+        if depth:
+            raise UsageError(f"{path} is a log, which says its depth itself; leave --depth out")
         rows = log_faults(path, ((number, in_full(row, hits)) for number, row, hits in read_log(path)))
         try:
             first = next(rows)
@@ -81,16 +53,20 @@ def log_rows(path: Path, corpus: Path | None, stated: Stated) -> Iterator[tuple[
     run = read_run(path)
     places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, LoggedChunk)} if corpus else None
     longest = max((len(ranking) for ranking in run.rankings.values()), default=0)
-    known = replace(
-        stated, system=stated.system or run.tag or path.name.partition(".")[0], k=stated.k or max(1, longest)
-    )
-    if stated.k and longest > stated.k:
-        raise ResultError(
-            f"{path} ranks {longest} chunks for a query, beyond --depth {stated.k}; give the system's depth"
-        )
+    if depth and longest > depth:
+        raise ResultError(f"{path} ranks {longest} chunks for a query, beyond --depth {depth}; give the system's depth")
     for query_id, ranking in run.rankings.items():
-        topk = [_retrieved(path, corpus, places, scored, rank) for rank, scored in enumerate(ranking, start=1)]
-        yield 0, known.row(query_id, topk)
+        yield (
+            0,
+            LogRow(
+                query_id=query_id,
+                system=run.tag or path.name.partition(".")[0],
+                k_raw=depth or max(1, longest),
+                topk=[_retrieved(path, corpus, places, scored, rank) for rank, scored in enumerate(ranking, start=1)],
+                index_version=NOT_STATED,
+                chunker=ChunkerOfLog(algo=NOT_STATED, parameters={}),
+            ),
+        )
 
 
 def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:

@@ -16,7 +16,7 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.visible import one_line
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, RunScores, inputs_of, score_run
-from repoeval_bench.plugins.logs.import_formats import NOTHING_STATED, Stated, is_trec, log_rows
+from repoeval_bench.plugins.logs.import_formats import is_trec, log_rows
 from repoeval_bench.plugins.logs.import_gold import (
     ByFile,
     Groups,
@@ -65,7 +65,7 @@ def import_run(
     files: Path | None = None,
     cluster_by: str | None = None,
     timings: Path | None = None,
-    stated: Stated = NOTHING_STATED,
+    depth: int | None = None,
 ) -> RunView:
     """Judge a log, or a bare ranking (`import_formats`), and store it as a run.
 
@@ -73,14 +73,14 @@ def import_run(
     counted. `no_answer` queries stay in the log and are not scored, because there is nothing to find. `files` is a
     folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored too.
     `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with query_id
-    and latency_ms; the log's own take precedence. `stated` is what a bare ranking does not say of itself. Without
+    and latency_ms; the log's own take precedence. `depth` is that of a bare ranking. Without
     `measures` the usual ones are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is
     a UsageError. A log and a gold that share no query, or contradict each other, are a ResultError.
     """
     try:
         # A log takes many times its bytes in memory, so what is read of it is kept on disk until it is written.
         with _spool() as rows:
-            given = read_log(log, log_rows(log, corpus, stated))
+            given = read_log(log, log_rows(log, corpus, depth))
             read = _Log.read(log, given, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
             judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
             if judgements.pooled and is_trec(log):

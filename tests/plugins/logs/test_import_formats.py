@@ -2,13 +2,11 @@
 
 import gzip
 import json
-import shutil
 
 import pytest
 
 from repoeval_bench import find_run, load_benchmark, plan_run
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.plugins.logs.import_formats import Stated
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.records import QRELS, RETRIEVED
@@ -76,9 +74,9 @@ def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(made, tmp_path):
         corpus=folder / "corpus.jsonl",
         files=run.folder / SOURCES,
         measures=names,
-        stated=Stated(chunker="ast", system="mine", k=100),
+        depth=100,
     )
-    assert (again.metrics.retriever, again.metrics.chunker, again.metrics.k) == ("mine", "ast", 100)
+    assert (again.metrics.retriever, again.metrics.k) == (run.metrics.chunker, 100)
     assert again.counts.queries_not_read == 0
     for name in names:
         assert again.metrics.micro[name] == pytest.approx(run.metrics.micro[name], abs=1e-12)
@@ -89,11 +87,11 @@ def test_a_trec_run_with_a_corpus_has_the_runs_line_measures(made, tmp_path):
 
 def test_two_rankings_are_compared_like_any_runs(made, tmp_path):
     folder, run = made
-    shutil.copy(folder / TREC, tmp_path / "one.trec.gz")
-    lines = read_text(folder / TREC).splitlines()
-    (tmp_path / "two.trec").write_text("".join(f"{line}\n" for i, line in enumerate(lines) if i % 3))
+    lines = [line.rpartition(" ")[0] for line in read_text(folder / TREC).splitlines()]
+    write_text(tmp_path / "one.trec.gz", "".join(f"{line} one\n" for line in lines))
+    (tmp_path / "two.trec").write_text("".join(f"{line} two\n" for i, line in enumerate(lines) if i % 3))
     for name, ending in (("one", "trec.gz"), ("two", "trec")):
-        succeed("logs", "import", tmp_path / f"{name}.{ending}", "--gold", run.folder / QRELS, "--system", name, "--depth", 9,
+        succeed("logs", "import", tmp_path / f"{name}.{ending}", "--gold", run.folder / QRELS, "--depth", 9,
                      "-m", "ndcg@10", "--out", tmp_path / "out", home=tmp_path)  # fmt: skip
     succeed("compare", "one", "two", "--out", tmp_path / "out", home=tmp_path)
     assert find_run("_two-", tmp_path / "out").metrics.retriever == "two"
@@ -119,10 +117,10 @@ def test_scores_are_ranked_as_trec_eval_ranks_them(tmp_path):
 
 def test_what_does_not_fit_is_one_sentence(made, tmp_path):
     folder, run = made
-    with pytest.raises(UsageError, match="is a log, which says so itself; leave --system, --chunker and --depth out"):
-        imported(run.folder / RETRIEVED, folder / "gold.jsonl", tmp_path, stated=Stated(system="x"))
+    with pytest.raises(UsageError, match="is a log, which says its depth itself; leave --depth out"):
+        imported(run.folder / RETRIEVED, folder / "gold.jsonl", tmp_path, depth=9)
     with pytest.raises(ResultError, match=r"ranks \d+ chunks for a query, beyond --depth 2"):
-        imported(folder / TREC, run.folder / QRELS, tmp_path, stated=Stated(k=2))
+        imported(folder / TREC, run.folder / QRELS, tmp_path, depth=2)
     with pytest.raises(UsageError, match="has no files, so gold of lines needs the chunks' places; give --corpus"):
         imported(folder / TREC, folder / "gold.jsonl", tmp_path)
     (tmp_path / "few.jsonl").write_text((folder / "corpus.jsonl").read_text().splitlines()[0] + "\n")

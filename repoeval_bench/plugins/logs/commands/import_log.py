@@ -14,7 +14,6 @@ from repoeval_bench.cli.options import json_option, note, out_option
 from repoeval_bench.cli.output import INPUT, measures_option
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure
-from repoeval_bench.plugins.logs.import_formats import Stated
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.plugins.logs.records import schema
 from repoeval_bench.protocols.query_gold_overlap import copy_note
@@ -68,8 +67,6 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
     metavar="FILE",
     help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.",
 )
-@click.option("--system", metavar="NAME", help="The system of a bare ranking; its tag or file name if not given.")
-@click.option("--chunker", metavar="NAME", help="The chunker of a bare ranking's index.")
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
@@ -95,8 +92,6 @@ def import_command(
     files: Path | None,
     cluster_by: str | None,
     timings: Path | None,
-    system: str | None,
-    chunker: str | None,
     depth: int | None,
     measures: tuple[str, ...],
     out: Path,
@@ -119,7 +114,7 @@ def import_command(
         files=files or (sources if sources.is_file() else None),
         cluster_by=cluster_by,
         timings=timings or (times if times.is_file() else None),
-        stated=Stated(system=system, chunker=chunker, k=depth),
+        depth=depth,
     )
     note(f"{run.metrics.retriever} -> {shown_place(run.folder)}")
     if as_json:
