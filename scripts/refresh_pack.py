@@ -22,6 +22,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+from _listing import SOURCES, licence, releases
 from _shipping import ship
 from packaging.utils import canonicalize_name
 from pydantic import Field
@@ -33,15 +34,18 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.dataset.build.files import new_folder, new_target
 from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
-from repoeval_bench.dataset.build.registries import Registry, open_registry
+from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.loader import load_benchmark
 
 if TYPE_CHECKING:
+    from _listing import Release
+
+    from repoeval_bench.dataset.build.npm import Npm
     from repoeval_bench.dataset.build.origin import Origin
+    from repoeval_bench.dataset.build.pypi import PyPI
     from repoeval_bench.dataset.pack import PackFile
-    from repoeval_bench.dataset.sources.index_client import Release
 
 _Whole = Annotated[int, Field(ge=0)]
 
@@ -156,7 +160,7 @@ def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
     target = new_target(out, "edition")
     with open_registry(recipe.registry) as registry:
         taken = list(choose_packages(recipe, request, registry))
-        sources = tuple(registry.source(package.name, package.version) for package in taken)
+        sources = tuple(SOURCES[recipe.registry].format(package.name, package.version) for package in taken)
     build = BuildRequest(
         sources=sources,
         tasks=recipe.tasks,
@@ -168,7 +172,7 @@ def refresh_pack(request: RefreshRequest, out: Path | str) -> PackFile:
         return ship(pack, folder, [release.facts for release in taken])
 
 
-def choose_packages(recipe: Recipe, request: RefreshRequest, registry: Registry) -> Iterator[ChosenPackage]:
+def choose_packages(recipe: Recipe, request: RefreshRequest, registry: Npm | PyPI) -> Iterator[ChosenPackage]:
     """The packages of an edition, in the order of the recipe; a DatasetError where a list has too few."""
     lists = [(domain, names, recipe.established, "") for domain, names in recipe.domains.items()]
     lists.append(("new", recipe.recent, recipe.new, recipe.new_since))
@@ -195,34 +199,34 @@ def in_order(names: Sequence[str], salt: str) -> list[str]:
     return sorted(names, key=lambda name: hashlib.sha256(f"{salt}{name}".encode()).hexdigest())
 
 
-def examined(registry: Registry, name: str, recipe: Recipe, before: str, since: str = "") -> ChosenPackage:
+def examined(registry: Npm | PyPI, name: str, recipe: Recipe, before: str, since: str = "") -> ChosenPackage:
     """The newest final release before a day if it meets the criteria; else a LeftOutError says which it does not."""
     if recipe.registry == "pypi" and canonicalize_name(name) in _own_dependencies() | REPOEVAL:
         raise LeftOutError("it is a dependency of this project, or a repository of RepoEval")
     bounds = recipe.bounds
-    releases = registry.releases(name)
-    days = sorted({_day(dated.uploaded) for dated in releases if dated.uploaded})
+    listed = releases(registry, name)
+    days = sorted({_day(dated.uploaded) for dated in listed if dated.uploaded})
     if not days:
         raise LeftOutError(f"the {recipe.registry} registry does not say when it was uploaded")
     if since and days[0] < since:
         raise LeftOutError(f"its first release is of {days[0]}")
     if since and sum(day < before for day in days) < bounds.upload_days:
         raise LeftOutError(f"it was uploaded on {sum(day < before for day in days)} days")
-    release = _newest(releases, before)
+    release = _newest(listed, before)
     with tempfile.TemporaryDirectory(prefix="choose-") as work:
         origin = registry.open_release(name, release.version, Path(work))
         (path,) = Path(work).iterdir()
-        licence = _permissive(registry.licence(path))
+        stated = _permissive(licence(registry, path))
         _check_size(origin, Path(work) / "pack", recipe)
     # A mirror of npm's registry says when it got a version, which for old ones is years later.
     first = {"first_release": days[0]} if recipe.registry == "pypi" else {}
-    return ChosenPackage(name, release.version, {"licence": licence, **first, "released": _day(release.uploaded)})
+    return ChosenPackage(name, release.version, {"licence": stated, **first, "released": _day(release.uploaded)})
 
 
-def _newest(releases: Sequence[Release], before: str) -> Release:
+def _newest(listed: Sequence[Release], before: str) -> Release:
     """The newest final release that was uploaded before a day."""
     newest = next(
-        (release for release in releases if release.is_final and release.uploaded and _day(release.uploaded) < before),
+        (release for release in listed if release.is_final and release.uploaded and _day(release.uploaded) < before),
         None,
     )
     if newest is None:
@@ -238,7 +242,7 @@ def _permissive(stated: str) -> str:
     """The stated licence; a LeftOutError where none is stated, or one that is not permissive."""
     if not stated:
         raise LeftOutError("its licence is not stated")
-    if any(licence not in PERMISSIVE for licence in re.split(r" AND | OR |[() ]+", stated) if licence):
+    if any(one not in PERMISSIVE for one in re.split(r" AND | OR |[() ]+", stated) if one):
         raise LeftOutError(f"its licence is {stated}")
     return stated
 

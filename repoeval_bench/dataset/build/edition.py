@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
@@ -24,7 +25,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.build.files import dump_manifest, new_folder, write_plain
 from repoeval_bench.dataset.build.prompts import make_task
-from repoeval_bench.dataset.build.registries import Registry, open_registry
+from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
 from repoeval_bench.dataset.repoeval import FUNCTION, Combination, dump_tasks
@@ -39,6 +40,10 @@ from repoeval_bench.dataset.shipped import (
 )
 from repoeval_bench.dataset.sources.index_client import TamperedError
 from repoeval_bench.dataset.trees import read_tree
+
+if TYPE_CHECKING:
+    from repoeval_bench.dataset.build.npm import Npm
+    from repoeval_bench.dataset.build.pypi import PyPI
 
 LEVEL = FUNCTION.name
 """The level that ships."""
@@ -128,7 +133,7 @@ def _fetch_all(content: PackFile, names: frozenset[str], tree: Path) -> dict[str
     return missing
 
 
-def _fetch(registry: Registry, source: PackSource, names: frozenset[str], work: Path, tree: Path) -> None:
+def _fetch(registry: Npm | PyPI, source: PackSource, names: frozenset[str], work: Path, tree: Path) -> None:
     facts = source.model_extra or {}
     folder = work / source.repository
     folder.mkdir()

@@ -13,16 +13,14 @@ import subprocess
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from repoeval_bench.core.http_reader import LONGEST
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
-from repoeval_bench.dataset.archives import read_archive
-from repoeval_bench.dataset.build.origin import MAX_UNPACKED, Origin, checked_hash, of_archive, repository_name
+from repoeval_bench.dataset.build.origin import Origin, checked_hash, of_archive, repository_name
 from repoeval_bench.dataset.sources import SourceError
-from repoeval_bench.dataset.sources.index_client import Release, TamperedError
+from repoeval_bench.dataset.sources.index_client import TamperedError
 
 _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--json")
 
@@ -35,34 +33,18 @@ class Npm:
         r"(?P<name>(?:@[a-z0-9~-][\w.~-]*/)?[a-z0-9~-][\w.~-]*)@(?P<version>\d+\.\d+\.\d+[\w.+-]*)", re.IGNORECASE
     )
 
-    def releases(self, name: str) -> list[Release]:
-        """All versions of a package, the newest first. The days are those that the registry states; a mirror's differ.
-
-        A version with a hyphen is a pre-release, and not final.
-        """
-        stated = _npm("view", name, "versions", "time", of=name)
-        versions, times = stated.get("versions"), stated.get("time")
-        if isinstance(versions, str):  # there is one only
-            versions = [versions]
-        if not isinstance(versions, list) or not isinstance(times, dict):
-            raise SourceError(f"the npm registry states no versions of {name}, or not when they were published")
-        final = [text for text in versions if re.fullmatch(r"\d+\.\d+\.\d+", text)]
-        final.sort(key=lambda version: [int(part) for part in version.split(".")], reverse=True)
-        others = [version for version in versions if version not in set(final)]
-        return [Release(number, _time(times.get(number)), number not in others) for number in (*final, *others)]
-
     def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
         """The tarball of a version; one that is not pinned is checked against the integrity the registry states."""
         text = f"{name}@{version}"
         dist: dict[str, Any] = {}
         licence = None
         if not pinned:
-            stated = _npm("view", text, "name", "version", "license", "dist", of=text)
+            stated = ask_npm("view", text, "name", "version", "license", "dist", of=text)
             dist, licence = stated.get("dist") or {}, stated.get("license")
             if not isinstance(dist, dict) or not dist:
                 raise SourceError(f"the npm registry states nothing of {text} that could be fetched")
         before = set(work.iterdir())
-        _npm("pack", text, f"--pack-destination={work}", of=text)
+        ask_npm("pack", text, f"--pack-destination={work}", of=text)
         (path,) = set(work.iterdir()) - before
         integrity = str(dist.get("integrity") or "")
         if not pinned:
@@ -81,22 +63,6 @@ class Npm:
         )
         return origin if pinned else _without_declarations(origin)
 
-    def licence(self, path: Path) -> str:
-        """The `license` of the package.json."""
-        for member in read_archive(path, max_unpacked=MAX_UNPACKED):
-            if member.path.partition("/")[2] == "package.json":
-                try:
-                    stated = parse_loose(member.read().decode("utf-8", "replace"))
-                except JsonFaultError:
-                    return ""
-                licence = stated.get("license") if isinstance(stated, dict) else None
-                return licence if isinstance(licence, str) else ""
-        return ""
-
-    def source(self, name: str, version: str) -> str:
-        """`npm:NAME@VERSION`."""
-        return f"npm:{name}@{version}"
-
 
 def _without_declarations(origin: Origin) -> Origin:
     """The package without declarations outside of the outermost folders with TypeScript: a compiler wrote them of it.
@@ -114,13 +80,6 @@ def _without_declarations(origin: Origin) -> Origin:
     )
 
 
-def _time(stated: object) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(stated))
-    except ValueError:
-        return None
-
-
 def _verify(path: Path, package: str, integrity: str, shasum: str) -> None:
     """A TamperedError unless the tarball has the strongest hash that the registry states."""
     raw = path.read_bytes()
@@ -136,7 +95,8 @@ def _verify(path: Path, package: str, integrity: str, shasum: str) -> None:
         raise TamperedError(f"the tarball of {package} does not have the hash that the npm registry states; try again")
 
 
-def _npm(*arguments: str, of: str) -> dict[str, Any]:
+def ask_npm(*arguments: str, of: str) -> dict[str, Any]:
+    """Return what npm answers of a package as JSON; a SourceError where it fails."""
     try:
         done = subprocess.run(
             ["npm", *arguments, *_OPTIONS],

@@ -1,38 +1,19 @@
-"""Registries of published packages: the index of pip's settings, and the registry of npm's. One protocol for both."""
+"""Registries of published packages: the index of pip's settings, and the registry of npm's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.dataset.build.npm import Npm
 from repoeval_bench.dataset.build.pypi import PyPI, Sdist
-from repoeval_bench.dataset.sources.index_client import Release, open_index
+from repoeval_bench.dataset.sources.index_client import open_index
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.build.origin import Origin
-
-
-class Registry(Protocol):
-    """A registry of published packages. A file that cannot be fetched is a DatasetError."""
-
-    def releases(self, name: str) -> list[Release]:
-        """All releases of a package, the newest version first."""
-
-    def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
-        """The package of a version, fetched into the folder `work`; `pinned` is what a pack has recorded of it.
-
-        A TamperedError where it is not the one that was pinned.
-        """
-
-    def licence(self, path: Path) -> str:
-        """The licence that the metadata of a fetched package states, as an SPDX expression where it can; else ""."""
-
-    def source(self, name: str, version: str) -> str:
-        """Return how the version is written as a source of a pack."""
 
 
 KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI, "sdist": Sdist}
@@ -40,7 +21,7 @@ KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI, "sdist": Sdis
 
 
 @contextmanager
-def open_registry(kind: str) -> Iterator[Registry]:
+def open_registry(kind: str) -> Iterator[Npm | PyPI]:
     """The registry of a kind, `pypi`, `sdist` or `npm`, as the user's own settings name it."""
     if kind == "npm":
         yield Npm()

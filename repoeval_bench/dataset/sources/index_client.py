@@ -16,14 +16,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from repoeval_bench.core.http_reader import LONGEST, within
 from repoeval_bench.dataset.sources import SourceError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from unearth import Package, PackageFinder
 
 _DEFAULT_INDEX = "https://pypi.org/simple/"
@@ -33,17 +31,6 @@ class TamperedError(SourceError):
     """A file is not the one that its hash promises."""
 
 
-class Release(NamedTuple):
-    """A file of a package: its version, when it was uploaded where the index says so, and whether pip would take it.
-
-    `is_final` is false of pre-releases, development releases and files that were yanked.
-    """
-
-    version: str
-    uploaded: datetime | None
-    is_final: bool
-
-
 class Index:
     """The package index of pip's settings, asked over one connection; see `open_index`."""
 
@@ -51,19 +38,9 @@ class Index:
         self._finder = finder
         self._warnings = warnings
 
-    def releases(self, name: str) -> list[Release]:
+    def files(self, name: str) -> list[Package]:
         """All files of a package, the newest version first; a SourceError where the index has no such package."""
-        from packaging.version import InvalidVersion, Version
-
-        releases_ = []
-        for link in _all_files(self._finder, name, self._warnings):
-            try:
-                version = Version(str(link.version))
-            except InvalidVersion:
-                continue
-            final = not version.is_prerelease and link.link.yank_reason is None
-            releases_.append(Release(str(link.version), link.link.upload_time, final))
-        return releases_
+        return _all_files(self._finder, name, self._warnings)
 
     def fetch(
         self, name: str, version: str, folder: Path, *, file: str = "", sdist: bool = False

@@ -37,6 +37,7 @@ from support.indexes import needs_npm
 from support.server import Site, serve
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
+from _listing import SOURCES
 from _shipping import pack_table, ship
 
 NAME = "small-2@2026-11"
@@ -133,8 +134,7 @@ def make(tmp_path_factory):
     def make(kind):
         folder = tmp_path_factory.mktemp(kind)
         with pytest.MonkeyPatch.context() as patch, serving(kind, patch, folder / "npm"):
-            with open_registry(kind) as registry:
-                sources = tuple(registry.source(each, VERSION[kind]) for each in PROJECTS.values())
+            sources = tuple(SOURCES[kind].format(each, VERSION[kind]) for each in PROJECTS.values())
             pack = build_pack(BuildRequest(sources=sources, name=NAME), folder / "built")
         ship(pack, folder / "shipped", [{"domain": "letters"} for _ in sources])
         return pack, folder / "shipped"
@@ -310,7 +310,8 @@ def test_a_shipped_package_is_what_was_pinned(name, repository, tmp_path):
     with open_registry(shipped.registry_of(pack.content)) as registry:
         registry.open_release(facts["package"], facts["version"], tmp_path, facts)
         request = BuildRequest(
-            sources=(registry.source(facts["package"], facts["version"]),), languages=tuple(pack.content.languages)
+            sources=(SOURCES[shipped.registry_of(pack.content)].format(facts["package"], facts["version"]),),
+            languages=tuple(pack.content.languages),
         )
     table = shipped.read_table(pack.root / shipped.FILES).splitlines()[1:]
     named = {each for each in table if each.startswith(f"{repository}/")}

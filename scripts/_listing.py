@@ -1,0 +1,116 @@
+"""What a registry lists of a package: its releases, and the licence that the metadata of a fetched one states."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import NamedTuple
+
+from packaging.version import InvalidVersion, Version
+
+from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
+from repoeval_bench.dataset.archives import read_archive
+from repoeval_bench.dataset.build.npm import Npm, ask_npm
+from repoeval_bench.dataset.build.origin import MAX_UNPACKED
+from repoeval_bench.dataset.build.pypi import PyPI, metadata
+from repoeval_bench.dataset.sources import SourceError
+
+SOURCES = {"npm": "npm:{}@{}", "pypi": "pypi:{}=={}"}
+"""Registry -> how a version of a package is written as a source of a pack."""
+
+_SPDX = {
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "MIT No Attribution License (MIT-0)": "MIT-0",
+    "Python Software Foundation License": "PSF-2.0",
+    "The Unlicense (Unlicense)": "Unlicense",
+    "Zero-Clause BSD (0BSD)": "0BSD",
+}
+"""A classifier of a licence -> its SPDX identifier; that of BSD does not say which one."""
+
+
+class Release(NamedTuple):
+    """A file of a package: its version, when it was uploaded where the index says so, and whether pip would take it.
+
+    `is_final` is false of pre-releases, development releases and files that were yanked.
+    """
+
+    version: str
+    uploaded: datetime | None
+    is_final: bool
+
+
+def releases(registry: Npm | PyPI, name: str) -> list[Release]:
+    """All releases of a package, the newest version first; a SourceError where the registry has no such package."""
+    return _of_npm(name) if isinstance(registry, Npm) else _of_index(registry, name)
+
+
+def _of_index(registry: PyPI, name: str) -> list[Release]:
+    listed = []
+    for package in registry.index.files(name):
+        try:
+            version = Version(str(package.version))
+        except InvalidVersion:
+            continue
+        final = not version.is_prerelease and package.link.yank_reason is None
+        listed.append(Release(str(package.version), package.link.upload_time, final))
+    return listed
+
+
+def _of_npm(name: str) -> list[Release]:
+    """All versions; the days are those that the registry states, and a mirror's differ.
+
+    A version with a hyphen is a pre-release, and not final.
+    """
+    stated = ask_npm("view", name, "versions", "time", of=name)
+    versions, times = stated.get("versions"), stated.get("time")
+    if isinstance(versions, str):  # there is one only
+        versions = [versions]
+    if not isinstance(versions, list) or not isinstance(times, dict):
+        raise SourceError(f"the npm registry states no versions of {name}, or not when they were published")
+    final = [text for text in versions if re.fullmatch(r"\d+\.\d+\.\d+", text)]
+    final.sort(key=lambda version: [int(part) for part in version.split(".")], reverse=True)
+    others = [version for version in versions if version not in set(final)]
+    return [Release(number, _time(times.get(number)), number not in others) for number in (*final, *others)]
+
+
+def _time(stated: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(stated))
+    except ValueError:
+        return None
+
+
+def licence(registry: Npm | PyPI, path: Path) -> str:
+    """The licence of a fetched package, as an SPDX expression where it can be one; else ""."""
+    return _licence_of_npm(path) if isinstance(registry, Npm) else _licence_of_index(path)
+
+
+def _licence_of_index(path: Path) -> str:
+    """The `License-Expression`, else what the classifiers say."""
+    headers = HeaderParser().parsestr(metadata(path))
+    if stated := headers["License-Expression"]:
+        return str(stated)
+    classifiers = [
+        classifier.rpartition(" :: ")[2]
+        for classifier in headers.get_all("Classifier", [])
+        if "License ::" in classifier
+    ]
+    return " AND ".join(_SPDX.get(classifier, classifier) for classifier in classifiers)
+
+
+def _licence_of_npm(path: Path) -> str:
+    """The `license` of the package.json."""
+    for member in read_archive(path, max_unpacked=MAX_UNPACKED):
+        if member.path.partition("/")[2] == "package.json":
+            try:
+                stated = parse_loose(member.read().decode("utf-8", "replace"))
+            except JsonFaultError:
+                return ""
+            named = stated.get("license") if isinstance(stated, dict) else None
+            return named if isinstance(named, str) else ""
+    return ""
