@@ -65,8 +65,7 @@ class Document:
         try:
             model.model_validate(self.content)
         except ValidationError as error:
-            listed: set[type[BaseModel]] = set()
-            problems += [(tuple(details["loc"]), _sentence(dict(details), model, listed)) for details in error.errors()]
+            problems += [(tuple(details["loc"]), _sentence(dict(details), model)) for details in error.errors()]
         return problems
 
 
@@ -207,18 +206,14 @@ def _keys_and_entries(node: yaml.Node, location: KeyPath) -> Iterator[tuple[KeyP
             yield from _keys_and_entries(value, (*location, i))
 
 
-def _sentence(error: dict[str, Any], model: type[BaseModel], listed: set[type[BaseModel]]) -> str:
-    """Say what is wrong; `listed` are the models whose keys were listed for an error before, which is enough."""
+def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
+    """Say what is wrong with a value."""
     location, kind = error["loc"], error["type"]
     shown_location = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     if kind == "extra_forbidden":
         known = _of_entries(model, location[0]) if len(location) > 1 else model
         within = shown_location.rpartition(".")[0]
-        otherwise = "choose from the keys named above" if known in listed else ""
-        sentence = nearest("key", str(location[-1]), known.model_fields, otherwise)
-        if "; choose from" in sentence:
-            listed.add(known)
-        return (f"{within}: " if within else "") + sentence
+        return (f"{within}: " if within else "") + nearest("key", str(location[-1]), known.model_fields)
     message = expectation(error)
     given = error["input"]
     value = repr(given) if isinstance(given, str | int | float) and kind != "value_error" else ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -181,20 +180,16 @@ def _distinct(requests: Sequence[RunRequest]) -> list[RunRequest]:
 
 
 def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:
-    """Return the index of the baseline among the chunkers; None where the file names none, or may misspell it."""
+    """Return the index of the baseline among the chunkers; None where the file names none, or misspells a chunker."""
     if baseline is None or baseline in chunkers:
         return None if baseline is None else chunkers.index(baseline)
     spec = make_chunker(baseline).spec
-    specs: list[str] = []
-    misspelt: list[str] = []
-    for chunker in chunkers:
-        try:
-            specs.append(make_chunker(chunker).spec)
-        except SpecError:  # reported as a mistake of the chunkers
-            misspelt.append(chunker)
-            specs.append(chunker)
-    if spec in specs or get_close_matches(baseline, misspelt):
-        return specs.index(spec) if spec in specs else None
+    try:
+        specs = [make_chunker(chunker).spec for chunker in chunkers]
+    except SpecError:  # reported as a mistake of the chunkers, of which the baseline may be one
+        return None
+    if spec in specs:
+        return specs.index(spec)
     raise UsageError(f"baseline {baseline!r} is not one of the chunkers; choose from {', '.join(specs) or 'none'}")
 
 

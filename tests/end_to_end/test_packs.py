@@ -83,7 +83,7 @@ def test_questions_and_protocols_that_do_not_fit(pack, tmp_path):
     done = bench(
         "lab", "sensitivity", "--source", pack, "-c", "ast", "-c", "fixed", "--protocol", "docstring", home=tmp_path
     )
-    assert "protocol docstring is not of completion tasks" in one_sentence(done, 2)
+    assert "protocol docstring cannot be in a grid" in one_sentence(done, 2)
 
 
 COMMANDS = {

@@ -440,28 +440,16 @@ def grid_problems(chunkers: Sequence[str], protocols: Sequence[Protocol], retrie
     results = []
     if len(set(chunkers)) < 2:
         results.append("give at least two different chunkers to compare")
-    results += [
-        f"protocol {protocol.name} has no chunker to compare; leave it out"
-        for protocol in protocols
-        if protocol.documents == "windows"
-    ]
-    results += [
-        f"protocol {protocol.name} is not of completion tasks, which are what a grid varies; leave it out"
-        for protocol in protocols
-        if protocol.tasks != "completion"
-    ]
-    results += [
-        f"protocol {protocol.name}: every cell is judged on one ranking of the whole repository; leave out scope="
-        for protocol in protocols
-        if protocol.scope != "repository"
-    ]
-    results += [
-        f"protocol {protocol.name}: the grid sets every {choice}; leave out {choice}= and give --{choice} "
-        f"{getattr(protocol, choice)}"
-        for protocol in protocols
-        for choice in ("query", "relevance")
-        if choice in protocol.overridden
-    ]
+    for protocol in protocols:
+        if protocol.documents == "windows" or protocol.tasks != "completion" or protocol.scope != "repository":
+            results.append(
+                f"protocol {protocol.name} cannot be in a grid, which compares chunkers on completion tasks, each in "
+                "its own repository; leave it out"
+            )
+        elif {"query", "relevance"} & set(protocol.overridden):
+            results.append(
+                f"protocol {protocol.name}: the grid sets every query and relevance; give --query and --relevance"
+            )
     if "oracle" in retrievers:
         results.append("retriever oracle knows the answers of one cell only; choose dense, bm25 or random")
     return results
