@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,13 +18,10 @@ from repoeval_bench.core.errors import (
     OR_SKIP,
     ChunkError,
     DatasetError,
-    NoDataError,
     ResultError,
-    UsageError,
     of_each,
     os_errors_as,
 )
-from repoeval_bench.core.languages import ENDINGS, LANGUAGES
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count
 from repoeval_bench.report.table import figures, make_table
@@ -55,8 +51,9 @@ _skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files
 @_skip_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunk.")
 def show_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) -> None:
-    """Cut the file or folder PATH and print the chunks with their boundaries; lines count from 1.
+    """Cut the file, folder or archive PATH and print the chunks with their boundaries; lines count from 1.
 
+    Of a folder or an archive its own code is read, as `recommend` reads it.
     In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.
     """
     chunker = make_chunker(spec)
@@ -96,7 +93,7 @@ def stats_command(
     chunkers = of_each(make_chunker, specs or ("ast",))
     check_distinct(chunkers)
     if paths:
-        files = _read_once(paths)
+        files = [file for path in dict.fromkeys(paths) for file in _read(path)]
     else:
         from repoeval_bench.dataset.loader import load_benchmark
 
@@ -136,38 +133,14 @@ def check_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
     return 0 if report.conforms else 1
 
 
-def _read_once(paths: Sequence[Path]) -> list[SourceFile]:
-    """The files of all paths; a UsageError where one is in two of them, as it would be counted twice."""
-    files: dict[Path, SourceFile] = {}
-    for path in paths:
-        for file in _read(path):
-            resolved = path.resolve() / file.path if path.is_dir() else path.resolve()
-            if resolved in files:
-                raise UsageError(f"{path} holds files that are named before it, such as {resolved}; name each once")
-            files[resolved] = file
-    return list(files.values())
-
-
 def _read(path: Path) -> Sequence[SourceFile]:
-    """A file of any name, or a folder's files of known languages; DatasetError says what is wrong with them."""
-    from repoeval_bench.dataset.trees import decode, read_tree
+    """A file of any name, or a folder's or archive's own code by the rules of packs."""
+    from repoeval_bench.dataset.build.opening import ARCHIVES
+    from repoeval_bench.dataset.build.plain import read_code
+    from repoeval_bench.dataset.trees import decode
 
-    if path.is_dir():
-        tree = read_tree(path, path.resolve().name or "root", ENDINGS)
-        for name in (*tree.undecodable, *tree.outside):
-            note(f"left out: {path / name} (not UTF-8, or a link that leaves the folder)")
-        if tree.other:
-            endings = Counter(PurePosixPath(name).suffix or "without an ending" for name in tree.other)
-            counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
-            note(f"left out: {count(len(tree.other), 'file')} of an unknown language: {counts}")
-        if not tree.files:
-            raise NoDataError(
-                f"{path} holds no file of a known language ({', '.join(LANGUAGES)}); "
-                "name a folder with source files, or a file"
-            )
-        return tree.files
-    if not path.exists():
-        raise NoDataError(f"{path} does not exist; name a file or folder")
+    if not path.is_file() or path.name.lower().endswith(ARCHIVES):
+        return read_code(str(path)).files
     with os_errors_as(DatasetError, f"{path} cannot be read", "name another file"):
         raw = path.read_bytes()
     try:

@@ -19,15 +19,11 @@ DOCUMENTS = (".md", ".rst", ".txt")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A repository's files, sorted by path, and the paths of what was left out and why.
-
-    other: the files outside hidden folders whose names have other endings.
-    """
+    """A repository's files, sorted by path, and the paths of what was left out and why."""
 
     files: tuple[SourceFile, ...]
     undecodable: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
-    other: tuple[str, ...] = ()
 
 
 def read_trees(root: Path, repos: Iterable[str], endings: tuple[str, ...] = EXTENSIONS) -> dict[str, Tree]:
@@ -49,9 +45,9 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
     files: list[SourceFile] = []
     undecodable: list[str] = []
     outside: list[str] = []
-    paths = _visible_paths(root)
-    source = [path for path in paths if is_source_path(path, endings)]
-    for path in source:
+    for path in _visible_paths(root):
+        if not is_source_path(path, endings):
+            continue
         file = root / path
         if file.is_symlink() and not _within(file, root):
             outside.append(path)
@@ -65,8 +61,7 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
             undecodable.append(path)
         except OSError as error:
             raise DatasetError(f"cannot read {file}: {error.strerror}") from error
-    other = sorted(set(paths).difference(source))
-    return Tree(tuple(files), tuple(undecodable), tuple(outside), tuple(other))
+    return Tree(tuple(files), tuple(undecodable), tuple(outside))
 
 
 def decode(raw: bytes) -> str:
