@@ -16,10 +16,19 @@ def imported(tmp_path_factory):
     gold = [{"query_id": f"q{i}", "chunk_id": f"r/a.py:{i}-{i + 1}"} for i in range(12)]
     write_rows(here / "gold.jsonl", gold)
     for system, shift in ((NASTY, 0), ("plain", 1)):
-        lines = [f"{row['query_id']} Q0 {gold[(i + shift) % 12]['chunk_id']} 1 1 tag" for i, row in enumerate(gold)]
-        (here / "run.trec").write_text("\n".join(lines) + "\n")
-        words = ("logs", "import", here / "run.trec", "--gold", here / "gold.jsonl", "--out", here / "results")
-        succeed(*words, "--system", system, "--chunker", system)
+        log = [
+            {
+                "query_id": row["query_id"],
+                "system": system,
+                "k_raw": 1,
+                "topk": [{"rank": 1, "chunk_id": gold[(i + shift) % 12]["chunk_id"], "score": 1.0}],
+                "index_version": "1",
+                "chunker": {"algo": system, "parameters": {}},
+            }
+            for i, row in enumerate(gold)
+        ]
+        write_rows(here / "log.jsonl", log)
+        succeed("logs", "import", here / "log.jsonl", "--gold", here / "gold.jsonl", "--out", here / "results")
     folders = sorted(path for path in (here / "results").iterdir() if path.is_dir())
     return here, folders
 

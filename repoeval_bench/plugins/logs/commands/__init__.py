@@ -30,7 +30,7 @@ group = CommandGroup(
     examples="""\
 import log.jsonl --gold gold.jsonl --files src/
 import log.jsonl --gold gold.jsonl --cluster-by conversation
-import run.trec --gold qrels.trec --system mine --depth 100
+import run.trec --gold qrels.trec --depth 100
 import run.trec --gold gold.jsonl --corpus chunks.jsonl --files src/
 questions semble annotations/ -o questions/
 questions swe-explore bench.jsonl --ranking results.jsonl -o questions/
