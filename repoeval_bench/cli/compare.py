@@ -120,16 +120,19 @@ def baseline_of(
 ) -> RunView | None:
     """The run that a name, a folder or a spec as it was typed means; None where none is given.
 
-    A spec that fits two is a UsageError, and one of a chunker in `unmade`: chunker -> why it has no run.
+    A spec whose options have their defaults comes before one that leaves them open. A spec that fits two is a
+    UsageError, and one of a chunker in `unmade`: chunker -> why it has no run.
     """
     if name is None:
         return None
-    from repoeval_bench.runs.naming import find_run, is_chunker
+    from repoeval_bench.runs.naming import find_run, full_spec, is_chunker
 
     for chunker, reason in (unmade or {}).items():
         if name == chunker or is_chunker(name, chunker) or is_chunker(chunker, name):
             raise UsageError(f"--baseline {name} was left out: {reason}")
-    fitting = [run for run in stored if name in {run.run_id, str(run.folder)} or is_chunker(name, run.metrics.chunker)]
+    exact = {name, full_spec(name)}
+    fitting = [run for run in stored if exact & {run.run_id, str(run.folder), run.metrics.chunker}]
+    fitting = fitting or [run for run in stored if is_chunker(name, run.metrics.chunker)]
     if len(fitting) > 1:
         raise UsageError(f"--baseline {name} fits {', '.join(run.metrics.chunker for run in fitting)}; name one")
     return fitting[0] if fitting else find_run(name, out)

@@ -21,22 +21,26 @@ if TYPE_CHECKING:
 class TokenCounts:
     """The tokens of each query and chunk, None without a model, or if it does not report them.
 
-    A role's limit is how many of a text's tokens the model reads; infinite where nothing of a text is lost.
+    A role's limit is how many of a text's tokens the model reads; infinite where nothing of a text is lost. `n_chunks`
+    is how many chunks the files have as they are: they come first, and no other is counted. A query's own chunks, those
+    of its file with the target blanked, would count a file once for each of its queries.
     """
 
     tokens: Mapping[Role, Sequence[int] | None]
     limits: Mapping[Role, float]
+    n_chunks: int
     has_model: bool
 
     @classmethod
     def of(cls, planned: Plan, embedder: Embedder | None) -> Self:
         """Return the tokens of a plan's texts."""
-        texts = planned.texts()
+        texts, n_chunks = planned.texts(), planned.corpus.n_chunks
         if embedder is None:
-            return cls(dict.fromkeys(texts), dict.fromkeys(texts, inf), has_model=False)
+            return cls(dict.fromkeys(texts), dict.fromkeys(texts, inf), n_chunks, has_model=False)
         tokens = {role: embedder.count_tokens(texts[role], role) for role in texts}
         most = inf if embedder.max_tokens is None else embedder.max_tokens
-        return cls(tokens, {role: most if embedder.truncates(role) else inf for role in texts}, has_model=True)
+        limits = {role: most if embedder.truncates(role) else inf for role in texts}
+        return cls(tokens, limits, n_chunks, has_model=True)
 
     def total(self, role: Role) -> int | None:
         """Return all tokens of a role's texts; 0 without a model, None if it does not report them."""
@@ -53,7 +57,7 @@ class TokenCounts:
     def sizes(self) -> Sizes | None:
         """Mean, median, p95 and maximum of the chunks; None where no token is known."""
         known = any(counts is not None for counts in self.tokens.values())
-        return Sizes.model_validate(summarize(self.tokens["document"] or [])) if known else None
+        return Sizes.model_validate(summarize(self._counted("document") or [])) if known else None
 
     def facts(self, planned: Plan, known: Mapping[str, Mapping[str, Fact]]) -> dict[str, dict[str, Fact]]:
         """Return the facts of each task with its query's tokens and whether it is truncated, where tokens are known."""
@@ -62,8 +66,12 @@ class TokenCounts:
             facts[query.query_id] |= {"query_tokens": count, "truncated": count > self.limits["query"]}
         return facts
 
-    def _sum(self, role: Role, of: Callable[[int, float], int]) -> int | None:
+    def _counted(self, role: Role) -> Sequence[int] | None:
         tokens = self.tokens[role]
+        return tokens[: self.n_chunks] if tokens is not None and role == "document" else tokens
+
+    def _sum(self, role: Role, of: Callable[[int, float], int]) -> int | None:
+        tokens = self._counted(role)
         if tokens is None:
             return None if self.has_model else 0
         return sum(of(count, self.limits[role]) for count in tokens)

@@ -182,13 +182,18 @@ def _check_folder(name: str, results: Path) -> None:
         check_finished(Path(name))
 
 
-def _of_chunker(name: str, results: Path) -> list[str]:
-    """Return the runs of exactly this chunker; options that the name leaves out have their defaults."""
+def full_spec(name: str) -> str | None:
+    """Return a chunker's spec with the defaults of all options that the name leaves out; None of any other name."""
     try:
-        spec = make_chunker(name).spec
+        return make_chunker(name).spec
     except (SpecError, UsageError):  # not a chunker, or one whose extra is missing
-        return []
-    return [run.run_id for run in stored_runs(results) if _chunker(run) == spec]
+        return None
+
+
+def _of_chunker(name: str, results: Path) -> list[str]:
+    """Return the runs of exactly the chunker that a name means."""
+    spec = full_spec(name)
+    return [run.run_id for run in stored_runs(results) if _chunker(run) == spec] if spec else []
 
 
 def _plain(run_ids: list[str], results: Path) -> list[str]:

@@ -205,3 +205,7 @@ def test_the_baseline_is_named_as_its_chunker_was(mirror, tmp_path):
     assert {row["baseline"] for row in compared["comparisons"]} == {"fixed:max_nws=400,offset=0"}
     done = bench("compare", *chunkers, *options, "--baseline", "fixed", home=tmp_path / "home")
     assert "name one" in one_sentence(done, 2)
+    headed = ("-c", AST, "-c", f"{AST},header=path", *options)
+    for name in (AST, f"{AST},header=none"):  # both are the spec without a header, which fits the other one too
+        compared = json_of("compare", *headed, "--baseline", name, home=tmp_path / "home")
+        assert {row["treatment"].rsplit(",", 1)[-1] for row in compared["comparisons"]} == {"header=path"}

@@ -68,6 +68,16 @@ def test_any_measure_of_the_registry_can_be_asked_for(evaluated):
     assert metrics["micro"]["alpha_ndcg@5"] > 0
 
 
+def test_the_model_cuts_no_more_chunks_than_there_are(evaluated):
+    """A query may have chunks of its own, of its file without the target; those of the files as they are count."""
+    options = ("-c", AST, "--embedder", "minilm:max_length=16")
+    as_they_are, blanked = evaluated(*options), evaluated(*options, "--set", "exclusion=body")
+    names = ("chunks", "chunks_truncated", "chunks_tokens", "chunks_tokens_lost")
+    counts, of_blanked = ({name: metrics["counts"][name] for name in names} for metrics in (as_they_are, blanked))
+    assert counts == of_blanked
+    assert 0 < counts["chunks_truncated"] <= counts["chunks"]
+
+
 def test_coderag_has_documents_of_its_own(evaluate, evaluated):
     """No chunker is named; naming one is a usage error; the windows carry the protocol's spec."""
     metrics = evaluated("--protocol", "coderag", "--retriever", "bm25:tokenizer=words")
