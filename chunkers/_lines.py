@@ -1,23 +1,12 @@
-"""A file's lines for chunkers: their sizes, and chunks of whole lines.
-
-Sizes are nws, non-whitespace characters. Nothing here knows a language.
-"""
+"""A file's lines for chunkers: what fits together, and chunks of whole lines. Nothing here knows a language."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
-
-
-def nws_before(file: SourceFile) -> list[int]:
-    """Non-whitespace characters before each line, and of the whole file: one number more than lines.
-
-    The difference of two entries is the size of the lines between them.
-    """
-    return list(accumulate(file.line_nws(), initial=0))
 
 
 def pack(sizes: Iterable[int], limit: int) -> list[int]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers._cutter import Cutter
-from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.options import OrNone, Text, Whole, option
@@ -70,7 +69,7 @@ class Sized(Cutter):
 
     def before(self, file: SourceFile) -> Sequence[int]:
         """The size before each line, and of the whole file, in the unit that counts."""
-        return tokens_before(file, self.tokenizer) if self.max_tokens else nws_before(file)
+        return tokens_before(file, self.tokenizer) if self.max_tokens else file.nws_before()
 
 
 def counter(tokenizer: str | None) -> Callable[[str], int]:

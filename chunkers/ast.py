@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, ClassVar
 
-from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
+from repoeval_bench.chunkers._lines import cut_before, pack
 from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.chunkers._tokens import Sized, check_least
 from repoeval_bench.core.options import Whole, option
@@ -55,7 +55,7 @@ class AstChunker(Sized):
         LanguageError where the file's language is not known or its grammar is not installed.
         """
         language = resolve_language(file, self.language)
-        nws = nws_before(file)
+        nws = file.nws_before()
         if not nws[-1]:
             return []
         before = self.before(file) if self.max_tokens else nws

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
-from repoeval_bench.chunkers._lines import cut_before, nws_before, pack
+from repoeval_bench.chunkers._lines import cut_before, pack
 from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.source import Chunk, SourceFile
@@ -25,7 +25,7 @@ class FunctionsChunker(Cutter):
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's chunks in order; none for a file without a non-blank line."""
-        before = nws_before(file)
+        before = file.nws_before()
         if not before[-1]:
             return []
         starts = {0}

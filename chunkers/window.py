@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter
-from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.chunkers._tokens import check_size, max_tokens_option, tokenizer_option, tokens_before
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.options import Whole, option
@@ -47,7 +46,7 @@ class WindowChunker(Cutter):
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The windows in order; most lines are in lines/step of them."""
-        before = nws_before(file)
+        before = file.nws_before()
         return [
             Chunk.cut(file, file.chars_of(window))
             for window in self._windows(file)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import accumulate
 
-from repoeval_bench.chunkers._lines import nws_before
 from repoeval_bench.chunkers._tokens import DEFAULT, tokenizer_named
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import Language, language_of
@@ -44,7 +43,7 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
     sizes = sorted(count_nws(chunk.text) for _, chunks in chunked for chunk in chunks)
     lines = shared = uncovered = n_definitions = whole = unknown = 0
     for file, chunks in chunked:
-        before = nws_before(file)
+        before = file.nws_before()
         seen = [0] * file.n_lines
         for chunk in chunks:
             for line in chunk.lines:

@@ -19,6 +19,8 @@ _ASCII_BLANKS = b" \t\v\f\r\x1c\x1d\x1e\x1f"
 
 def count_nws(text: str) -> int:
     """Non-whitespace characters of a text: the one unit of size in this project."""
+    if not text:
+        return 0
     if text.isascii():  # one C loop over the bytes instead of a string for every word
         return len(text.encode("ascii").translate(None, _ASCII_BLANKS + b"\n"))
     return sum(map(len, text.split()))
@@ -40,11 +42,13 @@ class SourceFile:
     path: str
     text: str
     _starts: array[int] = field(init=False, repr=False, compare=False)
+    _nws: array[int] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lengths = map(len, self.text.splitlines(keepends=True))
         # An array: a tuple of ints takes five times as much, and each task has its file blanked.
         object.__setattr__(self, "_starts", array("L", accumulate(lengths, initial=0)))
+        object.__setattr__(self, "_nws", None)
 
     @property
     def name(self) -> str:
@@ -72,6 +76,16 @@ class SourceFile:
             return LineSpan(line, line)
         return LineSpan(bisect_right(self._starts, chars.start) - 1, bisect_right(self._starts, chars.end - 1))
 
+    def is_on(self, lines: LineSpan, chars: CharSpan) -> bool:
+        """Return whether these are the lines of a non-empty span; every chunk is asked, so they are not looked for."""
+        starts = self._starts
+        return (
+            type(lines) is LineSpan
+            and lines.start < lines.end <= self.n_lines
+            and starts[lines.start] <= chars.start < starts[lines.start + 1]
+            and starts[lines.end - 1] < chars.end <= starts[lines.end]
+        )
+
     def chars_of(self, lines: LineSpan) -> CharSpan:
         """The characters of whole lines, their line ends included; IndexError beyond the last line."""
         return CharSpan(self._starts[lines.start], self._starts[lines.end])
@@ -79,6 +93,16 @@ class SourceFile:
     def line_text(self, lines: LineSpan) -> str:
         """The text of whole lines, line ends included; IndexError beyond the last line."""
         return self.slice(self.chars_of(lines))
+
+    def nws_before(self) -> Sequence[int]:
+        """Non-whitespace characters before each line, and of the whole file: one number more than lines.
+
+        The difference of two entries is the size of the lines between them. Counted once: every chunker asks.
+        """
+        if self._nws is None:
+            object.__setattr__(self, "_nws", array("L", accumulate(self.line_nws(), initial=0)))
+        assert self._nws is not None
+        return self._nws
 
     def line_nws(self) -> list[int]:
         """Non-whitespace characters of each line, in order."""
@@ -191,18 +215,20 @@ def _chunk_of(*fields: Any) -> Chunk:
 
 def chunk_id_at(file: str, start: int, end: int) -> str:
     """Return the id of the chunk at these characters of a file: `repo/path@start-end`, one word in a TREC file."""
-    return encode_id(f"{file}@{start}-{end}")
+    return f"{_encoded_name(file)}@{start}-{end}"
 
 
 def chunk_id_of_task(chunk_id: str, task_id: str) -> str:
     """Return the id of a chunk that a task sees alone, as its file is blanked for it."""
-    return encode_id(f"{chunk_id}#{task_id}")
+    return f"{chunk_id.replace('%', '%25')}#{_encoded_name(task_id)}"
 
 
 def encode_id(name: str) -> str:
     """An id as one word: `%` and every blank percent-encoded, the rest untouched."""
-    if "%" not in name and name.split() == [name]:  # the common case, on the path of every chunk
-        return name
     return "".join(
         "".join(f"%{byte:02X}" for byte in char.encode()) if char == "%" or char.isspace() else char for char in name
     )
+
+
+_encoded_name = lru_cache(maxsize=4096)(encode_id)
+"""`encode_id` of what many ids begin or end with: files and tasks."""

@@ -194,22 +194,21 @@ def _check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
             )
         if (chunk.repo, chunk.path) != (file.repo, file.path):
             raise ChunkError(f"{spec} gave chunk {chunk.chunk_id!r} for {where}, which is another file")
-        if chunk.chars.end > len(file.text) or not chunk.chars:
+        chars, lines = chunk.chars, chunk.lines
+        if chars.end > len(file.text) or chars.start == chars.end:
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} is empty or outside {where}")
-        for what in ("header", "rewritten"):
-            if not isinstance(given := getattr(chunk, what), str):
-                raise ChunkError(f"{spec}: {what} of {chunk.chunk_id!r} is a {type(given).__name__}, not a text")
-        for what, given, cut in (
-            ("text", chunk.text, file.slice(chunk.chars)),
-            ("lines", chunk.lines, file.lines_of(chunk.chars)),
-            ("chunk_id", chunk.chunk_id, chunk_id_at(file.name, chunk.chars.start, chunk.chars.end)),
-        ):
-            if given != cut:
-                raise ChunkError(
-                    f"{spec}: the {what} of {chunk.chunk_id!r} is not that of its span in {where}; "
-                    "make chunks with Chunk.cut(file, CharSpan)"
-                )
-        if not chunk.text.strip() or (chunk.rewritten and not chunk.rewritten.strip()):
+        if not (isinstance(chunk.header, str) and isinstance(chunk.rewritten, str)):
+            what = "rewritten" if isinstance(chunk.header, str) else "header"
+            kind = type(getattr(chunk, what)).__name__
+            raise ChunkError(f"{spec}: {what} of {chunk.chunk_id!r} is a {kind}, not a text")
+        wrong = "text" if chunk.text != file.slice(chars) else ""
+        wrong = wrong or ("lines" if not file.is_on(lines, chars) else "")
+        if wrong or chunk.chunk_id != chunk_id_at(where, chars.start, chars.end):
+            raise ChunkError(
+                f"{spec}: the {wrong or 'chunk_id'} of {chunk.chunk_id!r} is not that of its span in {where}; "
+                "make chunks with Chunk.cut(file, CharSpan)"
+            )
+        if chunk.text.isspace() or (chunk.rewritten and chunk.rewritten.isspace()):
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} holds nothing but blanks; leave such chunks out")
         if before and chunk.chars.start < before.chars.start:
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} comes behind {before.chunk_id!r} and starts before it")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
-from repoeval_bench.chunkers._lines import nws_before, pack
+from repoeval_bench.chunkers._lines import pack
 from repoeval_bench.chunkers._syntax import language_option, resolve_language
 from repoeval_bench.chunkers._tokens import Sized, check_least
 from repoeval_bench.core.definitions import defining_nodes
@@ -52,7 +52,7 @@ class BlocksChunker(Sized):
         LanguageError where the file's language is not known or its grammar is not installed.
         """
         language = resolve_language(file, self.language)
-        nws = nws_before(file)
+        nws = file.nws_before()
         before = self.before(file) if self.max_tokens else nws
         blocks: set[LineSpan] = set()
         n_matches = 0
