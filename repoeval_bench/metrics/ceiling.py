@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from repoeval_bench.core.places import Gold, join
+from repoeval_bench.core.places import Gold
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
 from repoeval_bench.metrics.judged_run import Judgements, share
 from repoeval_bench.metrics.measure import Measure, parse_measures
@@ -125,12 +126,17 @@ def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Line
     Each gold of `golds` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place.
     """
     worth: dict[Hashable, float] = defaultdict(float)
-    for gold in golds:
-        numbers = lines.all_of(gold)
+    each = [lines.all_of(gold) for gold in golds]
+    for numbers in each:
         for number in numbers:
             worth[number] += 1.0 if len(golds) == 1 else 1.0 / len(numbers)
-    every = join(location for gold in golds for location in gold)
-    contents = {chunk_id: shared for chunk_id, location in chunks.items() if (shared := lines.shared(location, every))}
+    ascending = sorted(set().union(*each))
+    contents: dict[str, frozenset[int]] = {}
+    for chunk_id, location in chunks.items():
+        held = lines.numbers(location)
+        first, last = bisect_left(ascending, held.start), bisect_left(ascending, held.stop)
+        if first < last:
+            contents[chunk_id] = frozenset(ascending[first:last])
     return cover(chunks, contents, lines, worth)
 
 

@@ -2,52 +2,70 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import chain
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from repoeval_bench.core.places import Gold
 from repoeval_bench.metrics.context import ChunkPlace, look_up
 from repoeval_bench.metrics.definition import MeasureDefinition
-from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under, share_within
+from repoeval_bench.metrics.judged_run import FloatArray, IntArray, share
+from repoeval_bench.metrics.reading import BUDGETS, Lines, area_under
 
 if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
+    from repoeval_bench.metrics.judged_run import JudgedRun
 
 
 def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
     """Share of the definitions whose gold lines were all read within the budget: float64 (n_queries,)."""
-    return share_within(_ends(run, budget), budget)
+    return _ends(run, budget).within(budget)
 
 
 def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Area under definition_recall from budget 0 to the last of `BUDGETS`, divided by it: float64 (n_queries,)."""
-    ends = _ends(run)
-    return area_under(lambda budget: share_within(ends, budget), run.n_queries)
+    return area_under(_ends(run).within, run.n_queries)
 
 
-def _ends(run: JudgedRun, budget: int = 0) -> list[FloatArray]:
+class _Ends(NamedTuple):
+    """What was spent when a definition was read, float64, and its query; beside how many each query needs."""
+
+    spent: FloatArray
+    query: IntArray
+    needed: IntArray
+
+    def within(self, budget: float) -> FloatArray:
+        """Return the share of each query's definitions that are read within a budget, 0 without any."""
+        return share(np.bincount(self.query[self.spent <= budget], minlength=len(self.needed)), self.needed)
+
+
+def _ends(run: JudgedRun, budget: int = 0) -> _Ends:
     limit = max(budget, BUDGETS[-1])
     return run.once(("definitions", limit), lambda: _read(run, limit))
 
 
-def _read(run: JudgedRun, limit: int) -> list[FloatArray]:
+def _read(run: JudgedRun, limit: int) -> _Ends:
     context = run.context
     lines = Lines.of(context.line_nws or {})
-    return [
+    ends = [
         read_definitions(
             run.read(query_id), look_up("definitions", context.definitions, query_id, "query"), lines, limit
         )
         for query_id in run.query_ids
     ]
+    needed = np.array(list(map(len, ends)), dtype=np.int64)
+    spent = np.array(list(chain.from_iterable(ends)), dtype=np.float64)
+    return _Ends(spent, np.repeat(np.arange(len(ends)), needed), needed)
 
 
 def read_definitions(
     ranking: Iterable[ChunkPlace], definitions: Sequence[Gold], lines: Lines, limit: float
-) -> FloatArray:
+) -> list[float]:
     """Return the nws spent when the last gold line of each definition was read; infinite beyond `limit`.
 
     Chunks are read as for line measures: in order, line by line, up to the first line that does not fit. Definitions
@@ -55,24 +73,28 @@ def read_definitions(
     """
     unread = [set(lines.all_of(gold)) for gold in definitions]
     unread = [numbers for numbers in unread if numbers]
-    ends = np.full(len(unread), np.inf)
+    ends = [inf] * len(unread)
     needed_by: dict[int, list[int]] = defaultdict(list)
     for i, numbers in enumerate(unread):
         for number in numbers:
             needed_by[number].append(i)
+    ascending = sorted(needed_by)
     spent = 0
     for location in ranking:
         chunk = lines.read(location)
-        needed = [index for index, number in enumerate(chunk.lines.tolist()) if number in needed_by]
-        reached = np.cumsum(chunk.nws) + spent if needed else ()
-        for index in needed:
-            number, cost = int(chunk.lines[index]), int(reached[index])
-            if cost > limit:
-                break
-            for i in needed_by.pop(number):
-                unread[i].discard(number)
-                if not unread[i]:
-                    ends[i] = cost
+        numbers_read = lines.numbers(location)
+        first = bisect_left(ascending, numbers_read.start)
+        if first < len(ascending) and ascending[first] < numbers_read.stop:  # few chunks hold a needed line
+            needed = [index for index, number in enumerate(chunk.lines.tolist()) if number in needed_by]
+            reached = (np.cumsum(chunk.nws) + spent).tolist() if needed else []
+            for index in needed:
+                number, cost = int(chunk.lines[index]), reached[index]
+                if cost > limit:
+                    break
+                for i in needed_by.pop(number):
+                    unread[i].discard(number)
+                    if not unread[i]:
+                        ends[i] = cost
         spent += chunk.cost
         if spent > limit or not needed_by:
             break

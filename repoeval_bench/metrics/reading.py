@@ -295,10 +295,3 @@ def _running(counts: IntArray, starts: IntArray) -> IntArray:
     """Running sums that begin again at each start but the last, which is the end."""
     total = np.append(0, np.cumsum(counts))
     return np.asarray(total[1:] - np.repeat(total[starts[:-1]], np.diff(starts)), dtype=np.int64)
-
-
-def share_within(ends: Sequence[FloatArray], budget: float) -> FloatArray:
-    """The share of each query's ends that are within the budget, 0 for a query without any: float64 (n_queries,)."""
-    return np.array(
-        [float((of_query <= budget).mean()) if len(of_query) else 0.0 for of_query in ends], dtype=np.float64
-    )

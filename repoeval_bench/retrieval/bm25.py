@@ -60,8 +60,8 @@ class Bm25Retriever:
             if own is not None:
                 hidden = np.array([index.positions[name] for name in unseen if name in index.positions], dtype=np.int64)
                 own_columns = np.array([index.columns[self._text(chunk)] for chunk in own], dtype=np.int64)
-                ids = [*ids, *(chunk.chunk_id for chunk in own)]
-                changed = _difference(own_columns, index.of_repo[hidden])
+                ids = [*ids, *[chunk.chunk_id for chunk in own]]
+                changed = _difference(own_columns, index.of_repo[hidden], index.size)
             of_text = index.scores(terms, *changed)
             scores = of_text[index.of_repo]
             scores[hidden] = 0.0
@@ -71,11 +71,11 @@ class Bm25Retriever:
         return Run(tag=NAME, rankings=rankings, latency_ms=latency)
 
     def _text(self, chunk: Chunk) -> str:
-        return chunk.embed_text if self._headers else chunk.text
+        return chunk.embed_text if self._headers and (chunk.header or chunk.rewritten) else chunk.text
 
     def _prepare(self, repo: str, queries: Sequence[Query]) -> None:
         """Index the distinct texts that these queries of a repository see; most own chunks have a text of the file."""
-        own = {self._text(chunk) for query in queries for chunk in self._own.get(query.query_id, ())}
+        own = set().union(*(map(self._text, self._own.get(query.query_id, ())) for query in queries))
         if repo in self._indexes and own <= self._indexes[repo].columns.keys():
             return
         chunks = self._chunks.get(repo, ())
@@ -216,8 +216,10 @@ class _TermIndex:
 _UNCHANGED = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
-def _difference(more: NDArray[np.int64], less: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the texts that a query sees more or less often than the repository has them, and how often."""
-    columns, position = np.unique(np.append(more, less), return_inverse=True)
-    times = np.bincount(position, np.repeat([1, -1], [len(more), len(less)])).astype(np.int64)
-    return columns[times != 0], times[times != 0]
+def _difference(
+    more: NDArray[np.int64], less: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which of `size` texts a query sees more or less often than the repository has them, and how often."""
+    times = np.bincount(more, minlength=size) - np.bincount(less, minlength=size)
+    columns = np.flatnonzero(times)
+    return columns, times[columns]

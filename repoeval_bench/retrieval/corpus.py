@@ -197,10 +197,9 @@ def _check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
         chars, lines = chunk.chars, chunk.lines
         if chars.end > len(file.text) or chars.start == chars.end:
             raise ChunkError(f"{spec}: {chunk.chunk_id!r} is empty or outside {where}")
-        if not (isinstance(chunk.header, str) and isinstance(chunk.rewritten, str)):
-            what = "rewritten" if isinstance(chunk.header, str) else "header"
-            kind = type(getattr(chunk, what)).__name__
-            raise ChunkError(f"{spec}: {what} of {chunk.chunk_id!r} is a {kind}, not a text")
+        for what in ("header", "rewritten"):
+            if not isinstance(given := getattr(chunk, what), str):
+                raise ChunkError(f"{spec}: {what} of {chunk.chunk_id!r} is a {type(given).__name__}, not a text")
         wrong = "text" if chunk.text != file.slice(chars) else ""
         wrong = wrong or ("lines" if not file.is_on(lines, chars) else "")
         if wrong or chunk.chunk_id != chunk_id_at(where, chars.start, chars.end):

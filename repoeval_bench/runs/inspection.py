@@ -14,6 +14,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -230,15 +231,17 @@ def _chunk_rows(corpus: Corpus) -> Iterator[ChunksRow]:
         # What was merged into an identical chunk was cut all the same.
         for chunk in (*chunks, *corpus.dropped.get(repo, ())):
             by_file[chunk.file].append(chunk)
+    # Most of what a query sees are texts that its file has too, and spans are ranges: nothing is left to check.
+    nws = cache(count_nws)
+
+    def spans(chunks: Iterable[Chunk]) -> list[tuple[int, int, int, int, int]]:
+        return sorted((*_ends(chunk.chars), *_ends(chunk.lines), nws(chunk.text)) for chunk in chunks)
+
     for file, chunks_of_file in by_file.items():
-        yield ChunksRow(file=file, spans=_spans(chunks_of_file))
+        yield ChunksRow.model_construct(file=file, spans=spans(chunks_of_file))
     for query_id, seen in corpus.own.items():
         if seen:
-            yield ChunksRow(query_id=query_id, file=seen[0].file, spans=_spans(seen))
-
-
-def _spans(chunks: Iterable[Chunk]) -> list[tuple[int, int, int, int, int]]:
-    return sorted((*_ends(chunk.chars), *_ends(chunk.lines), count_nws(chunk.text)) for chunk in chunks)
+            yield ChunksRow.model_construct(query_id=query_id, file=seen[0].file, spans=spans(seen))
 
 
 def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from repoeval_bench.chunkers._lines import nws_before, pack
+from repoeval_bench.chunkers._lines import pack
 from repoeval_bench.chunkers.fixed import FixedChunker
 from repoeval_bench.core.source import SourceFile, count_nws
 
@@ -42,7 +42,7 @@ def test_an_offset_among_blank_lines_or_beyond_the_file_changes_nothing() -> Non
 def test_line_sizes_are_those_of_count_nws_whatever_ends_a_line() -> None:
     for text in ("", "a", "a\n", "a b\n\n c", "a\x0bb\n", "a\u2028b\n", "ä ü\n", "a\x1fb\n", "\x1c\n", "a\rb"):
         sizes = [count_nws(line) for line in text.splitlines()]
-        before = nws_before(SourceFile("r", "a.py", text))
+        before = SourceFile("r", "a.py", text).nws_before()
         assert [after - earlier for earlier, after in pairwise(before)] == sizes
 
 
