@@ -50,7 +50,7 @@ def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, s
         for name, run, cost in zip(run_names(distinct), distinct, read, strict=True)
     ]
     if not any(comparison.measure == measure for comparison in comparisons):
-        comparisons = _leads(distinct, joined, candidates, measure, seed)
+        comparisons = _best_leads(distinct, joined, candidates, measure, seed)
     return choice_of(
         np.column_stack([comparison.values[measure] for comparison in joined]),
         joined[0],
@@ -78,7 +78,7 @@ def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) 
         for name, run, cost in zip(run_names(runs), runs, read, strict=True)
     ]
     if not comparisons and len(runs) > 1:
-        comparisons = _leads(runs, together([run.scores for run in runs]), candidates, measure, SEED)
+        comparisons = _best_leads(runs, together([run.scores for run in runs]), candidates, measure, SEED)
     return decide(
         _scored(ranked(candidates, measure)), comparisons, protocol=first.protocol, measure=measure, over=first.headline
     )
@@ -97,16 +97,32 @@ def _scored(candidates: Sequence[Candidate]) -> list[ScoredRun]:
     return [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in candidates]
 
 
-def _leads(
+def _best_leads(
     runs: Sequence[RunView], joined: Sequence[QueryScores], candidates: Sequence[Candidate], measure: str, seed: int
 ) -> Sequence[Comparison]:
-    """The best run's pairs with all others, as `compare` has them."""
+    best = candidates.index(ranked(candidates, measure)[0])
+    return leads_of(runs, joined, [candidate.run for candidate in candidates], best, measure=measure, seed=seed)
+
+
+def leads_of(
+    runs: Sequence[RunView],
+    joined: Sequence[QueryScores],
+    names: Sequence[str],
+    reference: int,
+    *,
+    measure: str,
+    seed: int = SEED,
+) -> Sequence[Comparison]:
+    """One run's pairs with all others, each as the other minus it, with the numbers of `compare` for all pairs.
+
+    `joined` are the runs' scores of the same queries, `names` what the pairs call them.
+    """
     means = {over: [run.metrics.over(over)[measure] for run in runs] for over in MEANS}
     return leads(
         np.column_stack([of_run.values[measure] for of_run in joined]),
         joined[0],
-        [of_run.run for of_run in candidates],
-        candidates.index(ranked(candidates, measure)[0]),
+        names,
+        reference,
         measure=measure,
         over=runs[0].metrics.headline,
         means=means,

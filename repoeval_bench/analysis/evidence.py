@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repoeval_bench.analysis.choosing import READ, verdict_on
-from repoeval_bench.analysis.comparable import headline_measure, run_names
-from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.choosing import READ, leads_of, verdict_on
+from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.pair_verdicts import Outcome
 from repoeval_bench.analysis.shrinkage import Decision, Posterior, Prior, combine, decide, only, shrink, with_unmeasured
 from repoeval_bench.analysis.statistics import SEED, Sample
-from repoeval_bench.analysis.verdicts import Verdict, pairs_with
 from repoeval_bench.chunkers.registry import of_size, snippet_of
 from repoeval_bench.core.notebook import html_table
 from repoeval_bench.core.registry import rows
@@ -25,7 +23,7 @@ from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.boards import Boards
-    from repoeval_bench.analysis.records import Comparison
+    from repoeval_bench.analysis.verdicts import Verdict
     from repoeval_bench.core.parts import Snippet
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Headline
@@ -58,9 +56,8 @@ class Evidence:
 
     `means` are of the protocol's headline `measure`, from 0 to 1, `over` queries or repositories. `tokens` is what the
     first `READ` chunks of a query come to, by the rule `code` (docs/packs.md). `cut` is the share of a candidate's
-    chunks that the embedding model does not read whole; None by a retriever without a model. `comparisons` and
-    `verdict` are over all pairs of runs, as `compare` has them. `better` and `worse` are the candidates that are so
-    significantly, beside the choice.
+    chunks that the embedding model does not read whole; None by a retriever without a model. `better` and
+    `worse` are the candidates that are so significantly, beside the choice, adjusted over all pairs of runs.
     """
 
     setting: RunRequest
@@ -74,8 +71,6 @@ class Evidence:
     cut: Mapping[str, float | None]
     runs: Mapping[str, RunView]
     posterior: Posterior
-    comparisons: Sequence[Comparison]
-    verdict: Verdict
     better: frozenset[str] = frozenset()
     worse: frozenset[str] = frozenset()
 
@@ -88,6 +83,11 @@ class Evidence:
     def retriever(self) -> str:
         """By what chunks are ranked."""
         return self.setting.retriever
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the tests say of the runs alone, over all pairs."""
+        return verdict_on([*self.runs.values()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +167,6 @@ def evidence_of(
     sample, scores = _sample(runs)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
     prior = _prior(boards, language, setting, [candidate for candidate, _ in finished])
-    comparisons = compare(runs, measures=[measure])
     return Evidence(
         setting=setting,
         measure=measure,
@@ -180,8 +179,6 @@ def evidence_of(
         cut={label: _cut_share(run) for label, run in zip(labels, runs, strict=True)},
         runs=dict(zip(labels, runs, strict=True)),
         posterior=shrink(sample, prior, labels, costs),
-        comparisons=comparisons,
-        verdict=verdict_on(runs, comparisons),
     )
 
 
@@ -277,10 +274,10 @@ def _rng() -> np.random.Generator:
 
 def _with_tests(evidence: Evidence, choice: str) -> Evidence:
     """Return the evidence with what the tests say of the choice, in the family of all pairs, as `compare` has it."""
-    runs = evidence.runs
-    names = dict(zip(run_names([*runs.values()]), runs, strict=True))
-    pairs = pairs_with(next(name for name, label in names.items() if label == choice), evidence.comparisons)
-    outcome = {names[pair.treatment]: pair.verdict.outcome for pair in pairs}
+    runs, labels = [*evidence.runs.values()], [*evidence.runs]
+    scores = together([run.scores for run in runs])
+    pairs = leads_of(runs, scores, labels, labels.index(choice), measure=evidence.measure)
+    outcome = {pair.treatment: pair.verdict.outcome for pair in pairs}
     return replace(
         evidence,
         better=frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
