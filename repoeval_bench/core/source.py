@@ -170,8 +170,8 @@ class Chunk:
             rewritten=rewritten,
         )
 
-    def with_id(self, chunk_id: str) -> Self:
-        """Return the chunk under another id."""
+    def with_id(self, chunk_id: str, text: str) -> Self:
+        """Return the chunk under another id, its `text` given as the object that other chunks hold too."""
         if type(self) is not Chunk:  # somebody else's, with fields of its own
             return replace(self, chunk_id=chunk_id)
         return type(self)(  # `dataclasses.replace` takes three times as long, and each task has its file's chunks
@@ -180,7 +180,7 @@ class Chunk:
             path=self.path,
             chars=self.chars,
             lines=self.lines,
-            text=self.text,
+            text=text,
             header=self.header,
             rewritten=self.rewritten,
         )

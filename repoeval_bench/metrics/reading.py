@@ -5,6 +5,7 @@ Pure functions: places in, counts out. They do not know the retriever or the que
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _HEADER = -1
 """In place of a line's number: a header costs nws and is not a line."""
+
+_MOST_CHUNKS = 1 << 15
+"""Chunks that are remembered: more than a run reads of most code, few enough for a worker that makes many runs."""
 
 _AT_ONCE = 4096
 """Queries whose lines are counted together: enough for fast arrays, few enough for a log of millions."""
@@ -98,30 +102,35 @@ def area_under(recall: Callable[[float], FloatArray], n_queries: int) -> FloatAr
 class _Chunk(NamedTuple):
     """A chunk's non-blank lines, a header first: their numbers, which no other file's lines have, and their nws."""
 
-    lines: IntArray
-    nws: IntArray
+    lines: NDArray[np.integer]
+    nws: NDArray[np.integer]
     cost: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
-    """A file's non-blank lines: number and nws of each, and for every line the count and nws of those before it.
+    """A file's non-blank lines: number and nws of each, and for every line how many, and what nws, are before it.
 
-    `first` is the number of its first line.
+    `first` is the number of its first line. Everything is of 4 bytes: each task may have a file of its own.
     """
 
     first: int
-    lines: IntArray
-    nws: IntArray
-    before: list[int]
-    nws_before: list[int]
+    lines: NDArray[np.int32]
+    nws: NDArray[np.int32]
+    before: array[int]
+    nws_before: array[int]
 
 
 class Lines(Mapping[str, "Sequence[int]"]):
-    """File -> nws of each line, with arrays that are built once and shared by all readings."""
+    """File -> nws of each line, with arrays that are built once and shared by all readings.
 
-    def __init__(self, line_nws: Mapping[str, Sequence[int]]) -> None:
+    `copies` are further files that are looked up, and not listed: name -> the file that it is like, and the lines that
+    are blank in it.
+    """
+
+    def __init__(self, line_nws: Mapping[str, Sequence[int]], copies: Mapping[str, Place] | None = None) -> None:
         self._line_nws = line_nws
+        self._copies = copies or {}
         self._files: dict[str, _File] = {}
         self._chunks: dict[ChunkPlace, _Chunk] = {}
         self.n_lines = 0
@@ -132,7 +141,11 @@ class Lines(Mapping[str, "Sequence[int]"]):
         return line_nws if isinstance(line_nws, cls) else cls(line_nws)
 
     def __getitem__(self, file: str) -> Sequence[int]:
-        return self._line_nws[file]
+        if (copy := self._copies.get(file)) is None:
+            return self._line_nws[file]
+        sizes = array("L", self._line_nws[copy.file])
+        sizes[copy.lines.start : copy.lines.end] = array("L", bytes(sizes.itemsize * len(copy.lines)))
+        return sizes
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._line_nws)
@@ -149,6 +162,8 @@ class Lines(Mapping[str, "Sequence[int]"]):
             lines, nws = file.lines[some], file.nws[some]
             if location.header_nws:
                 lines, nws = np.append(_HEADER, lines), np.append(location.header_nws, nws)
+            if len(self._chunks) == _MOST_CHUNKS:
+                self._chunks.clear()
             chunk = self._chunks[location] = _Chunk(lines, nws, location.header_nws + self.nws(location))
         return chunk
 
@@ -184,16 +199,19 @@ class Lines(Mapping[str, "Sequence[int]"]):
     def _file(self, location: Place) -> _File:
         file = self._files.get(location.file)
         if file is None:
-            table = self._line_nws.get(location.file)
+            table = self.get(location.file)
             if table is None:
                 raise MetricError(
                     f"line_nws has no file {location.file!r}; give the lines of every file that has a chunk or gold"
                 )
-            nws = np.asarray(table, dtype=np.int64)
+            nws = np.array(table, dtype=np.int32)
             filled = np.flatnonzero(nws)
-            before, nws_before = (np.append(0, np.cumsum(counts)).tolist() for counts in (nws > 0, nws))
             file = _File(
-                first=self.n_lines, lines=filled + self.n_lines, nws=nws[filled], before=before, nws_before=nws_before
+                first=self.n_lines,
+                lines=(filled + self.n_lines).astype(np.int32),
+                nws=nws[filled],
+                before=_sums(nws > 0),
+                nws_before=_sums(nws),
             )
             self._files[location.file] = file
             self.n_lines += len(nws)
@@ -289,6 +307,11 @@ def _inside(ascending: IntArray, starts: Sequence[int], ends: Sequence[int]) -> 
     first, last = np.searchsorted(ascending, np.array([starts, ends], dtype=np.int64))
     edges = np.bincount(first, minlength=n + 1) - np.bincount(last, minlength=n + 1)
     return np.asarray(np.cumsum(edges[:n]), dtype=np.int64)
+
+
+def _sums(counts: NDArray[np.integer | np.bool_]) -> array[int]:
+    """The sum of the counts before each, and of all: one more than counts."""
+    return array("i", np.cumsum(np.append(0, counts), dtype=np.int32).tobytes())
 
 
 def _running(counts: IntArray, starts: IntArray) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -169,7 +170,7 @@ class _IndexedFile:
         self._starts = [chunk.lines.start for chunk in self._chunks]
         # Chunks may overlap each other: the largest end so far never falls, so it can be searched.
         self._reach = list(accumulate((chunk.lines.end for chunk in self._chunks), max))
-        self._filled = list(accumulate(map(bool, line_nws), initial=0))
+        self._filled = array("L", accumulate(map(bool, line_nws), initial=0))
 
     def overlapping(self, span: LineSpan) -> list[Chunk]:
         """Return the chunks that share a line with the span, in the order of the file."""

@@ -158,9 +158,14 @@ def chunk_blanked(
         # First as it is: a chunker that parses then reads again only the lines that a task blanks.
         with suppress(ChunkError):
             chunks_of(file, chunker)
+        texts: dict[str, str] = {}
         for task in group:
             chunks = _chunk_file(blanked(file, task.body), chunker)
-            own[task.task_id] = tuple(chunk.with_id(chunk_id_of_task(chunk.chunk_id, task.task_id)) for chunk in chunks)
+            own[task.task_id] = tuple(
+                # Most texts are the file's, for every task: each is kept once.
+                chunk.with_id(chunk_id_of_task(chunk.chunk_id, task.task_id), texts.setdefault(chunk.text, chunk.text))
+                for chunk in chunks
+            )
     _close(chunker)
     return replace(corpus, own=own)
 

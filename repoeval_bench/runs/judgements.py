@@ -44,7 +44,7 @@ def judge_corpus(
     measures: Sequence[str],
     *,
     embedder: Embedder | None = None,
-    line_nws: Mapping[str, Sequence[int]] | None = None,
+    line_nws: Lines | None = None,
     expand: str = NOTHING,
 ) -> JudgedCorpus:
     """Judge every chunk by the protocol, and collect what `measures` need.
@@ -52,10 +52,10 @@ def judge_corpus(
     `line_nws` spares a caller who judges often the counting (`count_lines` of these files, or of more). `expand` is the
     rule by which a hit brings further lines.
     """
-    line_nws = line_nws or count_lines(benchmark)
+    line_nws = line_nws or count_lines(benchmark, protocol)
     gold = {task.task_id: gold_of(task, protocol) for task in benchmark.tasks}
     parts = {t.task_id: definitions_of(t) if protocol.of_definitions else (gold[t.task_id],) for t in benchmark.tasks}
-    seen = _Seen.by(benchmark, corpus, (gold, parts), line_nws, free=protocol.exclusion == "free")
+    seen = _Seen.by(benchmark, corpus, (gold, parts), line_nws)
     qrels = build_qrels(seen.gold, seen.chunks, protocol.relevance, seen.line_nws, seen.definitions)
     qrels = merge_copies(qrels, corpus.merged)
     excluded = excluded_chunks(benchmark.tasks, corpus.chunks, protocol.exclusion)
@@ -67,9 +67,16 @@ def judge_corpus(
     return JudgedCorpus(qrels=qrels, excluded=excluded, gold=gold, line_nws=line_nws, context=context)
 
 
-def count_lines(benchmark: Benchmark) -> dict[str, list[int]]:
-    """`repo/path` -> non-whitespace characters of each line."""
-    return {file.name: file.line_nws() for files in benchmark.files.values() for file in files}
+def count_lines(benchmark: Benchmark, protocol: Protocol) -> Lines:
+    """Count the non-whitespace characters of each line, `repo/path` -> counts, in each task's copy of its file too."""
+    copies: dict[str, Place] = {}
+    if protocol.blanks:
+        free = protocol.exclusion == "free"
+        copies = {
+            own_file(task.file, task.task_id): Place(task.file, task.context_span if free else task.body)
+            for task in benchmark.tasks
+        }
+    return Lines({file.name: file.line_nws() for files in benchmark.files.values() for file in files}, copies)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +98,7 @@ class _Seen:
         benchmark: Benchmark,
         corpus: Corpus,
         golds: tuple[Mapping[str, Gold], Mapping[str, Sequence[Gold]]],
-        line_nws: Mapping[str, Sequence[int]],
-        *,
-        free: bool,
+        line_nws: Lines,
     ) -> _Seen:
         gold, definitions = golds
         chunks: dict[str, list[Chunk]] = defaultdict(list)
@@ -102,19 +107,15 @@ class _Seen:
                 chunks[chunk.file].append(chunk)
         if not corpus.own:
             return cls(gold=gold, definitions=definitions, chunks=chunks, line_nws=line_nws)
-        seen, parts, sizes = dict(gold), dict(definitions), dict(line_nws)
+        seen, parts = dict(gold), dict(definitions)
         for task in benchmark.tasks:
             if task.task_id not in corpus.own:
                 continue
             name = own_file(task.file, task.task_id)
             chunks[name] = list(corpus.own[task.task_id])
-            shown = list(line_nws[task.file])
-            blank = task.context_span if free else task.body
-            shown[blank.start : blank.end] = [0] * len(blank)
-            sizes[name] = shown
             seen[task.task_id] = _renamed(gold[task.task_id], task.file, name)
             parts[task.task_id] = [_renamed(part, task.file, name) for part in definitions[task.task_id]]
-        return cls(gold=seen, definitions=parts, chunks=chunks, line_nws=Lines.of(sizes))
+        return cls(gold=seen, definitions=parts, chunks=chunks, line_nws=line_nws)
 
 
 def _renamed(gold: Gold, file: str, name: str) -> Gold:

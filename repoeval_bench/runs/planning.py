@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,6 @@ from repoeval_bench.dataset.build.sampling import part_of
 from repoeval_bench.dataset.documented import documented
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.task_facts import task_facts
-from repoeval_bench.metrics import Lines
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import NAMED, make_queries
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark, Query
     from repoeval_bench.core.parts import Chunker, Role
     from repoeval_bench.core.run import Fact
+    from repoeval_bench.metrics import Lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +73,13 @@ class Cut:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Inputs:
     """The tasks that a protocol selects, their files and queries, and the facts of each task.
 
-    They are the same for all chunkers of a comparison, so they are made once.
+    They are the same for all chunkers of a comparison, so they are made once, and once in each other process.
 
-    `facts` is task_id -> fact -> value, `lines` is `repo/path` -> non-whitespace characters of each line.
+    `facts` is task_id -> fact -> value, `lines` is as `count_lines` makes it.
     `gold_in_query` is query_id -> share of its gold's non-blank lines that are in the query. `sources` is every file
     with its text, as a run stores them.
     """
@@ -89,6 +91,18 @@ class Inputs:
     lines: Lines
     gold_in_query: Mapping[str, float]
     sources: bytes
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _remade, (self._packed,)
+
+    @cached_property
+    def _packed(self) -> bytes:
+        return pickle.dumps({field.name: getattr(self, field.name) for field in fields(self)})
+
+
+@lru_cache(maxsize=4)  # the settings whose runs are made together
+def _remade(packed: bytes) -> Inputs:
+    return Inputs(**pickle.loads(packed))  # noqa: S301 - it was made here
 
 
 def plan_of(selected: Benchmark, protocol: Protocol, queries: tuple[Query, ...], chunker: str, cut: Cut) -> Plan:
@@ -117,7 +131,7 @@ def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
         protocol=protocol,
         queries=queries,
         facts=facts,
-        lines=Lines.of(count_lines(selected)),
+        lines=count_lines(selected, protocol),
         gold_in_query=gold_in_query(queries, selected.by_name, gold),
         sources=pack_sources(selected),
     )

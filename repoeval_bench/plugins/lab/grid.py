@@ -126,6 +126,7 @@ class Grid:
         self.benchmark = benchmark
         self.parts = parts
         self.settings: list[_Setting] = []
+        self._counted: dict[Exclusion, Lines] = {}
         seen: set[tuple[str, ...]] = set()
         for protocol in protocols:
             key = (protocol.query, protocol.gold, protocol.repositories, protocol.documents, protocol.exclusion)
@@ -156,9 +157,11 @@ class Grid:
         measures = tuple(dict.fromkeys(str(Measure.parse(name)) for name in request.measures))
         return cls(benchmark, protocols, Parts(embedder, retrievers, home), measures)
 
-    @cached_property
-    def _lines(self) -> Lines:
-        return Lines(count_lines(self.benchmark))
+    def _lines(self, protocol: Protocol) -> Lines:
+        """The lines as an exclusion shows them, counted once."""
+        if protocol.exclusion not in self._counted:
+            self._counted[protocol.exclusion] = count_lines(self.benchmark, protocol)
+        return self._counted[protocol.exclusion]
 
     @cached_property
     def _baselines(self) -> dict[Exclusion, _Candidate]:
@@ -261,14 +264,14 @@ class Grid:
         if deep:
             protocol = deep[0].protocol
             baseline = self._baselines[protocol.exclusion]
-            line_map = candidate.onto(baseline.corpus, protocol, self._lines)
+            line_map = candidate.onto(baseline.corpus, protocol, self._lines(protocol))
             of_whole = [query for query in queries if query.query_id in whole]
             on_lines = line_map.map(run, of_whole, DEPTH, candidate.excluded, baseline.excluded)
             rankings[True] = baseline, numbered(on_lines.rankings, DEPTH)
         values = {}
         for setting in settings:
             documents, of_view = rankings[setting.onto_baseline]
-            judged = documents.judge(setting, self._lines)
+            judged = documents.judge(setting, self._lines(setting.protocol))
             # A query without a ranking would score 0: here it is a KeyError.
             ranked = {query_id: of_view[query_id] for query_id in judged.qrels}
             scores = score_run(ranked, judged.qrels, setting.measures, judged.context)
