@@ -29,31 +29,16 @@ def data_group() -> None:
     """Fetch, verify and describe the benchmark's data."""
 
 
-@data_group.command(short_help="Fetch the data that is missing.")
+@data_group.command(short_help="Fetch the data that is missing, and show it.")
 @set_options
 @click.option("--upgrade", is_flag=True, help="Try to get more if only a part of the data is present.")
-def fetch(*, upgrade: bool, **options: Any) -> None:
-    """Fetch missing data."""
+@json_option
+def fetch(*, upgrade: bool, as_json: bool, **options: Any) -> None:
+    """Fetch missing data; show tasks, files and licence of each repository, the fingerprint and what is missing."""
     from repoeval_bench.dataset.loader import describe, load_set
     from repoeval_bench.dataset.summary import summarize
 
     obtained = _obtain(**options, upgrade=upgrade)
-    benchmark = load_set(obtained.installed)
-    echo(describe(obtained, benchmark.tasks))
-    echo(f"{'fetched into' if obtained.fetched else 'already in'} {obtained.installed.root}")
-    print_table(_table(summarize(benchmark, obtained.installed)))
-    echo("The repositories keep their own licences; check them before you pass anything on.")
-
-
-@data_group.command(short_help="Show tasks, files, licences and the fingerprint.")
-@set_options
-@json_option
-def info(*, as_json: bool, **options: Any) -> None:
-    """Show tasks, files and licence of each repository, the fingerprint, the source and what is missing."""
-    from repoeval_bench.dataset.loader import describe, load_set
-    from repoeval_bench.dataset.summary import summarize
-
-    obtained = _obtain(**options)
     benchmark = load_set(obtained.installed)
     rows = summarize(benchmark, obtained.installed)
     if as_json:
@@ -74,10 +59,11 @@ def info(*, as_json: bool, **options: Any) -> None:
         return
     echo(benchmark.label)
     echo(describe(obtained, benchmark.tasks))
-    echo(f"folder {obtained.installed.root}")
+    echo(f"{'fetched into' if obtained.fetched else 'already in'} {obtained.installed.root}")
     print_table(_table(rows))
     if benchmark.undecodable:
         echo(f"left out, not UTF-8: {', '.join(benchmark.undecodable)}")
+    echo("The repositories keep their own licences; check them before you pass anything on.")
 
 
 @data_group.command(short_help="Check every ground truth and every file.")

@@ -37,7 +37,7 @@ sweep -c ast:max_tokens=256 --sizes 128,256,512
 report
 report ast fixed -o report.html
 data fetch
-data info --source FOLDER
+data fetch --source FOLDER --json
 data build . pypi:click==8.1.7 -o packs/mine
 cache info
 cache verify --delete

@@ -19,11 +19,10 @@ DOCUMENTS = (".md", ".rst", ".txt")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A repository's files, sorted by path, and the paths of what was left out and why."""
+    """A repository's files, sorted by path, and the paths of those that are not UTF-8."""
 
     files: tuple[SourceFile, ...]
     undecodable: tuple[str, ...] = ()
-    outside: tuple[str, ...] = ()
 
 
 def read_trees(root: Path, repos: Iterable[str], endings: tuple[str, ...] = EXTENSIONS) -> dict[str, Tree]:
@@ -34,8 +33,8 @@ def read_trees(root: Path, repos: Iterable[str], endings: tuple[str, ...] = EXTE
 def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> Tree:
     """Every source file of a repository outside hidden folders and `__pycache__`, sorted by posix path.
 
-    A link is followed only to a file within `root`; one that leaves it is named in `outside`. A file that is
-    not UTF-8, or whose name is not, is named in `undecodable`. A folder or file that cannot be read is a DatasetError.
+    A link is followed only to a file within `root`. A file that is not UTF-8, or whose name is not, is named in
+    `undecodable`. A folder or file that cannot be read is a DatasetError.
     """
     if not root.is_dir():
         raise DatasetError(
@@ -44,13 +43,11 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
         )
     files: list[SourceFile] = []
     undecodable: list[str] = []
-    outside: list[str] = []
     for path in _visible_paths(root):
         if not is_source_path(path, endings):
             continue
         file = root / path
         if file.is_symlink() and not _within(file, root):
-            outside.append(path)
             continue
         if path != readable(path):  # no id, log or table could hold its name
             undecodable.append(readable(path))
@@ -61,7 +58,7 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
             undecodable.append(path)
         except OSError as error:
             raise DatasetError(f"cannot read {file}: {error.strerror}") from error
-    return Tree(tuple(files), tuple(undecodable), tuple(outside))
+    return Tree(tuple(files), tuple(undecodable))
 
 
 def decode(raw: bytes) -> str:

@@ -53,7 +53,7 @@ CALLS = {
     "report": Call("report {run} -o {report.html}", reads=ROWS),
     "export runs": Call("export runs {run}", json="--format json", reads=ROWS),
     "export beir": Call("export beir {run} -o {beir} " + DATA, reads=("manifest.json",)),
-    "data": Call(f"data info {DATA}"),
+    "data": Call(f"data fetch {DATA}"),
     "cache": Call("cache info"),
     "list": Call("list chunkers"),
     "explain": Call("explain ndcg@10"),
@@ -146,7 +146,7 @@ MISSING = {
     "no source": "recommend {none} --out {out}",
     "pack of none": "data build {none} -o {out}",
     "pack of nothing": "data build {empty} -o {out}",
-    "no archive": "data info --source {empty}",
+    "no archive": "data fetch --source {empty}",
     "chunk": "chunker show {none}",
     "chunk nothing": "chunker show {empty}",
     "chunk-stats": "chunker stats {none}",
@@ -301,7 +301,7 @@ def test_a_run_that_is_broken_is_named_with_its_file(stored, tmp_path, name, rea
         ("chunker", "show", "NAME"),
         ("run", "NAME"),
         ("verify", "NAME"),
-        ("data", "info", "--home", "NAME"),
+        ("data", "fetch", "--home", "NAME"),
     ],
 )
 def test_a_name_that_no_file_can_have_is_a_mistake(words):

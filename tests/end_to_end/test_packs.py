@@ -94,7 +94,7 @@ COMMANDS = {
     "--no-match --json",
     "chunker stats": "chunker stats -c ast -c fixed --json",
     "export beir": "export beir {out}/run -o {out}/beir",
-    "data info": "data info --json",
+    "data fetch": "data fetch --json",
 }
 
 
