@@ -13,6 +13,7 @@ from repoeval_bench.runs.request import RunRequest, eval_line
 
 TEXTS = st.text("ab -'\"$`\\\n\t=,:;*!#~&|<>(){}é\u2028\U0001f600", min_size=1, max_size=9).filter(str.strip)
 """Characters that a shell, or the reader of a list, takes for more than themselves."""
+REPOS = st.from_regex(r"[a-z_.-]{1,9}", fullmatch=True)
 FIELDS = {
     "chunker": st.none() | TEXTS,
     "protocol": TEXTS,
@@ -26,8 +27,8 @@ FIELDS = {
     "limit": st.none() | st.integers(1, 10**6),
     "skip_errors": st.booleans(),
     "few_gold": st.booleans(),
-    "measures": st.lists(TEXTS, max_size=3).map(tuple),
-    "repos": st.none() | st.lists(st.from_regex(r"[a-z_.-]{1,9}", fullmatch=True), min_size=1, max_size=3).map(tuple),
+    "measures": st.lists(TEXTS, max_size=3, unique=True).map(tuple),
+    "repos": st.none() | st.lists(REPOS, min_size=1, max_size=3, unique=True).map(tuple),
 }
 
 
