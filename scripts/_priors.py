@@ -136,16 +136,16 @@ def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray,
     return np.array([sample.mean() for sample in samples]), np.array([_error(sample, noise) for sample in samples])
 
 
-def tau_around_others(boards: Sequence[tuple[FloatArray, FloatArray]]) -> float:
-    """The tau at which each repository is as far from the mean of its board's others as it should be, on average.
+def tau_around_others(sets: Sequence[tuple[FloatArray, FloatArray]]) -> float:
+    """The tau at which each repository is as far from the mean of its set's others as it should be, on average.
 
-    A board has its repositories' means and s^2. The squared distance should be (k - 1) (tau^2 + s^2 + the variance of
+    A set has its repositories' means and s^2. The squared distance should be (k - 1) (tau^2 + s^2 + the variance of
     the others' mean).
     """
 
     def excess(tau: float) -> float:
         ratios: list[float] = []
-        for own, errors in boards:
+        for own, errors in sets:
             weights = 1 / (tau**2 + errors)
             total, summed = weights.sum(), weights @ own
             for mean, error, weight in zip(own, errors, weights, strict=True):
@@ -157,13 +157,13 @@ def tau_around_others(boards: Sequence[tuple[FloatArray, FloatArray]]) -> float:
     return _root_of(excess)
 
 
-def tau_around(boards: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> float:
-    """The same around an expected mean that is given for each board after its means and s^2."""
+def tau_around(sets: Sequence[tuple[FloatArray, FloatArray, FloatArray]]) -> float:
+    """The same around an expected mean that is given for each set after its means and s^2."""
 
     def excess(tau: float) -> float:
         ratios = [
             ((own - expected) ** 2).sum(axis=1) / ((own.shape[1] - 1) * (tau**2 + errors))
-            for own, errors, expected in boards
+            for own, errors, expected in sets
         ]
         return float(np.concatenate(ratios).mean()) - 1
 

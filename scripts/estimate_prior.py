@@ -1,4 +1,4 @@
-r"""Print data/priors.json: what the boards lead to expect of the candidates of `recommend`, and how far to trust it.
+r"""Print data/priors.json: the scores that `recommend` expects of its candidates, and how far to trust them.
 
 python scripts/estimate_prior.py FOLDER... > data/priors.json
 
@@ -8,12 +8,12 @@ repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstr
     --out FOLDER
 
 (2000 for pypi-40, whose 51 questions a repository are enough.) The candidates' packages are those of the extra `all`. A
-board's means are those of its repositories, each weighing 1 / (tau^2 + s^2). All boards of a protocol share one tau:
-with it each repository is as far from the mean of its board's others as expected. For other languages the means are
-those of all boards, and tau is that of each board's repositories around the other boards. Where repositories differ by
-less than their noise, tau is 0.005: one that is unlike all of them must be able to say so. Runs by the bundled model
-are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that have a candidate, null
-without one. There tau^2 is BM25's plus the squared difference between two data sets.
+reference set is a pack. Its means are those of its repositories, each weighing 1 / (tau^2 + s^2). All sets of a
+protocol share one tau: with it each repository is as far from the mean of the others of its set as expected. For other
+languages the means are those of all sets, and tau is that of each set's repositories around the other sets. Where
+repositories differ by less than their noise, tau is 0.005: one that is unlike all of them must be able to say so. Runs
+by the bundled model are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that have a
+candidate, null without one. There tau^2 is BM25's plus the squared difference between two data sets.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
 
-from repoeval_bench.analysis.boards import OTHER
 from repoeval_bench.analysis.evidence import SIZES
+from repoeval_bench.analysis.reference_sets import OTHER
 from repoeval_bench.core.spec import Spec
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def main() -> None:
     noise: dict[str, FloatArray] = {}
     questions: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
 
-    def add(board: str, protocol: str, retriever: str, tau: float, means: Sequence[float | None]) -> None:
+    def add(reference_set: str, protocol: str, retriever: str, tau: float, means: Sequence[float | None]) -> None:
         results = {"protocol": protocol, "retriever": retriever, "tau": round(tau, 4), "means": means}
-        questions[board].append(results)
+        questions[reference_set].append(results)
 
     for protocol in PROTOCOLS:
         samples = {name: [each.sample for each in pack[protocol]] for name, pack in packs.items()}
@@ -118,7 +118,7 @@ def main() -> None:
         dense, apart = dense_means(protocol)
         for name in [*means, OTHER]:
             add(name, protocol, "dense", float(np.hypot(tau, apart)), dense)
-    boards = [
+    reference_sets = [
         {
             "name": name,
             "languages": LANGUAGES.get(name, ()),
@@ -128,7 +128,7 @@ def main() -> None:
         for name, results in questions.items()
     ]
     triangles = {name: [rounded(row[: index + 1]) for index, row in enumerate(each)] for name, each in noise.items()}
-    results = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "boards": boards}
+    results = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "sets": reference_sets}
     print(INNERMOST.sub(lambda each: json.dumps(json.loads(each[0])), json.dumps(results, indent=1)))
 
 

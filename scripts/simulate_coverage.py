@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from repoeval_bench.analysis.new_repositories import one_more
+from repoeval_bench.analysis.new_repositories import half_prediction
 from repoeval_bench.analysis.pair_verdicts import ties_suffice
 from repoeval_bench.analysis.robust_errors import effective_clusters, minimum_detectable, robust_error
 from repoeval_bench.analysis.sign_flips import ALPHA, FEWEST_CLUSTERS, flip_signs
@@ -218,7 +218,7 @@ def new_repositories(layout: Layout, rng: np.random.Generator, samples: int) -> 
         spread, within = means.var(axis=0, ddof=1), (errors**2).mean(axis=0)
         half = t * np.sqrt(np.maximum(spread, within) / n_repositories)
         two_levels += int((np.abs(means.mean(axis=0)) <= half).sum())
-        ahead = [one_more(*each, n_repositories) for each in zip(spread.tolist(), within.tolist(), strict=True)]
+        ahead = [half_prediction(*each, n_repositories) for each in zip(spread.tolist(), within.tolist(), strict=True)]
         off = np.abs(means.mean(axis=0) - deviation * others.normal(0, 1, BATCH))
         predicted += int((off <= np.maximum(half, ahead)).sum())
     return (

@@ -2,11 +2,11 @@
 
 python scripts/try_rules.py FOLDER [--others FOLDER] [--samples N]
 
-A FOLDER holds the runs of a pack: see scripts/estimate_prior.py. Each repository is new: the board, tau and the noise
-come from the others. With --others, that folder's repositories are tried, with FOLDER's board.
+A FOLDER holds the runs of a pack: see scripts/estimate_prior.py. Each repository is new: the prior, tau and the noise
+come from the others. With --others, that folder's repositories are tried, with FOLDER's prior.
 
 Held-out files: a repository's files are halved at random. A rule sees n files of one half, and its choice is scored on
-the other half. "gain" is that score less the score of the board's best, with its 95 % interval over repositories.
+the other half. "gain" is that score less the score of the prior's best, with its 95 % interval over repositories.
 
 Known truth: a repository's true scores are drawn from its posterior given all its files. Around that truth n files are
 drawn from its own, with replacement. "loss" is the best true score less that of the choice. It also prints how often
@@ -46,7 +46,7 @@ DRAWS = 2_000
 BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-def board_best(_sample: Sample, prior: Prior, _tokens: Sequence[float]) -> int:
+def prior_best(_sample: Sample, prior: Prior, _tokens: Sequence[float]) -> int:
     """The candidate with the highest mean on other repositories."""
     return int(prior.mean.argmax())
 
@@ -67,7 +67,7 @@ def cheapest_alike(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int
 
 
 def shrunk(sample: Sample, prior: Prior, _tokens: Sequence[float]) -> int:
-    """The highest of the means that are shrunk towards the board."""
+    """The highest of the means that are shrunk towards the prior."""
     return int(shrink(sample, prior, NAMES).score.argmax())
 
 
@@ -86,10 +86,10 @@ def own_covariance(sample: Sample, prior: Prior, tokens: Sequence[float]) -> int
 
 
 RULES: dict[str, Callable[[Sample, Prior, Sequence[float]], int]] = {
-    "best of the board": board_best,
+    "best of the prior": prior_best,
     "highest own mean": highest_mean,
     "cheapest not significantly different": cheapest_alike,
-    "shrunk to the board": shrunk,
+    "shrunk to the prior": shrunk,
     "shrunk, own covariance, tau .03": own_covariance,
     "cheapest within .005 of shrunk": cheap_shrunk,
 }
@@ -115,7 +115,7 @@ def interval(by_repository: Sequence[float]) -> str:
 
 
 def held_out(question: Question, priors: dict[str, Prior], samples: int, rng: np.random.Generator) -> None:
-    """Print what each rule gains over the board's best, on files that it did not see."""
+    """Print what each rule gains over the prior's best, on files that it did not see."""
     gains: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
     distances: list[float] = []
     for repository in question.repositories:
@@ -131,16 +131,16 @@ def held_out(question: Question, priors: dict[str, Prior], samples: int, rng: np
             truth = unseen.mean()
             for n in sizes:
                 seen = of_files(sample, order[:n])
-                base = truth[board_best(seen, prior, question.sizes)]
+                base = truth[prior_best(seen, prior, question.sizes)]
                 for name, rule in RULES.items():
                     result[name, n].append(float(truth[rule(seen, prior, question.sizes)] - base))
             posterior = shrink(of_files(sample, order[:half]), prior, NAMES)
             distances.append(distance(posterior, unseen, prior))
         for key, values in result.items():
             gains[key].append(float(np.mean(values)))
-    print(f"\n{question.protocol} by {question.retriever}, held-out files: gain over the board's best")
+    print(f"\n{question.protocol} by {question.retriever}, held-out files: gain over the prior's best")
     for n in FILES:
-        if (told := len(gains["shrunk to the board", n])) > 2:
+        if (told := len(gains["shrunk to the prior", n])) > 2:
             print(f"  {n} files, {told} repositories")
             for name in RULES:
                 print(f"    {name:38} {interval(gains[name, n])}")
@@ -176,7 +176,7 @@ def known_truth(question: Question, priors: dict[str, Prior], samples: int, rng:
                 stated[n].append((loss, choice.expected_loss, choice.loss_95, choice.probability, loss == 0))
         for key, values in result.items():
             losses[key].append(float(np.mean(values)))
-    told = len(losses["shrunk to the board", FILES[0]])
+    told = len(losses["shrunk to the prior", FILES[0]])
     print(f"\n{question.protocol} by {question.retriever}, known truth: mean loss, {told} repositories")
     print(f"    {'files':38} " + " ".join(f"{n:>7}" for n in FILES))
     for name in RULES:
@@ -197,7 +197,7 @@ def known_truth(question: Question, priors: dict[str, Prior], samples: int, rng:
 def main() -> None:
     """Print the tables of every question in a folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="runs of the pack that makes the board")
+    parser.add_argument("folder", type=Path, help="runs of the pack that makes the prior")
     parser.add_argument("--others", type=Path, help="runs of repositories that are not in it")
     parser.add_argument("--samples", type=int, default=20, help="of each repository and number of files")
     options = parser.parse_args()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 READ = 10
-"""Chunks that a query is taken to read, where its cost is stated."""
+"""Chunks read per query, wherever a query's cost is stated."""
 
 _DIGITS = 12
 """Means are compared at this number of digits: a sum's rounding error must not break a tie."""
@@ -42,12 +42,12 @@ def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, s
     if len(distinct) < 2:
         raise UsageError("nothing to choose from: give at least two different runs")
     check_comparable((distinct[0], run) for run in distinct[1:])
-    unit, read = costs(distinct)
+    unit, run_costs = costs(distinct)
     measure, over = headline_measure(distinct), distinct[0].metrics.headline
     joined = together([run.scores for run in distinct])
     candidates = [
         Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(over)[measure], cost=cost)
-        for name, run, cost in zip(run_names(distinct), distinct, read, strict=True)
+        for name, run, cost in zip(run_names(distinct), distinct, run_costs, strict=True)
     ]
     if not any(comparison.measure == measure for comparison in comparisons):
         comparisons = _best_leads(distinct, joined, candidates, measure, seed)
@@ -68,14 +68,15 @@ def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) 
     """Decide what the tests say of one or more different runs of one question.
 
     The measure of the first of `comparisons` decides, else the protocol's headline. `comparisons` are those of all
-    pairs, or of all runs with one baseline; without any the best run's pairs are tested among all pairs.
+    pairs, or of all runs with one baseline; without any, the best run is compared with all others, adjusted over all
+    pairs.
     """
     measure = comparisons[0].measure if comparisons else headline_measure(runs)
     first = runs[0].metrics
-    _, read = costs(runs)
+    _, run_costs = costs(runs)
     candidates = [
         Candidate(run=name, run_id=run.run_id, mean=run.metrics.over(first.headline)[measure], cost=cost)
-        for name, run, cost in zip(run_names(runs), runs, read, strict=True)
+        for name, run, cost in zip(run_names(runs), runs, run_costs, strict=True)
     ]
     if not comparisons and len(runs) > 1:
         comparisons = _best_leads(runs, together([run.scores for run in runs]), candidates, measure, SEED)
@@ -85,7 +86,7 @@ def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) 
 
 
 def ranked(candidates: Sequence[Candidate], measure: str) -> list[Candidate]:
-    """The candidates, the best mean first; those of one mean in the order of their cost, then of their ids."""
+    """Sort candidates by mean, the best first; equal means by cost, then by id."""
     sign = 1 if lower_is_better(measure) else -1
     return sorted(
         candidates,
@@ -162,7 +163,7 @@ def choice_of(
 
 
 def costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:
-    """(unit, what `READ` chunks of mean size come to in each run): tokens of one tokenizer, characters, or nothing."""
+    """Return the unit (`tokens`, `characters` or "") and the size of `READ` chunks of mean size in each run."""
     metrics = [run.metrics for run in runs]
     tokens, nws = [of_run.chunk_tokens for of_run in metrics], [of_run.chunk_nws for of_run in metrics]
     if len({of_run.embedder for of_run in metrics}) == 1 and None not in tokens:

@@ -38,7 +38,7 @@ def _named(part: str, value: str | None) -> str:
 
 
 def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) -> list[str]:
-    """The measures that all runs have, in the first one's order; of those the requested ones.
+    """The measures that all runs share, in the first run's order; if `names` are given, only these.
 
     A requested measure that is not shared is a UsageError.
     """
@@ -52,7 +52,7 @@ def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) ->
 
 
 def headline_measure(runs: Sequence[RunView]) -> str:
-    """The protocol's headline measure; of runs that were not scored by it, the first measure that all share.
+    """The protocol's headline measure; for runs without it, the first measure that all share.
 
     A UsageError where they share none.
     """
@@ -66,7 +66,7 @@ def headline_measure(runs: Sequence[RunView]) -> str:
 
 
 def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
-    """A UsageError that lists every difference, unless both runs of each pair answer one question.
+    """Raise a UsageError that lists every difference, unless both runs of each pair answer one question.
 
     That is the same protocol, data, queries and depth. The later run of a pair is reported once, beside the first run
     that it differs from; nothing else is reported of such a run.

@@ -41,7 +41,7 @@ MEANS: tuple[Headline, ...] = ("micro", "macro")
 
 
 def check_margin(equivalence: float | None) -> None:
-    """A UsageError unless it is a margin within which two means could be equal; None asks for no such test."""
+    """Raise a UsageError if a margin of equality is not between 0 and 1; None means no such test."""
     if equivalence is not None and not 0 < equivalence < 1:
         raise UsageError(
             f"{equivalence:g} is not an equivalence margin, because scores are between 0 and 1; give a difference "
@@ -57,17 +57,17 @@ def compare(
     equivalence: float | None = None,
     seed: int = SEED,
 ) -> Comparisons:
-    """Every pair of `runs`, or every other run against `baseline`, for each measure that all have (or for `measures`).
+    """Compare every pair of `runs`, or each with `baseline`, for each measure that all have (or for `measures`).
 
     Differences are treatment - baseline over the same queries: of a pair, the later run minus the earlier. Pairs come
     in the order of the runs: (1, 2), (1, 3), …, (2, 3), … The test flips signs by file. Ceilings are not tested: they
     are not a result of a run, and each chunker's misses the best possible by a different amount. The protocol's
     headline measure comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are
-    secondary: theirs is adjusted over all of these tests. Over all pairs a verdict holds for a run that was picked by
-    its scores too. `equivalence` is the margin within which two means count as equal, above 0 and below 1; without one,
-    equality is never claimed. `seed` is that of every draw. Runs of different protocols, data or queries, fewer than
-    two runs and measures that they do not share are a UsageError. Of the result, `["ndcg@10"]` are that measure's
-    comparisons, one for each pair.
+    secondary: theirs is adjusted over all of these tests. Adjusted over all pairs, a verdict also holds for a run that
+    was picked by its scores. `equivalence` is the margin within which two means count as equal, above 0 and below 1;
+    without one, equality is never claimed. `seed` is that of every draw. Runs of different protocols, data or queries,
+    fewer than two runs and measures that they do not share are a UsageError. `result["ndcg@10"]` gives the comparisons
+    by that measure, one for each pair.
     """
     check_margin(equivalence)
     given = runs if baseline is None else [baseline, *runs]
@@ -102,10 +102,10 @@ def compare(
         headline=metrics.headline,
         primary=primary,
         margin=equivalence,
-        # Every part begins with a generator of its own: leaving one out does not move another's flips.
+        # Every part has a generator of its own, so leaving one out does not change another's flips.
         rng=lambda: np.random.default_rng(seed),
     )
-    return Comparisons(_comparisons(scores, differences, columns, question, flipped=_Flipped.of(tables, pairs)))
+    return Comparisons(_comparisons(scores, differences, columns, question, flipped=_FlippedScores.of(tables, pairs)))
 
 
 def leads(
@@ -119,17 +119,16 @@ def leads(
     means: Mapping[Headline, Sequence[float]] | None = None,
     seed: int = SEED,
 ) -> Comparisons:
-    """Compare the `best` column with each other one, adjusted over all pairs, and nothing else.
+    """Compare the `best` column with each other one only, but adjust p over all pairs.
 
     `table` is float64 (n_queries, n_runs) of the primary measure; its rows are the queries of `scores`. `means` are the
-    columns' means, as stored. Numbers are those of `compare` for the same pairs, without what they say of new
-    repositories.
+    columns' means, as stored. The numbers are those of `compare` for the same pairs; `on_new_repositories` is None.
     """
     others = [column for column in range(table.shape[1]) if column != best]
     pairs = np.array([*combinations(range(table.shape[1]), 2)], dtype=np.int64)
     family = range(len(pairs))
     samples = _samples(scores, table)
-    # As in `compare`: of one repository both means are one, which is tested as the mean over queries.
+    # As in `compare`: with one repository both means are the same, tested as the mean over queries.
     known = over in samples
     p, n_flips = flip_pairs(
         *samples[over if known else "micro"].flips.parts(),
@@ -138,7 +137,7 @@ def leads(
         undecided=lambda p, error: near_alpha(p, error) | near_holm(p, error, [family] if known else []),
     )
     adjusted = holm(p.tolist())
-    mine = [next(i for i in family if set(pairs[i].tolist()) == {best, other}) for other in others]
+    best_pairs = [next(i for i in family if set(pairs[i].tolist()) == {best, other}) for other in others]
     means = means or {
         over_mean: sample.mean().tolist()
         for over_mean, sample in Sample.both(table, scores.clusters, scores.repos).items()
@@ -152,20 +151,20 @@ def leads(
         for other in others
     ]
     question = _Question(headline=over, primary=measure, margin=None, rng=lambda: np.random.default_rng(seed))
-    tests = _Tests(len(pairs), [adjusted[i] for i in mine], n_flips[mine])
+    tests = _Tests(len(pairs), [adjusted[i] for i in best_pairs], n_flips[best_pairs])
     return Comparisons(_comparisons(scores, table[:, others] - table[:, [best]], columns, question, tests))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tests:
-    """The family that columns were tested in: its size, and of each column p (Holm) and how many flips it got."""
+    """The family that columns were tested in: its size, and each column's p (Holm) and number of flips."""
 
     size: int
     adjusted: Sequence[float]
     n_flips: NDArray[np.int64]
 
     def undecided(self) -> Callable[[FloatArray, FloatArray], BoolArray]:
-        """Return what gives each column as many flips as it got before."""
+        """Return a rule for `flip_signs` that gives each column as many flips as it got before."""
         n_drawn = FIRST_FLIPS
 
         def more(_: FloatArray, __: FloatArray) -> BoolArray:
@@ -178,15 +177,15 @@ class _Tests:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Flipped:
-    """Columns whose signs are flipped instead of the differences: all runs' scores, and the pairs of columns."""
+class _FlippedScores:
+    """Scores of all runs, whose signs are flipped once for all differences, and the pairs of their columns."""
 
     table: FloatArray
     pairs: NDArray[np.int64]
 
     @classmethod
     def of(cls, tables: Sequence[FloatArray], pairs: Sequence[tuple[int, int]]) -> Self | None:
-        """Return the columns of all pairs of runs, by the runs' tables; None where runs are no fewer than pairs."""
+        """Return the columns of all pairs of runs; None unless there are fewer runs than pairs."""
         if len(pairs) <= len(tables):
             return None
         of_run = np.arange(len(tables) * tables[0].shape[1]).reshape(len(tables), -1)
@@ -195,7 +194,7 @@ class _Flipped:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The subject of one column of differences: its measure, and of baseline and treatment the name and the means."""
+    """The measure of one column of differences, and the names and means of its baseline and treatment."""
 
     measure: str
     names: tuple[str, str]
@@ -204,7 +203,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """The mean and the measure that decide, the margin of equality, and what makes a generator."""
+    """The mean and the measure that decide, the margin of equality, and a maker of random generators."""
 
     headline: Headline
     primary: str
@@ -218,9 +217,9 @@ def _comparisons(  # longer than 60 lines: each field has its line
     columns: Sequence[_Column],
     question: _Question,
     tests: _Tests | None = None,
-    flipped: _Flipped | None = None,
+    flipped: _FlippedScores | None = None,
 ) -> list[Comparison]:
-    """Test each column of differences, (n_queries, n_columns), by sign flips; of one family that is `tests`."""
+    """Test each column of differences, (n_queries, n_columns), by sign flips; `tests` is a family tested before."""
     headline, margin = question.headline, question.margin
     families = _families([column.measure for column in columns], question.primary)
     sizes = {i: tests.size if tests else len(family) for family in families for i in family}
@@ -233,15 +232,15 @@ def _comparisons(  # longer than 60 lines: each field has its line
     of_primary = [i for i, column in enumerate(columns) if column.measure == question.primary]
     factors = [_factor(means[headline][i].p, adjusted.get(i)) for i in of_primary]
     without = influences(scores, differences[:, of_primary], factors, headline, question.rng)
-    carried = dict(zip(of_primary, without, strict=True))
+    influence_of = dict(zip(of_primary, without, strict=True))
     on_new: dict[int, NewRepositories] = {}
     if "macro" in samples and tests is None:
-        judged = new_repositories(differences[:, of_primary], scores.clusters, scores.repos, question.rng)
-        on_new = dict(zip(of_primary, judged, strict=True))
+        on_new_rows = new_repositories(differences[:, of_primary], scores.clusters, scores.repos, question.rng)
+        on_new = dict(zip(of_primary, on_new_rows, strict=True))
     comparisons = []
     for i, column in enumerate(columns):
-        is_primary, p = i in carried, adjusted.get(i)
-        by_file, by_repository = carried.get(i, (None, None))
+        is_primary, p = i in influence_of, adjusted.get(i)
+        by_file, by_repository = influence_of.get(i, (None, None))
         comparisons.append(
             Comparison(
                 measure=column.measure,
@@ -262,7 +261,7 @@ def _comparisons(  # longer than 60 lines: each field has its line
                 effective_clusters=effective,
                 clustered_by=scores.clustered_by,
                 family=sizes.get(i, 0),
-                verdict=_judged(
+                verdict=_pair_verdict(
                     means[headline][i],
                     p,
                     margin,
@@ -292,7 +291,7 @@ def _tallies(differences: FloatArray, columns: Sequence[_Column]) -> dict[int, l
 def _adjusted(
     families: Sequence[Sequence[int]], means: Sequence[MeanDifference], tests: _Tests | None
 ) -> dict[int, float]:
-    """Column -> p by Holm in its family; what was not tested has none."""
+    """Column -> p by Holm in its family; no entry for a column that was not tested."""
     if tests is not None:
         return dict(enumerate(tests.adjusted))
     adjusted: dict[int, float] = {}
@@ -303,7 +302,7 @@ def _adjusted(
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """The same differences per file, and per repository; signs of `flips` are flipped, in `pairs` of columns."""
+    """The same differences by file and by repository; the signs of `flips` are flipped, in `pairs` of columns."""
 
     files: Sample
     repositories: Sample
@@ -311,7 +310,9 @@ class _Samples:
     pairs: NDArray[np.int64] | None
 
 
-def _samples(scores: QueryScores, differences: FloatArray, flipped: _Flipped | None = None) -> dict[Headline, _Samples]:
+def _samples(
+    scores: QueryScores, differences: FloatArray, flipped: _FlippedScores | None = None
+) -> dict[Headline, _Samples]:
     """The samples behind each mean; without `macro` where there is one repository."""
     by_repo = Sample.micro(differences, scores.repos)
     files = Sample.both(differences, scores.clusters, scores.repos)
@@ -336,7 +337,7 @@ def _both_means(
     sizes: Mapping[int, int],
     tests: _Tests | None,
 ) -> dict[Headline, list[MeanDifference]]:
-    """Return what flips say of each column's mean over queries, and of that over repositories."""
+    """Test each column's mean over queries, and its mean over repositories, by sign flips."""
 
     def undecided(over: Headline) -> Callable[[FloatArray, FloatArray], BoolArray]:
         if tests is not None and (over == question.headline or len(samples) == 1):
@@ -348,7 +349,7 @@ def _both_means(
         over: _mean_differences(sample, columns, over, sizes, undecided=undecided(over), rng=question.rng)
         for over, sample in progress(list(samples.items()), desc="flip signs of files", unit="means")
     }
-    if "macro" not in means:  # of one repository both means are one
+    if "macro" not in means:  # with one repository both means are the same
         means["macro"] = [
             replace(difference, baseline=column.means["macro"][0], treatment=column.means["macro"][1])
             for difference, column in zip(means["micro"], columns, strict=True)
@@ -372,7 +373,7 @@ def _mean_differences(
     undecided: Callable[[FloatArray, FloatArray], BoolArray],
     rng: Callable[[], np.random.Generator],
 ) -> list[MeanDifference]:
-    """Return what flips say of each column's mean."""
+    """Test each column's mean by sign flips."""
     sample = samples.files
     flipped = flip_signs(*samples.flips.parts(), rng(), pairs=samples.pairs, undecided=undecided)
     mean, files = sample.mean(), bounded(flipped, sample.n_clusters)
@@ -395,14 +396,14 @@ def _mean_differences(
 
 
 def _factor(p: float, adjusted: float | None) -> float:
-    """Return what a p is multiplied by at its place in the family; 0 where `adjusted` shows no difference."""
+    """Return the factor from p to its adjusted p; 0 if the adjusted p is not significant."""
     return 0.0 if adjusted is None or adjusted >= ALPHA else adjusted / p
 
 
 def paired_differences(
     baseline: RunView, others: Sequence[RunView], measures: Sequence[str]
 ) -> tuple[QueryScores, FloatArray]:
-    """The baseline's scores, clustered by what all runs know, and other - baseline of the measures.
+    """The baseline's scores, in clusters that all runs know, and the differences other - baseline.
 
     The differences are float64 (n_queries, n_others x n_measures), queries in the order of the scores.
     """
@@ -411,7 +412,7 @@ def paired_differences(
     return base, np.column_stack([table[:, :0], *(other.table(measures) - table for other in joined)])
 
 
-def _judged(
+def _pair_verdict(
     mean: MeanDifference,
     p: float | None,
     margin: float | None,
@@ -421,6 +422,6 @@ def _judged(
     lower: bool,
 ) -> PairVerdict:
     inside = margin is not None and mean.ci is not None and -margin < mean.ci[0] and mean.ci[1] < margin
-    # Of very few clusters not even a point shows that two runs are equal.
+    # With very few clusters, even an interval of no width does not show that two runs are equal.
     within = margin if inside and enough else None
     return judge(mean.difference, p, lower=lower, within=within, carriers=carriers_of(without))

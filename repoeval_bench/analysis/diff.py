@@ -19,9 +19,9 @@ Why = Literal["other chunks", "other order", "other judgements"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One run's part: the value, how many chunks are relevant, how many of them were retrieved, the first's rank.
+    """One run's value for a query, with its relevant chunks, how many of them are `hits`, and the first hit's rank.
 
-    `hits` and `first_hit` look at the measure's cutoff, or at the whole ranking where it has none.
+    `top`, `hits` and `first_hit` are up to the measure's cutoff, or over the whole ranking where it has none.
     """
 
     value: float
@@ -35,8 +35,8 @@ class Side:
 class Change:
     """A query whose score changed.
 
-    `why`: the top k holds `other chunks`, or the same in `other order`, or the same in the same order, of which
-    `other judgements` find other ones relevant. `shared` counts the chunks that both retrieved.
+    `why` is `other chunks` if the top k has others, and `other order` if it has the same in another order. It is `other
+    judgements` if only the relevant chunks differ. `shared` counts the chunks that both retrieved.
     """
 
     query_id: str

@@ -11,7 +11,16 @@ import numpy as np
 from repoeval_bench.analysis.choosing import READ, leads_of, verdict_on
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.pair_verdicts import Outcome
-from repoeval_bench.analysis.shrinkage import Decision, Posterior, Prior, combine, decide, only, shrink, with_unmeasured
+from repoeval_bench.analysis.shrinkage import (
+    Decision,
+    Posterior,
+    Prior,
+    combine,
+    decide,
+    restricted_to,
+    shrink,
+    with_unmeasured,
+)
 from repoeval_bench.analysis.statistics import SEED, Sample
 from repoeval_bench.chunkers.registry import of_size, snippet_of
 from repoeval_bench.core.notebook import html_table
@@ -22,7 +31,7 @@ from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 
 if TYPE_CHECKING:
-    from repoeval_bench.analysis.boards import Boards
+    from repoeval_bench.analysis.reference_sets import ReferenceSets
     from repoeval_bench.analysis.verdicts import Verdict
     from repoeval_bench.core.parts import Snippet
     from repoeval_bench.runs.query_scores import QueryScores
@@ -52,15 +61,15 @@ class SizedChunker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The answer of one protocol by one retriever on the candidates, each named by its label.
+    """The scores of the candidates under one protocol and retriever; candidates are named by their labels.
 
-    `means` are of the protocol's headline `measure`, from 0 to 1, `over` queries or repositories. `tokens` is what the
-    first `READ` chunks of a query come to, by the rule `code` (docs/packs.md). `cut` is the share of a candidate's
-    chunks that the embedding model does not read whole; None by a retriever without a model. `better` and
-    `worse` are the candidates that are so significantly, beside the choice, adjusted over all pairs of runs.
+    `means` are of the protocol's headline `measure`, from 0 to 1, `over` queries or repositories. `tokens` is the size
+    of the first `READ` chunks for a query, by the rule `code` (docs/packs.md). `cut` is the share of a candidate's
+    chunks that the embedding model does not read whole; None by a retriever without a model. `better` and `worse` are
+    the candidates that differ significantly from the choice, adjusted over all pairs of runs.
     """
 
-    setting: RunRequest
+    request: RunRequest
     measure: str
     over: Headline
     clustered_by: str
@@ -76,13 +85,13 @@ class Evidence:
 
     @property
     def protocol(self) -> str:
-        """Return the question."""
-        return self.setting.protocol
+        """The protocol's name."""
+        return self.request.protocol
 
     @property
     def retriever(self) -> str:
-        """By what chunks are ranked."""
-        return self.setting.retriever
+        """The retriever's spec."""
+        return self.request.retriever
 
     @property
     def verdict(self) -> Verdict:
@@ -106,10 +115,10 @@ class Recommendation:
     """A candidate to use, what it costs if another is better, and the evidence.
 
     `decision` ranks all candidates by their expected loss over the evidence; None where no protocol has enough queries.
-    `by_retriever` has what each retriever alone would choose. `candidates` are those by label. `setups` has one for
-    each framework, that of the choice first. `language` is that of most of the code. `few` has the number of queries of
-    each protocol that has too few to decide. `skipped` has a line for everything else that was not run, `n_failed` the
-    number of runs that failed.
+    `by_retriever` has what each retriever alone would choose. `candidates` maps labels to candidates. `setups` has one
+    for each framework, that of the choice first. `language` is that of most of the code. `few` has the number of
+    queries of each protocol that has too few to decide. `skipped` has a line for everything else that was not run,
+    `n_failed` the number of runs that failed.
     """
 
     data: str
@@ -131,11 +140,11 @@ class Recommendation:
 
     @property
     def n_files(self) -> int:
-        """The most files that the queries of one protocol are of."""
+        """The largest number of files that one protocol's queries come from."""
         return max((evidence.n_clusters for evidence in self.evidence), default=0)
 
     def tokens(self, label: str) -> float | None:
-        """Return what a query costs that reads the first `READ` chunks of a candidate; the mean over the evidence."""
+        """Return the tokens of a candidate's first `READ` chunks for a query, the mean over the evidence."""
         costs = [cost for evidence in self.evidence if (cost := evidence.tokens.get(label)) is not None]
         return sum(costs) / len(costs) if costs else None
 
@@ -154,21 +163,21 @@ class Recommendation:
 
 
 def evidence_of(
-    setting: RunRequest,
+    request: RunRequest,
     finished: Sequence[tuple[SizedChunker, RunView]],
     tokens_per_nws: float,
     language: str,
-    boards: Boards,
+    reference_sets: ReferenceSets,
 ) -> Evidence:
-    """Return what the runs of one protocol and retriever say, each with its candidate."""
+    """Return the evidence of one protocol and retriever from its `finished` runs, each with its candidate."""
     runs = [run for _, run in finished]
     labels = [candidate.label for candidate, _ in finished]
     measure, over = headline_measure(runs), runs[0].metrics.headline
     sample, scores = _sample(runs)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
-    prior = _prior(boards, language, setting, [candidate for candidate, _ in finished])
+    prior = _prior(reference_sets, language, request, [candidate for candidate, _ in finished])
     return Evidence(
-        setting=setting,
+        request=request,
         measure=measure,
         over=over,
         clustered_by=scores.clustered_by,
@@ -183,9 +192,9 @@ def evidence_of(
 
 
 def provisional_choice(
-    setting: RunRequest, finished: Sequence[tuple[SizedChunker, RunView]], language: str, boards: Boards
+    request: RunRequest, finished: Sequence[tuple[SizedChunker, RunView]], language: str, reference_sets: ReferenceSets
 ) -> str | None:
-    """Return the label of what these runs alone would choose, None where they have too few queries or candidates."""
+    """Return the label of the best candidate by these runs alone, None for too few queries or candidates."""
     candidates = [candidate for candidate, _ in finished]
     if len(candidates) < 2:
         return None
@@ -193,7 +202,7 @@ def provisional_choice(
     if len(scores) < FEWEST_TASKS:
         return None
     labels = [candidate.label for candidate in candidates]
-    posterior = shrink(sample, _prior(boards, language, setting, candidates), labels, [None] * len(labels))
+    posterior = shrink(sample, _prior(reference_sets, language, request, candidates), labels, [None] * len(labels))
     return decide(posterior, _rng()).choice.name
 
 
@@ -206,16 +215,18 @@ def _sample(runs: Sequence[RunView]) -> tuple[Sample, QueryScores]:
     return Sample.of(table, scores.clusters, scores.repos, runs[0].metrics.headline), scores
 
 
-def _prior(boards: Boards, language: str, setting: RunRequest, chunkers: Sequence[SizedChunker]) -> Prior:
-    """Return what the boards lead to expect; they know vectors of the bundled model alone."""
-    retriever, embedder = (Spec.parse(spec).name for spec in (setting.retriever, setting.embedder))
-    ranked_by = embedder if setting.needs_vectors and embedder != EMBEDDER else retriever
+def _prior(
+    reference_sets: ReferenceSets, language: str, request: RunRequest, chunkers: Sequence[SizedChunker]
+) -> Prior:
+    """Return the prior of the chunkers; reference scores by vectors are those of the bundled model alone."""
+    retriever, embedder = (Spec.parse(spec).name for spec in (request.retriever, request.embedder))
+    ranked_by = embedder if request.needs_vectors and embedder != EMBEDDER else retriever
     candidates = [(Spec.parse(candidate.name).name, candidate.size) for candidate in chunkers]
-    return boards.prior(language, setting.protocol, ranked_by, candidates)
+    return reference_sets.prior(language, request.protocol, ranked_by, candidates)
 
 
 def _cut_share(run: RunView) -> float | None:
-    """Return which share of a run's chunks the embedding model does not read whole; None without a model."""
+    """Return the share of a run's chunks that the embedding model does not read whole; None without a model."""
     counts = run.metrics.counts
     return counts.chunks_truncated / counts.chunks if counts.chunks_truncated and counts.chunks else None
 
@@ -225,7 +236,7 @@ def conclude(
     language: str,
     evidence: Sequence[Evidence],
     *,
-    boards: Boards,
+    reference_sets: ReferenceSets,
     candidates: Mapping[str, SizedChunker],
     skipped: Sequence[str],
     n_failed: int,
@@ -251,7 +262,7 @@ def conclude(
             by_retriever[retriever] = decide(own, _rng()).choice.name
         others = _unmeasured(candidates)
         all_candidates |= {candidate.label: candidate for candidate in others}
-        setups = _setups(decision, posterior, language, enough, all_candidates, others, boards=boards)
+        setups = _setups(decision, posterior, language, enough, all_candidates, others, reference_sets=reference_sets)
         enough = [_with_tests(question, decision.choice.name) for question in enough]
     return Recommendation(
         data=data,
@@ -273,7 +284,7 @@ def _rng() -> np.random.Generator:
 
 
 def _with_tests(evidence: Evidence, choice: str) -> Evidence:
-    """Return the evidence with what the tests say of the choice, in the family of all pairs, as `compare` has it."""
+    """Add the candidates that are significantly better or worse than the choice, adjusted over all pairs."""
     runs, labels = [*evidence.runs.values()], [*evidence.runs]
     scores = together([run.scores for run in runs])
     pairs = leads_of(runs, scores, labels, labels.index(choice), measure=evidence.measure)
@@ -304,7 +315,7 @@ def _setups(
     candidates: Mapping[str, SizedChunker],
     unmeasured: Sequence[SizedChunker],
     *,
-    boards: Boards,
+    reference_sets: ReferenceSets,
 ) -> tuple[Setup, ...]:
     """Return the choice's setup, and for each other framework that of its candidate with the least expected loss."""
     ranked = [(one, True) for one in decision.candidates]
@@ -312,9 +323,12 @@ def _setups(
     for candidate in unmeasured:
         parts = []
         for question in evidence:
-            prior = _prior(boards, language, question.setting, [*measured, candidate])
+            prior = _prior(reference_sets, language, question.request, [*measured, candidate])
             parts.append(
-                (question.protocol, with_unmeasured(only(question.posterior, posterior.names), prior, candidate.label))
+                (
+                    question.protocol,
+                    with_unmeasured(restricted_to(question.posterior, posterior.names), prior, candidate.label),
+                )
             )
         ranked.append((decide(combine(parts), _rng()).candidate(candidate.label), False))
     ranked.sort(key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))

@@ -1,4 +1,4 @@
-"""Gates: the limits that a run may ship by, and each of them beside the run's interval ends and latencies.
+"""Gates: limits that a run must meet before a change ships, checked against its intervals and latencies.
 
 A gate file is checked as a whole, so that all mistakes are reported at once.
 """
@@ -56,7 +56,7 @@ class ScoreGate(Strict):
             # pydantic gathers ValueErrors, so that all mistakes are reported at once.
             raise ValueError(str(error)) from error
 
-    # Of fields, as pydantic asks nothing of a model where a field is wrong; those before are in `info.data` if right.
+    # Field validators, as pydantic skips a model's if a field is wrong; valid earlier fields are in `info.data`.
     @field_validator("at_least")
     @classmethod
     def _reachable(cls, limit: float | None, info: ValidationInfo) -> float | None:
@@ -74,7 +74,7 @@ class ScoreGate(Strict):
 
     @property
     def part(self) -> tuple[str, str] | None:
-        """(fact, name) of the segment, the name as `segments` prints it; None for all queries."""
+        """The (fact, name) of the segment, the name as `segments` prints it; None for all queries."""
         if self.segment is None:
             return None
         ((by, value),) = self.segment.items()
@@ -140,11 +140,11 @@ class GateResult:
 
 
 def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> list[GateResult]:
-    """The result of every gate, in the order of the file.
+    """Evaluate every gate, in the order of the file.
 
-    `baseline` is the run that drops are measured from. One UsageError lists all gates that cannot be checked. The run
-    lacks a measure, a segment, a baseline, a step's times, or clusters enough for an interval. A baseline that cannot
-    be compared is one too.
+    `baseline` is the run that drops are measured from. One UsageError lists all gates that cannot be checked: for lack
+    of a measure, a segment, a baseline, a step's times, or enough clusters for an interval. It also lists a baseline
+    that cannot be compared.
     """
     problems = Problems()
     results = evaluate_gates(run, config, baseline, problems)
@@ -155,7 +155,7 @@ def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> l
 def evaluate_gates(
     run: RunView, config: GateConfig, baseline: RunView | None, problems: Problems, *, drops: bool = True
 ) -> list[GateResult]:
-    """`gate` that collects what is wrong; without `drops` their gates are left out, as their baseline is not known."""
+    """Evaluate like `gate`, but collect mistakes in `problems`; without `drops`, gates on drops are left out."""
     if baseline is not None:
         with problems.about("baseline"):
             check_comparable([(baseline, run)])
@@ -182,7 +182,7 @@ def check_gates(
     latency: Mapping[str, Sequence[float]],
     drops: bool = True,
 ) -> list[GateResult]:
-    """`evaluate_gates` of bare scores: `headline` is the protocol's mean, `latency` step -> milliseconds."""
+    """Evaluate gates on bare scores; `headline` is the protocol's mean, `latency` is step -> milliseconds."""
     results: list[GateResult] = []
     scores, *others = together([scores] if baseline is None else [scores, baseline])
     base = others[0] if others else None
@@ -200,7 +200,7 @@ def _score(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, ove
     values = _values(limit, run, baseline)
     segment = find(run, *limit.part) if limit.part else Segment("", "", np.arange(len(run)))
     part = run.take(segment.positions)
-    turned = f"less of {limit.measure} is better, and this gate holds off less of it"
+    turned = f"lower {limit.measure} is better, but this gate fails a run whose value is low"
     warning = "; ".join(filter(None, [_few_clusters(part), turned if lower_is_better(limit.measure) else ""]))
     (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over)
     if limit.max_drop is not None:

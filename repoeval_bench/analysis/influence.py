@@ -23,7 +23,7 @@ CANDIDATES = 10
 def differences_without(sample: Sample) -> FloatArray:
     """The means of the sample's only column without one cluster, float64 (n_clusters,).
 
-    A group that has no other cluster leaves the mean over groups with it; NaN where nothing is left.
+    If a cluster is all of its group, the group is left out with it; NaN where nothing is left.
     """
     sums, counts, groups = sample.sums[:, 0], sample.counts, sample.groups
     group_sums, group_counts = np.bincount(groups, sums), np.bincount(groups, counts)
@@ -48,7 +48,7 @@ def influences(
     `factors` and `rng` are those of `influence`, `over` is the mean that decides.
     """
     if len(set(scores.repos)) < 2:
-        over = "micro"  # of one repository both means are one
+        over = "micro"  # with one repository both means are the same
     files = Sample.of(differences, scores.clusters, scores.repos, over)
     names = [str(cluster) for cluster in dict.fromkeys(scores.clusters)]
     if files.n_clusters > len(names):  # a file that is in two repositories is two clusters of the macro mean
@@ -67,7 +67,7 @@ def _by_repository(
     over: Headline,
     rng: Callable[[], np.random.Generator],
 ) -> list[Influence | None]:
-    """Without each repository in turn: each column's difference over the others, tested over their files."""
+    """Leave out each repository in turn, and test each column's difference over the files of the others."""
     if len(set(scores.repos)) < 2 or not factors:
         return [None] * len(factors)
     means, tests = [], dict[str, FloatArray]()
@@ -83,7 +83,7 @@ def _by_repository(
     low, high = np.min(means, axis=0), np.max(means, axis=0)
     positions = {column: index for index, column in enumerate(significant.tolist())}
     return [
-        resting(
+        strongest_influence(
             float(low[i]),
             float(high[i]),
             {name: float(p[positions[i]]) for name, p in tests.items()} if i in positions else {},
@@ -96,10 +96,10 @@ def _by_repository(
 def influence(
     sample: Sample, names: Sequence[str], factor: float, rng: Callable[[], np.random.Generator]
 ) -> Influence | None:
-    """Leave each cluster of a sample of one column out; where a difference is shown, test without the strongest ones.
+    """Leave out each cluster of a sample of one column; test a significant difference without the strongest ones.
 
-    `names` are the clusters', `rng` makes the generator of each test's flips. `factor` is what a p is multiplied by in
-    its family of tests, 1 of a single one; 0 where no difference is shown. None where nothing is left.
+    `names` are the clusters', `rng` makes the generator of each test's flips. `factor` leads from a p to its adjusted p
+    in the family of tests: 1 for a single test, 0 if the difference is not significant. None where nothing is left.
     """
     without = differences_without(sample)
     if np.isnan(without).all():
@@ -113,16 +113,16 @@ def influence(
     limits = np.full(len(strongest), ALPHA / factor)
     parts = [_parts_without(sample, i) for i in strongest]
     tests = flip_columns(np.column_stack(parts), rng(), limits) if strongest else ()
-    return resting(low, high, {names[i]: float(p) for i, p in zip(strongest, tests, strict=True)}, factor)
+    return strongest_influence(low, high, {names[i]: float(p) for i, p in zip(strongest, tests, strict=True)}, factor)
 
 
-def resting(low: float, high: float, tests: Mapping[str, float], factor: float) -> Influence:
-    """The influence of clusters by their names, each with the test's p without it; the largest p is named."""
-    carried = {name: min(1.0, p * factor) for name, p in tests.items() if p * factor >= ALPHA}
-    if not carried:
+def strongest_influence(low: float, high: float, tests: Mapping[str, float], factor: float) -> Influence:
+    """Return the influence of clusters from the p of the test without each; the one with the largest p is named."""
+    needed = {name: min(1.0, p * factor) for name, p in tests.items() if p * factor >= ALPHA}
+    if not needed:
         return Influence(low=low, high=high)
-    heaviest = max(carried, key=lambda name: carried[name])
-    return Influence(low=low, high=high, rests_on=heaviest, p=carried[heaviest])
+    heaviest = max(needed, key=lambda name: needed[name])
+    return Influence(low=low, high=high, rests_on=heaviest, p=needed[heaviest])
 
 
 def _parts_without(sample: Sample, cluster: int) -> FloatArray:

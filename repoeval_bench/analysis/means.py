@@ -1,4 +1,4 @@
-"""Means of one run with their intervals: of its measures, over the length of the list, and over the budget."""
+"""Means of one run with their intervals: of its measures, of measures at each k, and of line recall at each budget."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
-"""Every k where a list is short, fewer where the curve is flat."""
+"""Values of k: every one up to 10, then fewer, as the curve flattens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The headline mean at each of `positions`, with its 95 % interval, signs of files flipped (None: one cluster)."""
+    """The headline mean at each of `positions`, with its 95 % interval (None: too few clusters)."""
 
     positions: tuple[int, ...]
     means: tuple[float, ...]
@@ -72,6 +72,6 @@ def search_time(run: RunView) -> float | None:
 
 
 def _curve(run: RunView, values: FloatArray, positions: tuple[int, ...]) -> Curve:
-    """`values` are float64 (n_queries, len(at))."""
+    """Return the curve of values, float64 (n_queries, len(positions))."""
     means, intervals = mean_intervals(values, run.scores.clusters, run.scores.repos, run.metrics.headline)
     return Curve(positions, tuple(means), tuple(intervals))

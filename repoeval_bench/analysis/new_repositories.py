@@ -1,4 +1,4 @@
-"""The meaning of a difference for repositories that nobody has measured: repositories vary, not only their files.
+"""A difference as a statement about new repositories: repositories vary, not only their files.
 
 "On these repositories" flips signs by file within the repositories at hand. "On new repositories" takes each
 repository's mean difference as one observation, whatever the number of its tasks.
@@ -53,10 +53,10 @@ def new_repositories(
     means = np.array([[effect.difference for effect in of_repository] for of_repository in effects])
     weights = np.full(len(means), 1 / len(means))
     flipped = flip_signs(means * weights[:, None], weights, rng())
-    judged = []
+    records = []
     for i, ci in enumerate(bounded(flipped, len(means))):
         deviation, prediction, two_level = _between(means[:, i], np.array(errors)[:, i])
-        judged.append(
+        records.append(
             NewRepositories(
                 difference=float(means[:, i].mean()),
                 ci=ci,
@@ -67,7 +67,7 @@ def new_repositories(
                 repositories=tuple(of_repository[i] for of_repository in effects),
             )
         )
-    return judged
+    return records
 
 
 def _between(
@@ -84,16 +84,16 @@ def _between(
     middle = float(means.mean())
     half = float(special().stdtrit(n - 1, (1 + LEVEL) / 2)) * sqrt(max(spread, within) / n)
     # One repository is not known better than the mean of all.
-    ahead = max(half, one_more(spread, within, n))
+    ahead = max(half, half_prediction(spread, within, n))
     return sqrt(max(0.0, spread - within)), (middle - ahead, middle + ahead), (middle - half, middle + half)
 
 
-def one_more(spread: float, within: float, n: int) -> float:
+def half_prediction(spread: float, within: float, n: int) -> float:
     """Half of the interval of one more repository's true difference, around the mean of `n`.
 
-    How much repositories vary is itself estimated from few. So (n - 1) `spread` / chi-squared is drawn: what their
-    variance and that of the files `within` them may be together. The interval holds 95 % of all that these draws say
-    (Nagashima et al. 2019). With no variance within repositories that is Student's t.
+    How much repositories vary is itself estimated from few. So the sum of their variance and that of the files `within`
+    them is drawn as (n - 1) `spread` / chi-squared. The interval holds 95 % over all these draws (Nagashima et al.
+    2019). With no variance within repositories it is Student's t.
     """
     left = (np.arange(_DRAWN) + 0.5) / _DRAWN
     both = (n - 1) * spread / special().chdtri(n - 1, 1 - left)

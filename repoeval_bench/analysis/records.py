@@ -17,7 +17,7 @@ Interval = tuple[float, float] | None
 
 
 HalfOpen = tuple[float | None, float | None] | None
-"""(lower, upper) end, None for an end that the data does not set; None in place of both for one cluster."""
+"""(lower, upper) end, None for an end that the data does not bound; None in place of both for one cluster."""
 
 
 def _negative(ends: Interval) -> Interval:
@@ -59,7 +59,7 @@ class MeanDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Influence:
-    """The weight of single clusters in a verdict: the ends of the difference when each is left out, one at a time.
+    """The weight of single clusters in a verdict: the range of the difference when each is left out in turn.
 
     `rests_on` names the cluster without which the difference is not significant. `p` is the test's p without it,
     adjusted as the comparison's is. Both are None if there is no such cluster.
@@ -132,8 +132,8 @@ class Comparison:
     make another family. p is adjusted by Holm within its family; `family` is its number of tests. A ceiling is not a
     result of a run: it is not tested, and `p_adjusted` is None. `effect_size` is Cohen's d of the paired differences;
     None where all differ by the same. `effective_clusters` is how many clusters of equal size would give as much
-    evidence. `by_file` and `by_repository` leave each of them out; they are None but for the primary measure, as is
-    `on_new_repositories`.
+    evidence. `by_file` and `by_repository` leave each file or repository out. They and `on_new_repositories` are None
+    unless the measure is primary.
     """
 
     measure: str

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 POWER = 0.8
 
 _FEW_FLIPS = 8
-"""Number of flips as extreme as the observation up to which quantiles of t promise more power than the sign-flip test
-has."""
+"""If at most this many flips may be as extreme, quantiles of t promise more power than the sign-flip test has."""
 
 _DATA_SETS = 500
-"""From which that power is taken: its Monte-Carlo error is 0.018."""
+"""Simulated data sets for that power, whose Monte-Carlo error is then 0.018."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,12 +83,12 @@ def effective_clusters(sample: Sample) -> float:
 
 
 def minimum_detectable(sample: Sample, tests: int = 1) -> list[float | None]:
-    """The true difference that one test would show with 80 % power, for each column.
+    """The true difference that one test finds with 80 % power, for each column.
 
     (t quantile of 1 - alpha / (2 tests) + that of 0.8) robust errors, alpha = 0.05. `tests` is the size of the family:
     what passes at alpha / tests passes Holm whatever the others are. With few clusters nearly all of them have to
-    agree, and it is the larger difference that this takes. None if the error is unknown or 0, or if the clusters are
-    too few to show any difference in that many tests.
+    agree, which takes a larger difference: that one is returned. None if the error is unknown or 0, or if the clusters
+    are too few to show any difference in that many tests.
     """
     errors = robust_error(sample)
     if errors.df <= 0 or sample.n_clusters < fewest_clusters(tests):

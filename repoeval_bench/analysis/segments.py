@@ -62,7 +62,7 @@ class SegmentMean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentDifference:
-    """A segment's paired difference; `against`: its sign is not the overall one's; `shown`: `ci` omits 0."""
+    """A segment's paired difference; `against`: its sign is opposite to the overall one; `shown`: `ci` omits 0."""
 
     by: str
     name: str
@@ -308,7 +308,7 @@ def _sample(scores: QueryScores, part: Segment, values: FloatArray, over: Headli
 def distribution(values: FloatArray) -> dict[str, float]:
     """Share of the queries in each band of a measure between 0 and 1, and its quantiles.
 
-    A mean of 0.5 is one thing where every query has a half, and another where half of them have nothing.
+    A mean of 0.5 can be a half for every query, or nothing for half of them.
     """
     values = np.round(values, 12)
     shares = {BANDS[0][0]: float((values <= 0).mean())}

@@ -1,9 +1,9 @@
-"""Own means shrunk towards those of other repositories: which candidate to choose, and what it costs if that is wrong.
+"""Own means shrunk towards those of other repositories, to choose a candidate and to state its expected loss.
 
 A few files of your own say little about close candidates, and other repositories say nothing of what is special about
-yours. So each candidate's own mean is moved towards what other repositories lead to expect, by as much as the own one
-is uncertain. Here x are the own means less their mean over the k candidates, and pi is the same expected by the prior.
-tau is the standard deviation of a repository's own x around pi, and V the covariance of x over files:
+yours. So each candidate's own mean is moved towards the mean that other repositories lead to expect: the less certain
+the own mean, the further. Here x are the own means minus their mean over the k candidates, and pi is what the prior
+expects of x. tau is the standard deviation of a repository's own x around pi, and V the covariance of x over files:
 
     s^2   = trace(V) / (k - 1)
     B     = tau^2 / (tau^2 + s^2)
@@ -13,10 +13,10 @@ tau is the standard deviation of a repository's own x around pi, and V the covar
 That is the James-Stein estimate with a known prior: normal prior, normal means, one weight for all candidates. It has
 the form of Efron and Morris (1975, "Data analysis using Stein's estimator and its generalizations") and of Fay and
 Herriot (1979). V is CR2 (`robust_errors`). The covariance of few files is uncertain. So that of as many queries of
-other repositories is averaged in, with the weight of `SMOOTHING` files. The choice has the highest score, which is the
-least expected loss, where the loss of candidate a is max theta - theta_a.
+other repositories is averaged in, with the weight of `SMOOTHING` files. The choice has the highest score, and so the
+least expected loss. The loss of candidate a is max theta - theta_a.
 
-The functions are pure: where a prior comes from is `boards`'s affair.
+The functions are pure: `reference_sets` makes the prior.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ SMOOTHING = 20
 """Files for which the prior's covariance counts beside that of the own ones."""
 
 CLOSE = 0.005
-"""A candidate whose score is so near to the highest may be taken for its price."""
+"""A candidate this close to the highest score may be chosen because it is cheaper."""
 
 DRAWS = 10_000
-"""Of what the candidates would score: a probability near 1/2 has a Monte-Carlo error of 0.005."""
+"""Draws of the true scores: a probability near 1/2 then has a Monte-Carlo error of 0.005."""
 
 _DIGITS = 12
 """Scores are compared at this number of digits: a sum's rounding error must not break a tie."""
@@ -49,7 +49,7 @@ _DIGITS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prior:
-    """The expectation of k candidates on a repository of which nothing is known.
+    """The expected scores of k candidates on a repository that was not measured.
 
     `mean` is float64 (k,), the expected score of each candidate less that of all. `deviation` (k,) is tau, the standard
     deviation of a repository's own around it. `noise` (k, k) is the covariance of one query's scores around its
@@ -63,7 +63,7 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Posterior:
-    """The knowledge of k candidates after their own scores were seen, all less their mean over the candidates.
+    """The scores of k candidates given their own measurements, all minus their mean over the candidates.
 
     `own`, `prior` and `score` are float64 (k,), `covariance` (k, k) that of the true scores around `score`. `weight` is
     B and `tau` the prior's deviation of each, (k,); `error` is s. `tokens` is what a query costs that reads the
@@ -84,7 +84,7 @@ class Posterior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedCandidate:
-    """A candidate with its means less that of all candidates, and what it costs to choose it if it is not the best.
+    """A candidate's scores, minus their mean over the candidates, and its loss if it is chosen and not the best.
 
     `deviation` is the standard deviation of its true score around `score`. `to_choice` is the 95 % interval of its true
     score less that of the choice. `expected_loss` and `loss_95` are the mean and the 95th percentile of the best true
@@ -105,7 +105,7 @@ class RankedCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The candidates, the one to choose first; the less it is expected to cost, the earlier a candidate comes."""
+    """The candidates by expected loss, the choice first."""
 
     candidates: tuple[RankedCandidate, ...]
     n_files: int
@@ -179,8 +179,8 @@ def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
 def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
     """Add a candidate without own scores: its score is the prior's, and varies by the prior's deviation.
 
-    `prior` is that of the posterior's candidates, in their order, and of this one, the last. Means stay less that over
-    the measured candidates.
+    `prior` is that of the posterior's candidates, in their order, and of this one, the last. Scores stay relative to
+    the mean over the measured candidates.
     """
     index = len(posterior.names)
     expected = prior.mean[index] - prior.mean[:index].mean()
@@ -203,15 +203,16 @@ def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
 def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
     """One posterior of the candidates that all have: the mean over questions of the mean over a question's own.
 
-    Each comes with the question that it answers, a protocol; several of one question are of several retrievers. These
-    are asked the same queries, so their errors are taken to go together; those of different questions are independent.
+    Each comes with the question that it answers, a protocol; several of one question are of several retrievers.
+    Retrievers share their queries, so their errors are taken to be the same; those of different questions are
+    independent.
     """
     names = [name for name in posteriors[0][1].names if all(name in posterior.names for _, posterior in posteriors)]
     if not names:
         raise UsageError("no candidate has a score in every setting; leave out the setting in which they failed")
     by_question: dict[str, list[Posterior]] = {}
     for question, posterior in posteriors:
-        by_question.setdefault(question, []).append(only(posterior, names))
+        by_question.setdefault(question, []).append(restricted_to(posterior, names))
     questions = [_mean(group, independent=False) for group in by_question.values()]
     return _mean(questions, independent=True)
 
@@ -219,7 +220,8 @@ def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
 def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -> Decision:
     """Rank the candidates by what choosing each would cost, from draws of what they would score.
 
-    Each draw comes with its mirror image, so the mean over draws is the score and the choice does not hang on them.
+    Each draw comes with its mirror image, so the mean over draws is the score, and the choice does not depend on the
+    draws.
     """
     order = sorted(range(len(posterior.names)), key=lambda i: posterior.names[i])
     score, covariance = posterior.score[order], posterior.covariance[np.ix_(order, order)]
@@ -269,8 +271,8 @@ def _root(covariance: FloatArray) -> FloatArray:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T, dtype=np.float64)
 
 
-def only(posterior: Posterior, names: Sequence[str]) -> Posterior:
-    """Return the posterior of these candidates alone, less their own mean."""
+def restricted_to(posterior: Posterior, names: Sequence[str]) -> Posterior:
+    """Return the posterior of these candidates alone, minus their own mean."""
     index = [posterior.names.index(name) for name in names]
     return Posterior(
         names=tuple(names),

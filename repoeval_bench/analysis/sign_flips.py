@@ -1,4 +1,4 @@
-"""Tests and intervals from one set of sign flips over clusters, so that the two cannot contradict each other.
+"""Tests and intervals from one set of sign flips over clusters, so that they never contradict each other.
 
 Under "no difference" a cluster's difference is as likely positive as negative. A flip changes the sign of some
 clusters. For the hypothesis that the mean is m, a cluster's part p of the mean becomes p - m w, with w its weight. A
@@ -9,8 +9,8 @@ confidence interval is every m with p of at least 0.05 (Hartigan 1969 calls such
 More than `MOST_FLIPPED` clusters are dealt in turn into that many bundles, and a bundle is flipped as one cluster. A
 sum of symmetric differences is symmetric, so the test stays exact. That many bundles decide what all clusters would.
 
-Flips know only the clusters that were seen. Where nearly all have one value and a few do not, ends are moved out to
-what the share of such clusters may be.
+Flips know only the clusters that were seen. If nearly all have one value and a few do not, the share of such clusters
+is uncertain. Then the ends are moved out to the limits of this share.
 """
 
 from __future__ import annotations
@@ -40,37 +40,37 @@ FIRST_FLIPS = 20_000
 """Flips that every column gets."""
 
 MOST_FLIPS = 1_000_000
-"""Flips after which a column that is still undecided is reported as it is."""
+"""Flips after which a column that is zero undecided is reported as it is."""
 
 EXACT_CLUSTERS = 14
 """The most clusters for which all 2^n flips are computed, and nothing is drawn."""
 
 MOST_FLIPPED = 10_000
-"""Clusters, or bundles of them, whose signs are flipped at most."""
+"""Most clusters, or bundles of them, whose signs are flipped."""
 
 FEWEST_CLUSTERS = 6
-"""Fewer clusters have no p below 0.05, so that they bound no interval."""
+"""With fewer clusters no p is below 0.05, so no interval is bounded."""
 
 FEW_CLUSTERS = 20
-"""With fewer clusters than this, an interval is marked: single ones decide it, and it holds the truth too seldom."""
+"""With fewer clusters an interval gets a warning: single ones decide it, and it holds the truth too seldom."""
 
 _FEW_OTHERS = 10
-"""Clusters that differ from the value of most, below which `beyond_seen` moves the ends."""
+"""With fewer clusters off the most common value than this, `beyond_seen` moves the ends."""
 
 CERTAIN = 4.0
-"""Monte-Carlo standard errors between p and a limit from which the verdict at that limit is decided."""
+"""A verdict is decided once p is this many Monte-Carlo standard errors from the limit."""
 
 _MOST_CELLS = 65_536
 """Flips x columns that are worked on at once: arrays that stay in the processor's cache are faster."""
 
 _MOST_BYTES = 128_000_000
-"""Packed flips in a block; the sums that are looked up are computed once a block."""
+"""Bytes of packed flips in a block; the table of sums is computed once for each block."""
 
 _TABLE_CELLS = 500_000
 """Sums that are computed and looked up at once; more would leave the processor's cache."""
 
 _SLACK = 1e-12
-"""Relative rounding error of a sum: the same sum in another order is as extreme all the same."""
+"""Relative rounding error of a sum: a sum in another order counts as equally extreme."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,7 +119,7 @@ def flip_signs(
         more, open_sample = min(n_flips, most - n_flips), sample.columns(open_)
         ends = open_sample.ends(_drawn_flips(rng, more, sample.n_flipped))
         for position, column in enumerate(open_.tolist()):
-            # A column that was decided for a while may be open again: it has missed flips, and takes these.
+            # A column that was decided for a while may be open again: it missed some flips, and gets these.
             lows[column] = np.concatenate([lows[column], ends[0][position]])
             highs[column] = np.concatenate([highs[column], ends[1][position]])
         again = open_sample.summary([lows[column] for column in open_], [highs[column] for column in open_])
@@ -130,17 +130,17 @@ def flip_signs(
 
 
 def fewest_clusters(tests: int = 1) -> int:
-    """Return how many clusters a test of a family takes to pass Holm: the smallest p of n clusters is 2 / 2^n."""
+    """Return the fewest clusters with which a test can pass Holm: the smallest p of n clusters is 2 / 2^n."""
     return floor(log2(max(1, tests) / ALPHA)) + 2
 
 
 def near_alpha(p: FloatArray, error: FloatArray) -> BoolArray:
-    """Return which p are too near to 0.05 to say on which side they are, (n_columns,)."""
+    """Return which p are too near to 0.05 to be on a sure side of it, (n_columns,)."""
     return np.abs(p - ALPHA) < CERTAIN * error
 
 
 def near_holm(p: FloatArray, error: FloatArray, families: Sequence[Sequence[int]]) -> BoolArray:
-    """Return which p are too near to the limit that Holm sets them in their family to say on which side they are."""
+    """Return which p are too near to their limit by Holm to be on a sure side of it, (n_columns,)."""
     near = np.zeros(len(p), dtype=np.bool_)
     for family in families:
         order = sorted(family, key=lambda i: p[i])
@@ -159,8 +159,8 @@ def flip_pairs(
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return p of the difference of each pair of columns, and how many flips it got, both (n_pairs,).
 
-    They are those of `flip_signs` of the differences themselves, without intervals. Sums are added up once for each
-    column of `parts`, float64 (n_clusters, n_columns), and none is stored. `pairs` are positions, int64 (n_pairs, 2).
+    The p are those of `flip_signs` on the differences, without intervals. Sums are added up once for each column of
+    `parts`, float64 (n_clusters, n_columns), and none is stored. `pairs` are positions, int64 (n_pairs, 2).
     """
     exact = len(parts) <= EXACT_CLUSTERS
     differences = np.array([_difference_and_slack(parts, a, b) for a, b in pairs])
@@ -183,20 +183,20 @@ def flip_pairs(
 
 
 def flip_columns(parts: FloatArray, rng: np.random.Generator, limits: FloatArray) -> FloatArray:
-    """Return p of each column's mean, (n_columns,), surely on its side of the column's limit.
+    """Return p of each column's mean, (n_columns,), flipped until it is on a sure side of the column's limit.
 
-    A column gets as many flips as that takes, up to `MOST_FLIPS`, and none where a bound shows it, which then is its p:
-    under flips a sum S of parts a has P(|S| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963).
+    A column gets up to `MOST_FLIPS` flips. It gets none if a bound is already below its limit; the bound is then its p.
+    Under flips a sum S of parts a has P(|S| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963).
     """
     squares = 2 * np.square(parts).sum(axis=0)
     exponents = np.divide(parts.sum(axis=0) ** 2, squares, out=np.zeros(parts.shape[1]), where=squares > 0)
     p: FloatArray = 2 * np.exp(-exponents)
     if (open_ := np.flatnonzero(p >= limits)).size:
-        still = np.zeros(len(parts))
+        zero = np.zeros(len(parts))
         pairs = np.column_stack([np.zeros(open_.size, dtype=np.int64), np.arange(1, open_.size + 1)])
         p[open_], _ = flip_pairs(
-            np.column_stack([still, parts[:, open_]]),
-            still,
+            np.column_stack([zero, parts[:, open_]]),
+            zero,
             pairs,
             rng,
             undecided=lambda p, error: np.abs(p - limits[open_]) < CERTAIN * error,
@@ -215,7 +215,7 @@ def _all_flips(n: int) -> Iterator[Packed]:
 
 
 def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Iterator[Packed]:
-    """The flip that changes nothing, which is the observation, and drawn ones."""
+    """Yield the flip that changes nothing, which is the observation, and then drawn ones."""
     size = (n + 7) // 8
     yield np.zeros((1, size), dtype=np.uint8)
     rows = max(1, _MOST_BYTES // size // 4) * 4  # whole words of the generator, so that blocks do not move the draws
@@ -229,26 +229,26 @@ _SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis
 
 
 def _bundled(of_clusters: FloatArray) -> FloatArray:
-    """Return rows of clusters, or their sums where they are dealt into bundles; neighbours come into different ones."""
+    """Return the rows of clusters, or the sums of their bundles; neighbours are in different bundles."""
     if len(of_clusters) <= MOST_FLIPPED:
         return of_clusters
     return np.stack([of_clusters[first::MOST_FLIPPED].sum(axis=0) for first in range(MOST_FLIPPED)])
 
 
 def _add_up(tables: FloatArray, first: int, blocks: Sequence[tuple[FloatArray, Packed]]) -> None:
-    """Add to each block's sums what its flips make of the clusters from the `first` eight on, one table for eight."""
+    """Add the flipped clusters to each block's sums, from group `first` on; a table holds a group of eight."""
     for sums, flips in blocks:
         for group, table in enumerate(tables, start=first):
             np.add(sums, np.take(table, flips[:, group], axis=0), out=sums)
 
 
 def beyond_seen(values: FloatArray) -> tuple[float, float]:
-    """The lowest and the highest mean that clusters nobody has seen may bring; -inf and inf if the seen ones decide.
+    """The lowest and highest mean with clusters that were not seen; inf and -inf if the seen ones are enough.
 
     `values` are the clusters' means. Suppose most have one value and fewer than `_FEW_OTHERS` another. The mean is then
     the usual value plus the share of the others times their distance, below and above it. The share is taken at the
-    upper end of its 97.5 % interval (Clopper & Pearson 1934). Where all have one value, others are taken to score 0; of
-    a value of 0 nothing is known.
+    upper end of its 97.5 % interval (Clopper & Pearson 1934). If all have one value, unseen others are taken to score
+    0; a value of 0 stays as it is.
     """
     distinct, sizes = np.unique(np.round(values, 12), return_counts=True)
     usual, n = distinct[sizes.argmax()], len(values)
@@ -329,7 +329,7 @@ class _Sample:
         if self._pairs is not None:
             total = total[:, self._pairs[:, 1]] - total[:, self._pairs[:, 0]]
         with np.errstate(divide="ignore", invalid="ignore"):
-            # Means of the flipped clusters and of the others; there is none where nothing, or everything, is flipped.
+            # Means of the flipped clusters and of the others; undefined where nothing, or everything, is flipped.
             ends = [(self._mean - total) / (1 - weight), (self._mean + total) / (1 + weight)]
         low, high = np.minimum(*ends), np.maximum(*ends)
         whole = np.abs(weight[:, 0]) > 1 - _SLACK
@@ -340,7 +340,7 @@ class _Sample:
         return low, high
 
     def summary(self, lows: Sequence[FloatArray], highs: Sequence[FloatArray], *, exact: bool = False) -> Flipped:
-        """Give p and the ends of each column from those of its flips."""
+        """Return p and the interval's ends of each column from the ends of its flips."""
         p, error, low, high = (np.empty(len(lows)) for _ in range(4))
         n_flips = np.array([len(ends) for ends in lows], dtype=np.int64)
         for column, (all_low, all_high) in enumerate(zip(lows, highs, strict=True)):

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 SEED = 20_240_601
-"""Of every interval and test: a command that is repeated gives the same numbers."""
+"""The seed of every interval and test, so that a repeated command gives the same numbers."""
 
 _BLOCK = 16
-"""Columns that are worked on at once where all would take much memory."""
+"""Columns that are computed at once where all would take much memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +145,7 @@ def intervals(sample: Sample, rng: np.random.Generator, *, most: int = FIRST_FLI
 
 
 def bounded(flipped: Flipped, n_clusters: int) -> list[Interval]:
-    """The interval of each column; None where an end is infinite, or is not only because so few clusters tie."""
+    """The interval of each column; None where an end is infinite, or the clusters are too few."""
     if n_clusters < FEWEST_CLUSTERS:
         return [None] * len(flipped.low)
     ends = zip(flipped.low.tolist(), flipped.high.tolist(), strict=True)
@@ -160,7 +160,7 @@ def mean_intervals(
     `over` is `micro`, the mean over queries, or `macro`, that over `groups` (repositories), which names each query's.
     """
     sample = Sample.of(values, clusters, groups, over)
-    # Of a difference that is nearly shown, as many flips as `compare` makes, so that both are on one side of 0.
+    # As many flips as `compare` makes, so that both agree whether an interval near 0 excludes it.
     return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED), most=MOST_FLIPS)
 
 

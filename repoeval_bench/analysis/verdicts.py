@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class Result(StrEnum):
     """The outcome of the tests of all runs of one question.
 
-    `WINNER`: the best run is significantly better than each other. `CARRIED`: so it is, but some of its leads come from
-    one file or repository. `NOT_SIGNIFICANT`: of some run it is not. `TIED`: the two best have the same mean.
+    `WINNER`: the best run is significantly better than each other. `CARRIED`: the same, but some of its leads come from
+    one file or repository. `NOT_SIGNIFICANT`: at least one lead is not significant. `TIED`: the two best have the same
+    mean.
     `NOTHING_FOUND`: every run scores 0. `BASELINE`: the runs were compared with one that is not the best, and with no
     other. `NOT_TESTED`: the measure is a ceiling. `ONE_RUN`: there is nothing to compare.
     """
@@ -49,7 +50,7 @@ class ScoredRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rival:
-    """A run beside the reference: how far the reference is ahead of it, and what the test says of that.
+    """A run compared with the reference: the reference's lead over it, and the test of that lead.
 
     `lead` is above 0 if the reference is better, also where lower values are better. `ci` is its 95 % interval, None if
     the clusters are too few to bound it. `p` is the sign-flip test's, `p_adjusted` that by Holm in the verdict's
@@ -78,9 +79,9 @@ class Verdict:
     `reference` is the run with the best mean; under `BASELINE` it is the baseline. `others` are the rest, the nearest
     to the best mean first. p is adjusted by Holm over `family` tests, of `pairs` pairs of runs. `measure` is a column's
     name, `over` the mean that decides. Signs are flipped by `clustered_by` (`file`, `query`, or a field);
-    `effective_clusters` is how many of equal size would give as much evidence. The counts are 0 of one run. `margin` is
-    that of equality, where one was given. `differences` are the comparisons of all measures behind it, each run minus
-    the reference, in the order of `others`.
+    `effective_clusters` is how many of equal size would give as much evidence. The counts are 0 for a single run.
+    `margin` is that of equality, if one was given. `differences` are the comparisons of all measures behind it, each
+    run minus the reference, in the order of `others`.
     """
 
     result: Result
@@ -106,7 +107,7 @@ class Verdict:
 
     @property
     def close(self) -> tuple[Rival, ...]:
-        """The other runs: those that may be as good."""
+        """The other runs that the reference is not significantly better than."""
         return tuple(rival for rival in self.others if not rival.is_significantly_worse)
 
     def rival(self, run_id: str) -> Rival | None:
@@ -120,7 +121,7 @@ def scores_nothing(measure: str, means: Sequence[float]) -> bool:
 
 
 def pairs_with(reference: str, comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The pairs that a run is in, by its name, each as the other run minus this one."""
+    """Return the pairs of a run, given by its name, each as the other run minus this one."""
     turned = (pair.reversed() if pair.treatment == reference else pair for pair in comparisons)
     return [pair for pair in turned if pair.baseline == reference]
 
@@ -130,9 +131,9 @@ def decide(
 ) -> Verdict:
     """Say which of the runs is best and which others are significantly worse, by `measure`.
 
-    `ranked` are the runs, the best mean first, named as in `comparisons`. They have the best run's pairs with all
-    others, or else one baseline's pairs. Their p, adjusted over all pairs, holds for a best run that was picked by its
-    scores; it is not adjusted again.
+    `ranked` are the runs, the best mean first, named as in `comparisons`. `comparisons` has the best run's pairs with
+    all others, or else one baseline's pairs. Their p is adjusted over all pairs, so it holds for a best run that was
+    picked by its scores, and is not adjusted again.
     """
     best = ranked[0]
     if len(ranked) == 1:
@@ -200,7 +201,7 @@ def _result(best: ScoredRun, reference: ScoredRun, others: Sequence[Rival], meas
 class Candidate:
     """One of the runs to choose from.
 
-    `cost` is what a query that reads ten chunks reads, by the mean size of the run's chunks, in the choice's unit.
+    `cost` is the size of ten chunks of the run's mean size, in the choice's unit.
     """
 
     run: str

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import Replay, RunView
 
 INTERVALS = "intervals"
-"""Said where differences have a file: a run stores no interval, they are computed from per_query.jsonl.gz."""
+"""Stands where a difference has its file: intervals are not stored but computed from per_query.jsonl.gz."""
 
 ALWAYS_AS_STORED = ("timings.jsonl", "versions, commit and time", "where the data was fetched", "seconds of the index")
-"""Values that no run can show of another one."""
+"""Values that running again cannot check."""
 
 _TEXTS_OF_A_MODEL = (
     "what a model was asked and wrote, which tasks have tests that can judge, and whether they passed "
@@ -66,8 +66,8 @@ class Verification:
 
     `mean` is the computed headline mean of the protocol's first measure, or the run's first, `ci` its 95 % interval.
     Both are None if the data differ, because nothing was computed then. `ranking` says whether the ranking was computed
-    too, `reason` why not. Two of its scores are the same within `tolerance`, and `moved` is the largest distance of two
-    at one rank. `as_stored` was taken over.
+    too, `reason` why not. Two scores count as the same within `tolerance`, and `moved` is the largest difference at one
+    rank. `as_stored` names the values that were copied from the folder.
     """
 
     run_id: str
@@ -90,7 +90,7 @@ class Verification:
 
 
 def other_data(run: RunView, data: str, fingerprint: str) -> Verification:
-    """Return the sentence on a run whose data is not here: its fingerprint differs."""
+    """Return the verification of a run whose data is not here: only its fingerprint is compared."""
     config = run.manifest.config
     claimed = None if config is None else config.fingerprint
     other = _difference(MANIFEST, "dataset.fingerprint", claimed, fingerprint)
@@ -134,7 +134,7 @@ def compare_replay(run: RunView, again: Replay, data: str) -> Verification:
 
 
 def _ranking_differences(again: Replay) -> Iterator[Difference]:
-    """Yield what a stored ranking has that no query sees, and where it is not the one that was computed."""
+    """Yield the stored chunks that their query may not see, and the ranks that differ from the computed ranking."""
     for query_id, ids in again.unseen.items():
         for chunk_id in ids:
             yield _difference(RETRIEVED, f"{query_id} {chunk_id}", "ranked", "no chunk that this query sees")
@@ -149,7 +149,7 @@ def _ranking_differences(again: Replay) -> Iterator[Difference]:
 
 
 def _moved(again: Replay) -> float:
-    """Return the largest difference of two scores at one place of a stored and a computed ranking."""
+    """Return the largest difference of two scores at the same rank of a stored and a computed ranking."""
     pairs = ((stored, (again.computed or {}).get(query_id, ())) for query_id, stored in again.stored.items())
     return max((abs(ours - theirs) for both in pairs for (_, ours), (_, theirs) in zip(*both, strict=False)), default=0)
 
@@ -176,9 +176,9 @@ def _contents(run: RunView, taken_over: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _lines(text: str) -> dict[str, Any]:
-    """`query chunk` -> the whole line, of a TREC file: what no reader looks at was written all the same.
+    """`query chunk` -> the whole line of a TREC file, fields that no reader uses included.
 
-    Also what the text is as a whole, so that no order and no blank differs unseen.
+    The hash of the whole text is added, so that a change of order or blanks is noticed too.
     """
     values = _keyed((" ".join(line.split()[:3:2]), {"line": line}) for line in text.splitlines())
     values["text as a whole"] = short_hash(text)

@@ -8,7 +8,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.analysis.boards import Boards
 from repoeval_bench.analysis.evidence import (
     BASELINE,
     SIZES,
@@ -18,6 +17,7 @@ from repoeval_bench.analysis.evidence import (
     evidence_of,
     provisional_choice,
 )
+from repoeval_bench.analysis.reference_sets import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_targets, mean_nws, size_option
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, UsageError
@@ -104,10 +104,10 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
     def past_deadline() -> bool:
         return deadline is not None and any(runs.values()) and clock() >= deadline
 
-    language, boards = main_language(benchmark), read_boards()
+    language, reference_sets = main_language(benchmark), read_reference_sets()
 
     def choose(setting: RunRequest) -> str | None:
-        return provisional_choice(setting, runs[setting], language, boards)
+        return provisional_choice(setting, runs[setting], language, reference_sets)
 
     progress = _Progress(requests, clock, choose)
     failed = _gather(runner, in_turn, runs, skipped, past_deadline, progress)
@@ -115,7 +115,7 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
     for of_setting in runs.values():
         of_setting.sort(key=lambda run: order.index(run[0].label))
     evidence = tuple(
-        evidence_of(setting, candidate_runs, ratio, language, boards)
+        evidence_of(setting, candidate_runs, ratio, language, reference_sets)
         for setting, candidate_runs in runs.items()
         if len(candidate_runs) > 1
     )
@@ -123,7 +123,7 @@ def recommend(  # longer than 60 lines: the steps of the answer, one after the o
         benchmark.label,
         language,
         evidence,
-        boards=boards,
+        reference_sets=reference_sets,
         skipped=skipped,
         n_failed=failed + len(failures) * len(settings),
         runs=[run for candidate_runs in runs.values() for _, run in candidate_runs],
@@ -280,13 +280,13 @@ def main_language(benchmark: Benchmark) -> str:
 
 
 @cache
-def read_boards(path: Path | None = None) -> Boards:
+def read_reference_sets(path: Path | None = None) -> ReferenceSets:
     """Read the scores of other repositories: the file that ships, or one of scripts/estimate_prior.py."""
     file = path or shipped(PRIORS)
     if file is None:
         raise DatasetError(f"{PRIORS} is missing from the installation; install repoeval-bench again")
     with faults_as(DatasetError, file, "install repoeval-bench again"):
-        return parse(read_document(file), Boards)
+        return parse(read_document(file), ReferenceSets)
 
 
 def sample_of(benchmark: Benchmark) -> list[SourceFile]:

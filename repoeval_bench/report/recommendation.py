@@ -280,7 +280,7 @@ def _window(recommendation: Recommendation, label: str) -> list[str]:
 
 
 def _by_bundled_model(recommendation: Recommendation) -> bool:
-    return all(Spec.parse(evidence.setting.embedder).name == EMBEDDER for evidence in recommendation.evidence)
+    return all(Spec.parse(evidence.request.embedder).name == EMBEDDER for evidence in recommendation.evidence)
 
 
 def _percent(share: float) -> str:

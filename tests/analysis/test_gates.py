@@ -63,7 +63,7 @@ def test_a_gate_on_a_measure_of_which_less_is_better_says_what_it_holds_off(tmp_
     scored = write_run(tmp_path / "a", values, files=FILES, repos=REPOS, facts=FACTS).scores
     warned = one({"measure": "redundancy@10", "at_least": 0.1}, scored)
     assert warned.passed
-    assert warned.warning == "less of redundancy@10 is better, and this gate holds off less of it"
+    assert warned.warning == "lower redundancy@10 is better, but this gate fails a run whose value is low"
     assert "less of" not in one({"at_least": 0.1}, scored).warning
 
 

@@ -16,7 +16,7 @@ from repoeval_bench.analysis.evidence import SizedChunker, evidence_of
 from repoeval_bench.analysis.pair_verdicts import Carrier, Outcome, judge
 from repoeval_bench.analysis.sign_flips import flip_pairs, flip_signs, near_alpha, near_holm
 from repoeval_bench.analysis.verdicts import Result
-from repoeval_bench.api.recommendation import read_boards
+from repoeval_bench.api.recommendation import read_reference_sets
 from repoeval_bench.cli.answer import answer_to
 from repoeval_bench.runs.request import RunRequest
 from support.runs import write_run
@@ -82,7 +82,7 @@ def test_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, headl
         of_report = choose(runs, compare(runs)).verdict
         made = [(SizedChunker(name=run.run_id, size=500, spec=run.run_id), run) for run in runs]
         of_recommend = evidence_of(
-            RunRequest(protocol="context", retriever="bm25"), made, 0.3, "python", read_boards()
+            RunRequest(protocol="context", retriever="bm25"), made, 0.3, "python", read_reference_sets()
         ).verdict
         of_leads = choose(runs).verdict
     for theirs in (of_report, of_recommend, of_leads, verdict_on(runs[::-1])):

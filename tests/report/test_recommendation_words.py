@@ -9,7 +9,7 @@ from repoeval_bench.analysis.choosing import choose, verdict_on
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import SizedChunker, conclude, evidence_of
 from repoeval_bench.analysis.verdicts import Result
-from repoeval_bench.api.recommendation import read_boards
+from repoeval_bench.api.recommendation import read_reference_sets
 from repoeval_bench.report.choosing import choice_sentences, choice_table
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.paper import paper_table
@@ -45,13 +45,22 @@ def concluded(*runs, retrievers=("bm25",), protocols=("uses",)):
         ]
         for of_question in (runs if len(runs) > 1 else runs * len(questions))
     ]
-    boards = read_boards()
+    reference_sets = read_reference_sets()
     evidence = [
-        evidence_of(RunRequest(protocol=protocol, retriever=retriever), pairs, 0.3, "python", boards)
+        evidence_of(RunRequest(protocol=protocol, retriever=retriever), pairs, 0.3, "python", reference_sets)
         for (protocol, retriever), pairs in zip(questions, made, strict=True)
     ]
     candidates = {candidate.label: candidate for candidate, _ in made[0]}
-    return conclude("data", "python", evidence, boards=boards, candidates=candidates, skipped=(), n_failed=0, runs=())
+    return conclude(
+        "data",
+        "python",
+        evidence,
+        reference_sets=reference_sets,
+        candidates=candidates,
+        skipped=(),
+        n_failed=0,
+        runs=(),
+    )
 
 
 def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):

@@ -1,9 +1,9 @@
-"""Expectations of chunkers on new code, from the shipped leaderboards: the priors of `shrinkage`.
+"""Scores of chunkers on other repositories, from which the priors of `shrinkage` are made.
 
-A board knows chunkers at sizes. What it does not know is a mixture of what it knows. A chunker that it lacks could be
-any of its chunkers. A size between two of its sizes could be either, the nearer the likelier (in octaves). From one
-octave beyond its sizes on, the size is any of them. A mixture's mean is the mean of its parts. Its variance adds that
-between the parts, so what the board does not know follows the own scores.
+A reference set has scores of chunkers at sizes. Any other candidate is a mixture of these. A chunker that the set lacks
+could be any of its chunkers. A size between two of its sizes could be either, the nearer the likelier (in octaves). A
+size an octave or more beyond its sizes could be any of them. A mixture's mean is the mean of its parts. Its variance
+adds the variance between the parts, so an unknown candidate follows its own scores more.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray
 
 OTHER = "other"
-"""The board of languages that no other board has: the mean of all boards."""
+"""The set for languages that no other set has: the mean of all sets."""
 
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class BoardQuestion(_Record):
-    """The answer of a protocol and a retriever on the candidates, in their order, as means less the mean over them.
+class ReferenceQuestion(_Record):
+    """Means of the candidates, in their order, by one protocol and retriever, minus the mean over them.
 
-    A mean is None where it was not measured. `retriever` is `bm25`, or `dense` by the bundled model; `tau` is the
-    deviation of a repository's own from `means`.
+    A mean is None where it was not measured. `retriever` is `bm25`, or `dense` by the bundled model. `tau` is the
+    standard deviation of a repository's own means around `means`.
     """
 
     protocol: str
@@ -41,17 +41,17 @@ class BoardQuestion(_Record):
     means: tuple[float | None, ...]
 
 
-class Board(_Record):
-    """The measurements on one set of repositories, in these languages."""
+class ReferenceSet(_Record):
+    """The scores on one set of repositories, in these languages."""
 
     name: str
     languages: tuple[str, ...]
     repositories: int
-    questions: tuple[BoardQuestion, ...]
+    questions: tuple[ReferenceQuestion, ...]
 
 
-class Boards(_Record):
-    """All boards, with the commands that made them; `candidates` are the chunkers at sizes in characters.
+class ReferenceSets(_Record):
+    """All reference sets, with the commands that made them; `candidates` are chunkers at sizes in characters.
 
     `noise` is protocol -> the lower triangle of the covariance of one query's scores, row by row.
     """
@@ -59,22 +59,22 @@ class Boards(_Record):
     commands: tuple[str, ...]
     candidates: tuple[tuple[str, int], ...]
     noise: Mapping[str, tuple[tuple[float, ...], ...]]
-    boards: tuple[Board, ...]
+    sets: tuple[ReferenceSet, ...]
 
-    def board(self, language: str) -> Board:
-        """The board that has the language, else that of other languages."""
-        by_language = {spoken: board for board in self.boards for spoken in board.languages}
-        return by_language.get(language) or next(board for board in self.boards if board.name == OTHER)
+    def of_language(self, language: str) -> ReferenceSet:
+        """Return the set that has the language, else that of other languages."""
+        by_language = {name: of_set for of_set in self.sets for name in of_set.languages}
+        return by_language.get(language) or next(of_set for of_set in self.sets if of_set.name == OTHER)
 
     def prior(
         self, language: str, protocol: str, retriever: str, candidates: Sequence[tuple[str, int | None]]
     ) -> Prior:
         """The prior of candidates, each a chunker and its size in characters, None where it has none.
 
-        For a protocol or retriever without a board, all means are 0, and the deviation is the largest that its
-        candidates have from 0. What BM25 says does not hold for a model, nor the other way round.
+        For a protocol or retriever without scores, all means are 0, and the deviation is the largest that the set's
+        candidates have from 0. Scores by BM25 do not hold for a model, nor the other way round.
         """
-        questions = self.board(language).questions
+        questions = self.of_language(language).questions
         matches = [
             question for question in questions if (question.protocol, question.retriever) == (protocol, retriever)
         ]
@@ -90,7 +90,7 @@ class Boards(_Record):
 
 
 def prior_of(
-    question: BoardQuestion,
+    question: ReferenceQuestion,
     noise: FloatArray,
     known: Sequence[tuple[str, int]],
     candidates: Sequence[tuple[str, int | None]],
