@@ -1,4 +1,4 @@
-"""Adapters of other people's chunkers: named failures, spans found, the spec given; plain functions too."""
+"""Adapters for chunkers of other packages and for plain functions: spans, specs, and errors with names."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def named_failure(chunker: str, file: SourceFile) -> AbstractContextManager[None]:
-    """Turn any exception of foreign code into a ChunkError that names the chunker and the file."""
+    """Turn any exception of other people's code into a ChunkError that names the chunker and the file."""
     return plug_in_errors_as(ChunkError, f"{file.name}: {chunker}", f"repair the chunker{OR_SKIP}")
 
 
 def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
-    """Return a chunker's chunks of a file, not checked; whatever it raises is a ChunkError that names both.
+    """Return a chunker's unchecked chunks of a file; any exception becomes a ChunkError that names both.
 
-    A generator runs here, and what a plug-in prints does not get among the results.
+    A generator is run to its end here, and what a plug-in prints goes to standard error.
     """
     with named_failure(chunker.spec, file), redirect_stdout(sys.stderr):
         return tuple(chunker.chunk(file))
@@ -64,8 +64,9 @@ def spans_of(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[in
 def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | None:
     """Character spans of texts that follow each other in a text, for libraries that return strings only.
 
-    Each is looked for right behind the one before it, blanks skipped, and further on only if it is not there. So a text
-    that occurs twice is never mistaken, unless something before it was skipped. None where a piece is not found.
+    Each piece is expected right after the one before it, blanks skipped, and searched further on only if it is not
+    there. So a text that occurs twice is mistaken only if something before it was left out. None where a piece is not
+    found.
     """
     spans: list[tuple[int, int]] = []
     end = 0
@@ -84,10 +85,10 @@ def spans_in_order(text: str, pieces: Iterable[str]) -> list[tuple[int, int]] | 
 
 
 _FAILURES: dict[tuple[str, SourceFile], ChunkError] = {}
-"""Failures of packages, each tried once a process: one on a long or deep file takes as long as a success."""
+"""Failures of packages, cached for the process: on a long or deep file a failure takes as long as a success."""
 
 _MOST_FAILURES = 1000
-"""Failures that are kept: each holds its file."""
+"""Most failures in the cache, as each holds its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class Peer(Cutter, ABC):
             with named_failure(self.name, file):
                 spans = self.spans(file)
         except ChunkError as error:
-            # What the machine lacks now it may have later.
+            # Lack of memory, files or packages may be over at the next try.
             if not isinstance(error.__cause__, MemoryError | OSError | ImportError):
                 if len(_FAILURES) == _MOST_FAILURES:
                     del _FAILURES[next(iter(_FAILURES))]
@@ -128,14 +129,14 @@ class Peer(Cutter, ABC):
         """
 
     @classmethod
-    def of_size(cls, nws: int) -> Self | None:  # noqa: ARG003  # for the packages that tell it
+    def of_size(cls, nws: int) -> Self | None:  # noqa: ARG003  # packages that know it override this
         """Return the chunker whose chunks have about the mean size of `fixed:max_nws=NWS` on ordinary code.
 
         The package need not be installed. None where this file does not say how sizes relate.
         """
         return None
 
-    def snippet(self, language: str) -> Snippet | None:  # noqa: ARG002  # for the packages that tell it
+    def snippet(self, language: str) -> Snippet | None:  # noqa: ARG002  # packages that know it override this
         """Return Python that makes this chunker with its package alone, for files in `language`, one of ours.
 
         It cuts a file's text as measured, blanks at the ends of chunks apart. None where the package knows no such
@@ -146,7 +147,7 @@ class Peer(Cutter, ABC):
 
 @dataclass(frozen=True, slots=True)
 class NamedChunker:
-    """A plug-in under the spec that names it; its chunks are checked where every chunker's are."""
+    """A plug-in under the spec that names it; its chunks are checked like those of every chunker."""
 
     inner: Chunker
     resolved: ResolvedSpec
@@ -169,7 +170,7 @@ class FunctionChunker:
 
     @property
     def spec(self) -> str:
-        """Return where the function is defined."""
+        """`py:module:name` of the function."""
         return f"py:{self.function.__module__}:{self.function.__qualname__}"
 
     def chunk(self, file: SourceFile) -> Sequence[Chunk]:
@@ -178,7 +179,7 @@ class FunctionChunker:
 
 
 def as_chunker(given: object) -> Chunker:
-    """The object itself where it has `spec` and `chunk`, a function as a chunker; anything else is a UsageError."""
+    """Return an object with `spec` and `chunk` as it is, and wrap a function; anything else is a UsageError."""
     named = isinstance(getattr(given, "spec", None), str)
     if named and callable(getattr(given, "chunk", None)):
         return cast("Chunker", given)

@@ -1,4 +1,4 @@
-"""chonkie's CodeChunker, for the workers' server."""
+"""Import chonkie's CodeChunker alone, so that the server of worker processes has it loaded."""
 
 from repoeval_bench.core.alone import alone
 

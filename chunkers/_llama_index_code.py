@@ -1,4 +1,4 @@
-"""LlamaIndex's CodeSplitter, for the workers' server."""
+"""Import LlamaIndex's CodeSplitter alone, so that the server of worker processes has it loaded."""
 
 from repoeval_bench.core.alone import alone
 

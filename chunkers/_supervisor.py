@@ -1,11 +1,11 @@
 """Run a program and end with it all that it started: `python _supervisor.py CHANNEL PARENT COMMAND ARGUMENT…`.
 
-It is a process of its own, because Linux gives orphans to the nearest ancestor that requests them. In the caller's
-process they would be among children that are not the program's. It imports little, so that it starts quickly.
+It is a process of its own, because Linux gives orphans to the nearest ancestor that asks for them. In the caller's
+process they would be mixed with children that are not the program's. It imports little, so that it starts quickly.
 
 `CHANNEL` is a socket, on which it writes a line: 0, or the error number for which the program cannot be started. It
-ends the program's descendants when the program ends or the socket's other end is closed. So it does when the process
-`PARENT` is gone (after kill -9, say). Then it exits with the program's exit code (128 and the signal's number after a
+ends the program's descendants when the program ends, when the socket's other end is closed, or when the process
+`PARENT` is gone, as after kill -9. Then it exits with the program's exit code (128 and the signal's number after a
 signal).
 """
 
@@ -17,24 +17,24 @@ import select
 import sys
 import time
 
-# Written out, for `signal` takes as long to import as Python to start.
+# Written out, because importing `signal` takes as long as starting Python.
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 _PR_SET_CHILD_SUBREAPER = 36
 
 _SECONDS_AT_MOST = 10.0
-"""Longest wait for what cannot be ended, such as a process of another user."""
+"""Longest wait for processes that cannot be ended, such as those of another user."""
 
 _SECONDS_BETWEEN = 0.05
 """Pause between two checks that the program has ended, if the system does not notify."""
 
 
 def main(channel: int, parent: int, command: list[str]) -> None:
-    """Start the program, wait for its end or the caller's, and leave nothing of it behind."""
+    """Start the program, wait for its end or the caller's, and leave none of its processes behind."""
     os.set_inheritable(channel, False)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        # Python ignores two signals, which a program expects as they were.
+        # Python ignores these two signals; the program gets their default handling back.
         program = os.posix_spawnp(command[0], command, os.environ, setpgroup=0, setsigdef=[_SIGPIPE, _SIGXFSZ])
     except OSError as error:
         os.write(channel, b"%d\n" % (error.errno or 1))
@@ -58,7 +58,7 @@ def main(channel: int, parent: int, command: list[str]) -> None:
 
 
 def _end_of(pid: int) -> list[int]:
-    """Return what becomes readable when a process ends; nothing if the system does not notify."""
+    """Return a descriptor that becomes readable when a process ends; none if the system offers none."""
     try:
         return [os.pidfd_open(pid)]
     except (AttributeError, OSError):  # not Linux, or one of before 2019
@@ -66,7 +66,7 @@ def _end_of(pid: int) -> list[int]:
 
 
 def _reap(program: int) -> tuple[int | None, bool]:
-    """Take note of children that have ended: the program's exit code if it has, and whether others are left."""
+    """Collect ended children: return the program's exit code if it ended, and whether children are left."""
     code = None
     try:
         while (ended := os.waitpid(-1, os.WNOHANG)) != (0, 0):
@@ -79,13 +79,13 @@ def _reap(program: int) -> tuple[int | None, bool]:
 
 
 def _end_descendants(program: int, code: int | None) -> int:
-    """End all descendants, children first: theirs become this process's. The program's exit code."""
+    """End all descendants, children first, as theirs become this process's; return the program's exit code."""
     if code is None or sys.platform != "linux":
         _kill(-program)
     deadline = time.monotonic() + _SECONDS_AT_MOST
     left = True
     while left and time.monotonic() < deadline:
-        # A child's number is not given to another process before `_reap` has taken note of its end.
+        # A child's number is not given to another process before `_reap` has collected it.
         for child in _children():
             _kill(child)
         ended, left = _reap(program)
@@ -95,7 +95,7 @@ def _end_descendants(program: int, code: int | None) -> int:
 
 
 def _kill(pid: int) -> None:
-    """End a process, or with a negative number a group; one that is gone, or that may not be ended, is passed over."""
+    """End a process, or with a negative number a group; skip one that is gone or may not be ended."""
     try:
         os.kill(pid, _SIGKILL)
     except (ProcessLookupError, PermissionError):

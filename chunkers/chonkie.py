@@ -34,18 +34,18 @@ _KINDS = {
     "token": "TokenChunker",
     "fast": "FastChunker",
 }
-_ASK_A_MODEL = frozenset({"semantic", "late", "neural", "slumber", "teraflopai"})
+_NEED_A_MODEL = frozenset({"semantic", "late", "neural", "slumber", "teraflopai"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Kinds(OneOf):
-    """Reads one of chonkie's kinds; a SpecError of its own for those that ask a model."""
+    """Reads one of chonkie's kinds; kinds that need a model are refused with their reason."""
 
     words: tuple[str, ...] = tuple(_KINDS)
 
     def __call__(self, text: str) -> str:
         """The kind."""
-        if text in _ASK_A_MODEL:
+        if text in _NEED_A_MODEL:
             raise SpecError(
                 f"chunker chonkie: kind={text} needs a model and is not offered; choose from {', '.join(self.words)}"
             )
@@ -81,7 +81,7 @@ class ChonkieChunker(Peer):
         check_size(self.name, ("chunk_size", self.chunk_size != _CHARACTERS), self.max_tokens, self.tokenizer)
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
-        """The pieces' spans, from any unit they are reported in."""
+        """The pieces' spans in characters, whichever unit the library reports."""
         language = self.language_in(file)
         size = (self.max_tokens, self.tokenizer) if self.max_tokens else (self.chunk_size, "")
         try:
@@ -94,12 +94,12 @@ class ChonkieChunker(Peer):
         return spans_of(file.text, [(piece.start_index, piece.end_index, piece.text) for piece in pieces])
 
     def language_in(self, file: SourceFile) -> str:
-        """Return the library's name of the file's language, "" where none is read; a LanguageError for others."""
+        """Return chonkie's name of the file's language, "" for a kind that reads none; a LanguageError for others."""
         return library_language(file, self.language, SAME_NAMES, self.name) if self.kind == "code" else ""
 
     @classmethod
     def of_size(cls, nws: int) -> Self:
-        """Return 1.65 characters for each one of `fixed`: 1.5 to 1.7 in data/leaderboard/leaderboard.csv."""
+        """Return the chunker with 1.65 times `nws` characters: 1.5 to 1.7 in data/leaderboard/leaderboard.csv."""
         return cls(chunk_size=round(1.65 * nws))
 
     def snippet(self, language: str) -> Snippet | None:
@@ -125,7 +125,7 @@ def _library(kind: str, chunk_size: int, tokenizer: str, language: str) -> Any:
 
 
 def _arguments(kind: str, chunk_size: int, language: str) -> dict[str, Any]:
-    """Return what chonkie's chunker of a kind is made with; sizes in characters, or in bytes for `fast`."""
+    """Return the arguments of chonkie's chunker of a kind; sizes are characters, or bytes for `fast`."""
     arguments: dict[str, Any] = {"chunk_size": chunk_size}
     if kind == "code":
         arguments["language"] = language

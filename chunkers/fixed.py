@@ -17,9 +17,9 @@ class FixedChunker(Sized):
     """Whole lines up to max_nws non-whitespace characters (or max_tokens); with `offset`, packed from that line on.
 
     Every line is in exactly one chunk; a single line above the size is a chunk of its own. `offset` moves the
-    boundaries, so that the spread between offsets shows how much of a difference is luck of the cut. The lines before
-    it join the first chunk, which may have up to `offset` lines more than fit. A chunk of their own would be a stub at
-    the head of every file, and the spread would show its size.
+    boundaries, so the spread between offsets shows how much of a difference is chance. The lines before it join the
+    first chunk, which may have up to `offset` lines more than fit. As a chunk of their own they would be a stub in
+    every file, and the spread would show its size.
     """
 
     name: ClassVar[str] = "fixed"
@@ -30,7 +30,7 @@ class FixedChunker(Sized):
         before = self.before(file)
         if not before[-1]:
             return []
-        # An offset within the file's leading blank lines, or behind its last other line, leaves nothing to move.
+        # An offset within the leading blank lines, or after the last line with text, moves nothing.
         offset = self.offset if 0 < before[min(self.offset, file.n_lines)] < before[-1] else 0
         sizes = [after - earlier for earlier, after in pairwise(before[offset:])]
         _, *starts = pack(sizes, self.limit)

@@ -1,4 +1,4 @@
-"""Whole lines up to a number of tokens of the embedding model, so that nothing it is given is cut off."""
+"""Whole lines up to a number of tokens of the embedding model, so that the model reads every chunk whole."""
 
 from __future__ import annotations
 

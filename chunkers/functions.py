@@ -29,7 +29,7 @@ class FunctionsChunker(Cutter):
         if not before[-1]:
             return []
         starts = {0}
-        inside = 0  # the line behind the last function: what is defined in a function stays in it
+        inside = 0  # the line after the last function: definitions within a function stay in it
         for definition in definitions(file, resolve_language(file, self.language)):
             if definition.kind == "variable" or definition.body is None or definition.above < inside:
                 continue

@@ -1,6 +1,6 @@
-"""One text for all arms: a header put before every chunk's text, for any chunker.
+"""A header before every chunk's text, the same for any chunker.
 
-What is embedded is header + text. Spans never move with a header, so what is scored stays the same lines.
+Header and text are embedded together. A header moves no span, so the same lines are scored.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MOST_IMPORTS = 10
 
 @dataclass(frozen=True, slots=True)
 class HeadedChunker:
-    """The chunks of another chunker, each with a header of a kind; SpecError for an unknown kind."""
+    """Chunks of the chunker `inner`, each with a header of a kind; SpecError for an unknown kind."""
 
     inner: Chunker
     kind: str
@@ -57,12 +57,12 @@ class HeadedChunker:
 
     @property
     def spec(self) -> str:
-        """The other's spec with `header=…`."""
+        """The spec of `inner` with `header=…`."""
         inner = Spec.parse(self.inner.spec)
         return str(Spec(inner.name, inner.target, {**inner.params, "header": self.kind}))
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """The other's chunks, at the same places."""
+        """The chunks of `inner` with headers, at the same places."""
         return with_headers(file, self.inner.chunk(file), self.kind)
 
 
@@ -70,8 +70,8 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
     """The same chunks, ordered by start as they are given, with headers of a kind in comment lines.
 
     `scope` names the definitions that begin on a line before the chunk and reach into it, outermost first, and all that
-    begin in it. SpecError for an unknown kind; LanguageError where `scope` is asked for a file whose language is not
-    known or whose grammar is not installed.
+    begin in it. SpecError for an unknown kind; LanguageError if `scope` needs a language that is not known or whose
+    grammar is not installed.
     """
     _check(kind)
     if kind == "none" or not chunks:
@@ -99,7 +99,7 @@ def _imported(file: SourceFile, language: Language) -> list[str]:
     parsed = parse(file, language)
     nodes = [node for match in parsed.matches(_IMPORTS[language.family]) for node in match["name"]]
     names = (parsed.text(node).strip("\"'<>`;") for node in nodes)
-    # A file that C includes has an ending.
+    # A path that C includes keeps its ending, so it is cut at / only.
     separator = r"/" if language.family == "c" else r"::|[./]"
     return [re.split(separator, name)[-1] for name in names]
 
@@ -133,7 +133,7 @@ def _check(kind: str) -> None:
 def _with_scopes(
     file: SourceFile, chunks: Sequence[Chunk], declared: Sequence[Definition], comment: str
 ) -> list[Chunk]:
-    """One sweep over definitions and chunks, both in the order of the file."""
+    """Add `scope` headers in one sweep over definitions and chunks, both in the order of the file."""
     around: list[Definition] = []
     following = 0
     headed: list[Chunk] = []
@@ -156,6 +156,6 @@ def _with_scopes(
 
 
 def _close(around: list[Definition], line: int) -> None:
-    """Leave the definitions that end before a line."""
+    """Drop the definitions that end before a line."""
     while around and around[-1].lines.end <= line:
         around.pop()

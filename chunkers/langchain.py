@@ -55,7 +55,7 @@ class LangchainChunker(Peer):
 
     @classmethod
     def of_size(cls, nws: int) -> Self:
-        """Return 1.85 characters for each one of `fixed`: 1.7 to 1.9 in data/leaderboard/leaderboard.csv."""
+        """Return the chunker with 1.85 times `nws` characters: 1.7 to 1.9 in data/leaderboard/leaderboard.csv."""
         return cls(chunk_size=round(1.85 * nws))
 
     def snippet(self, language: str) -> Snippet | None:

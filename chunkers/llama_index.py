@@ -40,7 +40,7 @@ class LlamaIndexChunker(Peer):
 
     @classmethod
     def of_size(cls, nws: int) -> Self:
-        """Return 2.4 characters for each one of `fixed`: 2.1 to 2.9 in data/leaderboard/leaderboard.csv."""
+        """Return the chunker with 2.4 times `nws` characters: 2.1 to 2.9 in data/leaderboard/leaderboard.csv."""
         return cls(max_chars=round(2.4 * nws))
 
     def snippet(self, language: str) -> Snippet | None:

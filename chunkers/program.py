@@ -56,7 +56,7 @@ class _ProgramError(Exception):
 
 
 class _Piece(NamedTuple):
-    """A chunk as it is answered: its ends in the answer's unit, a header, a text in place of the file's."""
+    """A chunk of an answer: its ends in the answer's unit, a header, and a text in place of the file's."""
 
     start: int
     end: int
@@ -65,7 +65,7 @@ class _Piece(NamedTuple):
 
 
 def chunks_of(file: SourceFile, answer: Any) -> list[Chunk]:
-    """The chunks of an answer, without those that hold only whitespace; _ProgramError says what is wrong with it."""
+    """Return the chunks of an answer, without blank ones; a _ProgramError says what is wrong with the answer."""
     if isinstance(answer, dict) and isinstance(answer.get("error"), str):
         raise _ProgramError(f"reported: {answer['error'][:200]}")
     if not isinstance(answer, dict) or not isinstance(answer.get("chunks"), list):
@@ -137,9 +137,9 @@ class ProgramChunker:
     """Any program that reads and writes JSON lines, started on the first file and kept for all.
 
     `time_limit` is seconds per file. It is a ChunkError if the program dies, writes nonsense, hangs, answers more than
-    once or returns spans outside the file. The error has the file's name and the program's last words. The program
-    starts
-    again for the next file. Call `close` after the last file: only then is it known that no answer was one too many.
+    once or returns spans outside the file. The error has the file's name and the end of standard error. The program
+    starts again for the next file. Call `close` after the last file: only then is it known that no answer was one too
+    many.
     """
 
     def __init__(self, command: str, time_limit: float = 60.0) -> None:
@@ -183,10 +183,9 @@ class ProgramChunker:
             ) from failure
 
     def close(self) -> str:
-        """End the program and all that it started; the end of its standard error.
+        """End the program and all that it started; return the end of its standard error.
 
-        An OutOfTurnError if it wrote more lines than requested: each answer after a surplus one was taken for the next
-        file's, fitting or not.
+        An OutOfTurnError if it wrote more lines than requested: after a surplus line, answers belong to other files.
         """
         if self._talk is None:
             return ""
@@ -210,7 +209,7 @@ class ProgramChunker:
 
 
 _GRACE = 2.0
-"""Seconds in which a program ends by itself once its input has."""
+"""Seconds that a program has to end by itself after its input ends."""
 
 _SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
 
@@ -225,7 +224,7 @@ class _Conversation:
     """One running program; `n_lines` counts the lines it was sent.
 
     Threads read and write, so that neither side can block the other for ever.
-    What is held of its output is bounded: one answer, a line that is being read, the end of its standard error.
+    Little of its output is held: one answer, a line that is being read, and the end of its standard error.
     """
 
     def __init__(self, arguments: list[str]) -> None:
@@ -282,15 +281,15 @@ class _Conversation:
             raise _ProgramError(f"wrote {_shown(line)}, which is not a line of JSON") from None
 
     def _waiting(self) -> list[bytes | None]:
-        """The items that the program has sent and nobody has taken yet; None is the end of its output."""
+        """The lines that the program has sent and that are not taken yet; None is the end of its output."""
         with self._answers.mutex:
             return list(self._answers.queue)
 
     def surplus(self) -> int:
-        """Let the program end by itself, as its input does; return how many lines it wrote beyond those requested."""
+        """End the program's input, so that it ends by itself; return how many lines it wrote beyond those requested."""
         self._requests.put(None)
         n_answers = 0
-        # It is over with the end of its output, or with silence.
+        # Until its output ends, or it is silent for a while.
         with suppress(queue.Empty):
             while self._answers.get(timeout=_GRACE) is not None and n_answers < _MANY:
                 n_answers += 1

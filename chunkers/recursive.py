@@ -76,7 +76,7 @@ class RecursiveChunker(Sized):
         if ruler.size(start, end) <= self.limit:
             return [start]
         if not cascade:
-            return [start, *ruler.marks(start, end)[self.limit :: self.limit]]
+            return [start, *ruler.unit_starts(start, end)[self.limit :: self.limit]]
         borders = (match.start(1) for match in cascade[0].finditer(text, start, end))
         cuts = [start, *(cut for cut in borders if start < cut < end)]
         pieces = list(pairwise([*cuts, end]))

@@ -104,13 +104,13 @@ _PROGRAM = Row(
 CHUNKERS = (*_OURS, *_PEERS, _PROGRAM)
 
 OWN = "repoeval-bench"
-"""The framework of a chunker that no other one has."""
+"""The framework of chunkers that belong to no other one."""
 
 
 def make_chunker(spec: str | Spec) -> Chunker:
-    """The chunker that a spec names; SpecError where the name, an option or a value is not possible.
+    """Return the chunker that a spec names; SpecError where the name, an option or a value is not possible.
 
-    `header=KIND`, of `headers.KINDS`, goes with every chunker of this package: a kind means the same for all of them.
+    `header=KIND`, of `headers.KINDS`, is an option of every chunker of this package and means the same for all.
     """
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     row = known("chunker", parsed.name)
@@ -130,8 +130,8 @@ def make_chunker(spec: str | Spec) -> Chunker:
 def snippet_of(spec: str, language: str) -> Snippet:
     """Return the Python to paste for a chunker over files in `language`: of its own framework, else of this tool.
 
-    The framework need not be installed. A class from outside says it with a method `snippet(language)`, too. SpecError
-    where the spec is not possible.
+    The framework need not be installed. A plug-in's class may have a method `snippet(language)` too. SpecError where
+    the spec is not possible.
     """
     parsed = Spec.parse(spec)
     if "header" not in parsed.params:

@@ -59,7 +59,7 @@ class WindowChunker(Cutter):
         while first < file.n_lines:
             last = first + self.lines
             if self.max_tokens:
-                # The first line at whose end the window would be too large; one line alone may be.
+                # The first line with which the window would be too large; a single line may be.
                 last = max(first + 1, bisect_right(tokens, tokens[first] + self.max_tokens, lo=first) - 1)
             last = min(last, file.n_lines)
             yield LineSpan(first, last)

@@ -39,7 +39,7 @@ PROMISES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One promise: tried on how many inputs, broken on how many, and the smallest input that breaks it.
+    """The result for one promise: how many inputs tried it, how many broke it, and the smallest that breaks it.
 
     An input tries a promise only where it could be broken: a chunker that raises returns no chunk to look at.
     """
@@ -52,7 +52,7 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Return whether no input broke it; a promise that no input tried holds as little as it breaks."""
+        """Return whether inputs tried the promise and none broke it."""
         return self.n_inputs > 0 and not self.n_broken
 
     @property
@@ -72,9 +72,9 @@ class Report:
     """The suite's findings on one chunker, and measurements on the inputs that it could chunk.
 
     The shares are over all inputs: of lines in more than one chunk, and of chunks above the chunker's `max_nws` (None
-    without such a parameter). Both are None if no input gave a chunk. `not_cut` are the languages that the chunker says
-    it does not know, or whose grammar is not installed; that breaks no promise. `fails_on` are those whose sample it
-    fails on in any other way.
+    without such a parameter). Both are None if no input gave a chunk. `not_cut` are the languages that the chunker does
+    not know, or whose grammar is not installed; that breaks no promise. `fails_on` are the languages whose sample it
+    fails on for another reason.
     """
 
     spec: str
@@ -164,7 +164,7 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0) -> Rep
 
 
 def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...], tuple[str, ...]]:
-    """A file and half a file of each language that the chunker knows, the other languages, and those it fails on."""
+    """Return a file and half a file of each language that the chunker cuts, the unknown languages, and the failed."""
     files: list[SourceFile] = []
     not_cut: list[str] = []
     fails_on: list[str] = []
@@ -181,7 +181,7 @@ def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...], tuple
 
 
 def _finding(chunker: Chunker, promise: str, n_inputs: int, failures: Sequence[tuple[SourceFile, str]]) -> Finding:
-    """One promise, with a smaller input than the shortest that broke it."""
+    """Return the result for one promise, with an input reduced from the shortest that broke it."""
     if not failures:
         return Finding(promise=promise, n_inputs=n_inputs, n_broken=0)
 
@@ -225,7 +225,7 @@ def _cut(chunker: Chunker, file: SourceFile) -> list[Chunk]:
         return list(chunker.chunk(file))
 
 
-# Each of these says how a promise is broken, "" where it is kept, None where the file and its chunks cannot break it.
+# Each returns how a promise is broken, "" if it is kept, or None if this file cannot break it.
 
 
 def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:

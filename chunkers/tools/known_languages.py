@@ -1,4 +1,4 @@
-"""A check that a chunker knows the languages of some code, before hours are spent on it."""
+"""A check, before a long run, that a chunker knows the languages of some code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
         name = language.name if language else ""
         if name != "python" and file.text.strip() and len(file.text) < len(shortest.setdefault(name, file).text):
             shortest[name] = file
-    # An adapter of ours tells by the file's name, before its library is imported.
+    # An adapter of this package knows by the file's name, before its library is imported.
     by_name = getattr(chunker, "language_in", None) if isinstance(chunker, Peer) else None
     read = by_name or partial(chunks_of, chunker=chunker)
     for file in shortest.values():

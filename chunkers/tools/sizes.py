@@ -1,8 +1,7 @@
 """Chunkers of one realised size: a nominal 1500 means different things to different chunkers.
 
-A size parameter is searched for until the mean size of the chunks, in nws, is near a target on
-the same files. Only files and a spec go in: it needs no model. A chunker's name without its size says what makes two
-runs those of one chunker.
+A search sets a size option so that the mean size of the chunks, in nws, is near a target on the same files. It needs
+only files and a spec, and no model. A chunker's name without its size tells whether two runs are of one chunker.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SIZE_OPTIONS = ("max_nws", "max_tokens", "chunk_size", "max_chunk_size", "max_ch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeMatch:
-    """The size that a chunker was set to: `spec` in full, the nominal size (None without one), the realised mean.
+    """The size that a chunker was set to: its full spec, the nominal size (None without one), the realised mean.
 
     `reason` says why the realised mean is not within the tolerance of the target; "" where it is.
     """
@@ -91,10 +90,9 @@ def match_size(
 ) -> SizeMatch:
     """Set a chunker's size so that its mean nws on the files is within `tolerance` (a share) of the target.
 
-    A chunker without a size option, or one whose sizes do not
-    reach the target, comes back at its nearest with the reason. Raises what building and, unless `skip_errors`,
-    chunking raise; with it, the files that the chunker fails on at its own size are left out. `means` are those of
-    sizes that were tried for another target on the same files; what is tried here is added.
+    A chunker without a size option, or whose sizes do not reach the target, is returned at its nearest size with the
+    reason. Errors of building and chunking are raised. With `skip_errors`, files that the chunker fails on at its own
+    size are left out instead. `means` caches size -> mean on the same files, for several targets.
     """
     chunker = make_chunker(spec)
     start = Spec.parse(chunker.spec)
@@ -127,10 +125,11 @@ def match_size(
     reachable, largest = _ends(target, cut)
     while realised_at(high) < reachable and high < largest:
         low, high = high, high * 2
-    reached = realised_at(high) >= reachable  # it may lose lines, or repeat small ones, at every size
+    reached = realised_at(high) >= reachable  # it may drop lines, or repeat short ones, at every size
     straight = True
     while reached and high - low > 1 and not _is_near(realised_at(_nearest(seen, target)), target, tolerance):
-        # Means nearly follow the size, so a straight line mostly finds it at once; halving in turns bounds the search.
+        # Means are nearly proportional to size, so a straight line mostly hits; halving every other
+        # time bounds the search.
         below, above = seen.get(low, 0.0), realised_at(high)
         share = (target - below) / (above - below) if straight and above > below else 0.5
         middle = min(max(low + round(share * (high - low)), low + 1), high - 1)
@@ -145,14 +144,14 @@ def match_size(
 
 
 def _ends(target: float, files: Sequence[SourceFile]) -> tuple[float, int]:
-    """The mean and the size at which a search upwards ends: no chunk is larger than its file."""
+    """Return the mean and the size at which a search upwards ends, as no chunk is larger than its file."""
     whole = [nws for file in files if (nws := count_nws(file.text))]
     largest = max((len(file.text.encode("utf-8", "surrogatepass")) for file in files), default=0)
     return min(target, sum(whole) / len(whole) if whole else 0.0), largest
 
 
 def size_option(spec: Spec) -> str | None:
-    """The option that sets the chunks' size, of a spec with all its options; None where there is none."""
+    """Return the option of a full spec that sets the chunks' size; None where there is none."""
     row = known_or_none("chunker", spec.name)
     return next((name for name in (*(row.sizes if row else ()), *SIZE_OPTIONS) if name in spec.params), None)
 
@@ -167,7 +166,7 @@ def is_resized(spec: str, other: str) -> bool:
 def resize(spec: str, size: int) -> str:
     """The chunker's spec with its own size option set; a UsageError where it has none.
 
-    What the chunker's row names as `scaled` keeps its ratio, and a least size that it refuses becomes the size.
+    Options that its row lists as `scaled` keep their ratio to the size; a `min_nws` above the size becomes the size.
     """
     start = Spec.parse(make_chunker(spec).spec)
     option = size_option(start)
@@ -201,7 +200,7 @@ def _is_near(realised: float, target: float, tolerance: float) -> bool:
 
 
 def chunker_name(spec: str, *, sized: bool = False) -> str:
-    """A spec without options at their defaults and, unless `sized`, without what sets its size.
+    """Return a spec without default options and, unless `sized`, without the options that set its size.
 
     A text that is not a spec stays as it is.
     """

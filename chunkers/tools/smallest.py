@@ -1,4 +1,4 @@
-"""The smallest text that still shows a fault: delta debugging (Zeller & Hildebrandt 2002), then plainer characters."""
+"""Reduction of a text that shows a fault: delta debugging (Zeller & Hildebrandt 2002), then plainer characters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 _PLAIN = "a\n "
-"""Replacements for other characters, where the fault stays: names, line ends and blanks say the least."""
+"""Characters that replace others where the fault stays."""
 
 
 def smallest(

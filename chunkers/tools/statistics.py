@@ -55,7 +55,7 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
         language = language_of(file.path, file.text)
         unknown += language is None
         starts = [chunk.chars.start for chunk in chunks]
-        # How far the chunks reach that start up to each: one of them holds a span where this is beyond its end.
+        # The farthest end of the chunks so far: a span lies in one of them if its end is not beyond that.
         reach = list(accumulate((chunk.chars.end for chunk in chunks), max, initial=-1))
         for start, end in _definition_spans(file, language) if language else ():
             n_definitions += 1
