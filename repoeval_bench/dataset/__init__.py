@@ -1,5 +1,5 @@
-"""RepoEval as data: where it comes from, what its bytes must hash to, how it is stored, read and put together.
+"""RepoEval as data: its sources, the hashes of its files, and how it is stored, read and put together.
 
-Everything above this room sees a `Benchmark` of tasks and files. That there are archives, levels, mirrors, wheels and
-an index of hashes is known here and nowhere else; RepoEval's own names are in `repoeval` alone.
+Everything above this room sees a `Benchmark` of tasks and files. Only this room knows archives, levels, mirrors, wheels
+and the index of hashes. RepoEval's own names are in `repoeval` alone.
 """

@@ -1,4 +1,4 @@
-"""Archives of other people: nothing is taken from one before all of it has been judged harmless."""
+"""Archives of other people: nothing is read from one before every entry has been checked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_UNPACKED = 512 * 1024 * 1024
 
 
 class ArchiveEntry(NamedTuple):
-    """A file of a source: its posix path in it, its size in bytes, and what reads it; a link has nothing to read."""
+    """A file of a source: its posix path, its size in bytes, and a function that reads it; a link has no content."""
 
     path: str
     size: int
@@ -37,8 +37,8 @@ def read_zip(
 ) -> Iterator[tuple[str, bytes]]:
     """(posix name, content) of each requested file, in the archive's order.
 
-    A DatasetError if the archive is truncated or corrupt, or unpacks to more than `max_unpacked` bytes. So is any
-    entry, requested or not, with an absolute path, `..`, a link, or a name that appears twice.
+    A DatasetError if the archive is truncated or corrupt, or unpacks to more than `max_unpacked` bytes. Another is
+    raised for any entry, requested or not, with an absolute path, `..`, a link, or a repeated name.
     """
     with _open(path, zipfile.ZipFile) as archive:
         for member in _judge(path, _zip_entries(archive), max_unpacked, links=False):
@@ -51,8 +51,8 @@ def read_zip(
 def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[ArchiveEntry]:
     """The files and links of a zip or tar archive, in its order, to be read while they come.
 
-    A link is named and nothing more, so that it leads nowhere. Otherwise as `read_zip`; a file that is neither a zip
-    nor a tar archive is a DatasetError too.
+    A link is listed and not followed. Errors are those of `read_zip`; a file that is neither a zip nor a tar archive is
+    a DatasetError too.
     """
     if zipfile.is_zipfile(path):
         with _open(path, zipfile.ZipFile) as archive:
@@ -128,7 +128,7 @@ def _open(path: Path, opener: Callable[[Path], AbstractContextManager[Archive]])
 
 
 def _judge(path: Path, entries: Iterable[_Stored], max_unpacked: int, *, links: bool = True) -> list[ArchiveEntry]:
-    """The files, and the links if any may be there, by clean name; folders are left out."""
+    """Return the files, and links if they are allowed, by clean name, without folders."""
     files: dict[str, ArchiveEntry] = {}
     unpacked = 0
     for entry in entries:

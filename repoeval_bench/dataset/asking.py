@@ -1,7 +1,7 @@
 """Questions of tests and documents: a test calls definitions, a paragraph links them.
 
-Each asks in its own words for the definitions that it names. Their names are masked, and tests and documents are not
-searched.
+The words of a test or paragraph are the query; the definitions that it names are the gold. Their names are masked, and
+tests and documents are not searched.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from repoeval_bench.dataset.build.code import is_test
 from repoeval_bench.dataset.documented import count_words, question_tasks, with_question_tasks
 
 COMMON_SHARE, COMMON_ASKERS = 0.1, 10
-"""Share and number of askers. A definition that more than both name is a helper of all, and not gold."""
+"""A share and a number of askers. A definition that more than both of these name is a helper, and not gold."""
 
 
 class Asker(Protocol):
@@ -50,7 +50,7 @@ def with_questions(
     named: bool,
     nothing: str,
 ) -> Benchmark:
-    """The benchmark with a question for each asker that names a definition of the code, and without its tests' files.
+    """Make a question of each asker that names a definition of the code, and leave out the tests' files.
 
     `askers` gives a repository's askers by file. The names of the gold definitions are masked, unless questions are to
     be `named`. Then the same texts are questions, but fewer of them are equal, and equal ones are one question.
@@ -95,7 +95,7 @@ def name_parts(definitions: Iterable[CodeDefinition]) -> set[str]:
 
 
 def _common(askers: Iterable[Asker]) -> frozenset[CodeDefinition]:
-    """Return the definitions that too many tests or paragraphs name for one to be about them."""
+    """Return the definitions that so many askers name that no question is about them."""
     n_askers = 0
     times: Counter[CodeDefinition] = Counter()
     for asker in askers:
@@ -106,7 +106,7 @@ def _common(askers: Iterable[Asker]) -> frozenset[CodeDefinition]:
 
 
 class _Golds:
-    """The lines of a repository's functions and classes, by where a resolver says that they are defined."""
+    """The lines of a repository's functions and classes, by the place where a resolver finds their definition."""
 
     def __init__(self, files: Iterable[SourceFile]) -> None:
         self._functions: dict[tuple[str, str], list[Definition]] = {}

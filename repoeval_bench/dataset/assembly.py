@@ -1,6 +1,6 @@
-"""From tasks and trees to a `Benchmark`: whether they fit together, the fingerprint, and parts of it.
+"""From tasks and trees to a `Benchmark`: checks that they fit, the fingerprint, and subsets.
 
-A task's gold is a tuple of places; nothing here takes it for one, or for places of the task's own file.
+A task's gold is a tuple of places, of any number and in any files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def ground_truth_places(task: Task) -> Gold:
-    """The lines that a task's ground truth is, in order; of a question those that answer it."""
+    """The lines of a task's ground truth, in order; for a question those that answer it."""
     return task.places or (Place(task.file, task.body),)
 
 
@@ -93,8 +93,8 @@ def _line(*values: object) -> bytes:
 
 
 def published_subset(benchmark: Benchmark, name: str) -> Benchmark:
-    """The repositories that a subset (`all` or `six`) keeps, with their tasks; without a task where it keeps none."""
-    outside = repoeval.left_out(name, benchmark.level)
+    """Return the repositories of a subset (`all` or `six`), with their tasks."""
+    outside = repoeval.skipped_repositories(name, benchmark.level)
     if not outside:
         return benchmark
     files = {repo: files for repo, files in benchmark.files.items() if repo not in outside}

@@ -1,7 +1,7 @@
 """Questions from documentation: the first paragraph of a docstring asks for the function that it documents.
 
-Every docstring of a function is blanked, not only the one that is the query. Otherwise the gold function would be the
-only one without, and each query would see another corpus.
+Every docstring of a function is blanked, not only the one that is the query. Otherwise only the gold function would
+lack its docstring, and each query would search another corpus.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEAST = 5
 
 
 class _Documented(NamedTuple):
-    """A documented function: what its docstring asks, "" where it asks nothing, and the lines to be blanked.
+    """A documented function: its docstring's question, "" without one, its gold, and the lines to be blanked.
 
     `has_code`: it has a body with more in it than the docstring.
     """

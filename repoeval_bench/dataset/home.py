@@ -1,4 +1,4 @@
-"""The folder of everything that is fetched or computed once (data sets, models, vectors), and what ships with it."""
+"""The folder of all data that is fetched or computed once (data sets, models, vectors), and files that ship."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index that ships with the project: facts about RepoEval (coordinates, hashes, licences), no code of it.
+"""The index that ships with the project: facts about RepoEval (positions, hashes, licences), and none of its code.
 
 `sources.json` is written by hand: where upstream's files are, and what their bytes must hash to. The rest is written by
 `scripts/build_index.py` from the full data, for the function level.

@@ -1,4 +1,4 @@
-"""Data sets on disk: one is installed whole or not at all.
+"""Data sets on disk; each is installed whole or not at all.
 
 `HOME/datasets/<source>/` holds one source's set: `set.json` (what it is), `tasks/*.jsonl` (each file is written whole)
 and one folder per tree (renamed into place when complete). Sources never mix, so a part can never fill the gaps of a
@@ -28,9 +28,9 @@ from repoeval_bench.dataset.uses_table import Uses, read_uses
 class InstalledSet:
     """One source's set on disk, as far as it concerns one combination; any part of it may be absent.
 
-    `tree_name` is the folder of its repositories, if that is not the one of upstream's level. `endings` are those of
-    the files of its corpus. `missing` are repositories of a user's own set that could not be fetched, `whole` its tasks
-    and repositories with them.
+    `tree_name` is the folder of its repositories, if that is not the one of upstream's level. `endings` are the endings
+    of its corpus files. `missing` are repositories of a user's own set that could not be fetched; `whole` counts its
+    tasks and repositories with these.
     """
 
     root: Path

@@ -1,4 +1,4 @@
-"""From a source's name to a `Benchmark`: fetch what is missing, read, select, check, fingerprint."""
+"""From a source's name to a `Benchmark`: fetch what is missing, read, select, check, and compute the fingerprint."""
 
 from __future__ import annotations
 

@@ -31,11 +31,11 @@ _AGAIN = "build the pack again"
 TREE = "repositories"
 
 FEWEST_TASKS = 20
-"""Tasks or questions below which nothing can be shown about chunkers: their files are too few for a test."""
+"""Fewest tasks or questions that can show anything about chunkers: fewer have too few files for a test."""
 
 
 class PackSource(BaseModel):
-    """One source: where it is from (`kind`, and what that kind is known by), its files, and what was left out."""
+    """One source: its origin (`kind`, and further fields of that kind), its files, and counts of skipped files."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -65,7 +65,7 @@ class PackUses(BaseModel):
 
 
 class PackLevel(BaseModel):
-    """One level: how many candidates and tasks, how many each rule left out, and what its names are, where resolved."""
+    """One level: its numbers of candidates and tasks, how many each rule left out, and counts of resolved names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

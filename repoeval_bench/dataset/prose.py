@@ -1,4 +1,4 @@
-"""Questions from documents: a paragraph that links definitions asks for them, in its words without the links' texts.
+"""Questions from documents: the words of a paragraph, without its links, ask for the definitions that it links.
 
 An experiment: most packages have few such paragraphs. A document is one of `DOCUMENTS` outside of tests that lists no
 changes. A link is a role of Sphinx (`:func:`), or a name in backticks.
@@ -173,9 +173,9 @@ class _Names:
         self._readers = [(path, reader) for path in paths if (reader := resolver.definitions.reader(path))]
 
     def of(self, link: re.Match[str]) -> CodeDefinition | None:
-        """The only function, method or class that a link can mean; a bare word of one part, such as `get`, is a class.
+        """Return the only function, method or class that a link can mean; a bare single word can mean a class only.
 
-        A name has its own and any that lead to it: of folders, of its file, and of the classes around it, in order.
+        The parts before the name must be those of its folders, its file, and the classes around it, in order.
         """
         title = _TARGET.search(link["text"]) if link["role"] else None
         target = _NAME.fullmatch(title[1] if title else link["text"])

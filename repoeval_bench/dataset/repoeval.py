@@ -129,7 +129,7 @@ OUTSIDE_THE_SIX = frozenset({"CarperAI_trlx", "leopard-ai_betty"})
 """Repositories of the function level that code-chunk and CodeRAG-Bench leave out."""
 
 
-def left_out(subset: str, level: str) -> frozenset[str]:
+def skipped_repositories(subset: str, level: str) -> frozenset[str]:
     """Repositories that a subset (`all` or `six`) leaves out; the six are named at function level only."""
     return OUTSIDE_THE_SIX if (subset, level) == ("six", FUNCTION.name) else frozenset()
 

@@ -1,4 +1,4 @@
-"""Facts of a task, read from its file's syntax: segments are made of them."""
+"""Facts of a task, read from its file's syntax, by which results are segmented."""
 
 from __future__ import annotations
 

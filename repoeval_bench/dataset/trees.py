@@ -14,7 +14,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
 DOCUMENTS = (".md", ".rst", ".txt")
-"""Endings of what is written for readers."""
+"""Endings of documents."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Checks that an installed set is still what was verified when it came, and that its tasks fit its files."""
+"""Checks that an installed set is unchanged since it was verified, and that its tasks fit its files."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def batches(lengths: Iterable[int], *, limit: int | None, tokens: int) -> Iterat
 
 
 def features(model: Any, inputs: list[Any], batch: Batch, *, truncation: bool | str, **options: Any) -> Any:
-    """Return the model's input for a batch, on its device: padded to the width, filled up with repeats."""
+    """Return the model's input for a batch, on its device: padded to the width, and filled with repeated rows."""
     import torch
 
     text = {"padding": "max_length", "max_length": batch.width, "truncation": truncation}
@@ -74,7 +74,7 @@ def side_by_side(
         if kind == "cpu":
             torch.set_num_threads(1)
         if precision != "fp32":
-            # Not left before the thread ends: at the end of the outermost autocast every cast weight is forgotten.
+            # Entered until the thread ends, as leaving the outermost autocast drops all cast weights.
             autocast: Any = torch.autocast(kind, dtypes[precision])
             autocast.__enter__()
 

@@ -1,4 +1,4 @@
-"""The embedder that reads through the vector cache: each distinct text is encoded once, ever."""
+"""The embedder that reads through the vector cache, so that each distinct text is encoded only once."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class CachedEmbedder:
-    """An `Embedder` that encodes each distinct text once, ever, and gives the model nothing longer than it reads.
+    """An `Embedder` that encodes each distinct text only once, and gives the model no text longer than it reads.
 
-    What was computed is kept batch by batch, so an interrupted run goes on where it stopped. `policies` say what
-    happens to long texts; each part of a text is kept as the text that it is.
+    Vectors are cached batch by batch, so an interrupted run goes on where it stopped. `policies` say what
+    happens to long texts; each part of a long text is cached like a text.
     """
 
     def __init__(self, encoder: TextEncoder, cache: VectorCache, policies: Mapping[Role, LongText] = HEADS) -> None:
@@ -67,7 +67,7 @@ class CachedEmbedder:
         return [counts[text] for text in texts]
 
     def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
-        """The characters of each text that the model reads; where an end is cut off, it is cached."""
+        """Return the characters of each text that the model reads; the position of a cut is cached."""
         if self._policies[role] != "head":
             lost = (
                 len(text) - sum(map(len, parts)) for text, parts in zip(texts, self.parts(texts, role), strict=True)
@@ -83,7 +83,7 @@ class CachedEmbedder:
         return [CharSpan(0, ends[text]) for text in texts]
 
     def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
-        """Return what the model is given of each text: the text as it is, its tail, or its windows in order."""
+        """Return the parts of each text that the model reads: the whole text, its tail, or its windows in order."""
         policy, limit = self._policies[role], self._encoder.limit
         if policy == "head" or limit is None:
             return [(text,) for text in texts]
@@ -106,16 +106,16 @@ class CachedEmbedder:
         return count
 
     def _fits(self, part: str, role: Role) -> bool:
-        # Not cached: of many candidates the one that is chosen is counted and kept later.
+        # Not cached: only the chosen candidate is counted and cached later.
         count, limit = self._encoder.count_tokens, self.max_tokens
         return count is None or limit is None or count([part], role)[0] <= limit
 
     def n_vectors(self, texts: Sequence[str], role: Role) -> int:
-        """One for each text, under `max` one for each of its windows."""
+        """Return the number of vectors: one for each text, or under `max` one for each window."""
         return sum(map(len, self.parts(texts, role))) if self._policies[role] == "max" else len(texts)
 
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
-        """Return the distinct parts without a cached vector; roles of one prompt are under the first of them."""
+        """Return the distinct parts without a cached vector; roles with the same prompt are under the first of them."""
         roles: dict[str, Role] = {}
         parts: dict[Role, list[str]] = {}
         for role, texts_of_role in texts.items():
@@ -130,12 +130,12 @@ class CachedEmbedder:
         return [text for text, key in keys.items() if key not in present]
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> Embedded:
-        """Encode and keep each part of each text that is not cached yet; what that took."""
+        """Encode and cache each part that is not cached yet; return what that took."""
         with ending_with(self._cache.flush):
             return self._encode_missing(self.pending(texts))
 
     def _encode_missing(self, missing: Mapping[Role, Sequence[str]]) -> Embedded:
-        """Under one bar, roles of one prompt in one pass."""
+        """Encode missing parts under one progress bar, roles with the same prompt in one pass."""
         before = self._encoder.usage
         counts = {role: self.count_tokens(of_role, role) for role, of_role in missing.items() if of_role}
         n_texts = sum(len(missing[role]) for role in counts)
@@ -146,7 +146,7 @@ class CachedEmbedder:
         if not n_texts:
             return Embedded(0, {})
         self._encoder.check({role: missing[role] for role in counts})
-        # The bar counts the tokens that are read: texts differ a hundredfold in what they cost.
+        # The bar counts tokens, as texts differ a hundredfold in length.
         limit = self.max_tokens
         tokens = {role: [1] * len(missing[role]) if known is None else known for role, known in counts.items()}
         read = {role: [n if limit is None else min(n, limit) for n in of_role] for role, of_role in tokens.items()}
@@ -207,7 +207,7 @@ class CachedEmbedder:
     def _stored(self, parts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `parts`, encoded where they are missing."""
         keys = [self._key(part, role, "vector") for part in parts]
-        # As a rule all are there. Encoding them once is enough, unless another process empties the cache meanwhile.
+        # Mostly all are cached. Encoding once is enough, unless another process empties the cache meanwhile.
         for attempt in range(4):
             if attempt:
                 self._encode_missing({role: self._missing(parts, role)})
@@ -222,7 +222,7 @@ class CachedEmbedder:
     def _integers(
         self, texts: Iterable[str], role: Role, kind: Kind, compute: Callable[[list[str]], Iterable[int]]
     ) -> dict[str, int]:
-        """Text -> integer, each computed once, ever."""
+        """Text -> integer, each computed only once."""
         keys = {text: self._key(text, role, kind) for text in texts}
         stored = zip(keys, self._cache.read(keys.values()), strict=True)
         known = {text: int.from_bytes(value, "little") for text, value in stored if value is not None}
@@ -243,6 +243,6 @@ def _flat(parts: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _end(text: str, starts: Sequence[int], room: int) -> int:
-    """The character at which the first token begins that is not read."""
-    # The tokenizer sees more characters than a lone surrogate is, but no source code has one.
+    """Return the character at which the first unread token begins."""
+    # The tokenizer sees a lone surrogate as several characters, but no source code has one.
     return min(starts[room], len(text)) if room < len(starts) else len(text)

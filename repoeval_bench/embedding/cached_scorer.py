@@ -1,4 +1,4 @@
-"""The scorer of pairs that reads through the vector cache: each distinct pair is scored once, ever."""
+"""The scorer of pairs that reads through the vector cache, so that each distinct pair is scored only once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ENTRY = struct.Struct("<fI")
 
 
 class CachedScorer:
-    """A `PairScorer` that scores each distinct pair once, ever.
+    """A `PairScorer` that scores each distinct pair only once.
 
-    What was computed is kept query by query, so an interrupted run goes on where it stopped.
+    Scores are cached query by query, so an interrupted run goes on where it stopped.
     """
 
     def __init__(self, scorer: CrossEncoderScorer, cache: VectorCache) -> None:

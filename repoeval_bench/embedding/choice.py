@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def parse_embedder(text: str) -> Spec:
-    """The spec of an embedder, options and values checked, defaults filled in for those that are not a model's folder.
+    """Return the checked spec of an embedder, with defaults filled in unless it is a model in a folder.
 
-    A SpecError says what is not there or not possible; it never repeats what could be a key.
+    A SpecError names what is missing or impossible; it never repeats what could be a key.
     """
     spec = Spec.parse(text)
     if spec.name == "openai":
@@ -38,9 +38,9 @@ def parse_embedder(text: str) -> Spec:
 
 
 def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
-    """(the spec of an embedder, options and values checked; role -> what is read of long texts), no model looked for.
+    """Return (checked spec of an embedder, role -> policy for long texts) without looking for a model.
 
-    A UsageError says what is not there, not possible, or changes nothing.
+    A UsageError names what is missing, impossible or without effect.
     """
     model, policies = long_text.split_spec(text)
     spec = parse_embedder(model)

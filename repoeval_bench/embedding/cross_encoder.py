@@ -31,14 +31,14 @@ class Tokenized:
 
 
 def beginnings(query: Tokenized, text: Tokenized, room: int) -> tuple[str, str]:
-    """As much of both as decides which of their tokens are read where there is room for `room`.
+    """Return beginnings of both that give the same input as the whole texts, if `room` tokens are read.
 
-    The longer one loses its end first, and is known by its length, so it stays the longer one. The tokenizer makes a
-    list of all that it drops, which takes far longer than reading what it keeps.
+    The tokenizer cuts the longer text first, so the longer one stays longer here. Without this, it lists all tokens
+    that it drops, which takes far longer than reading what it keeps.
     """
     query_longer = len(query.starts) > len(text.starts)
     ends = _end(query, room + _SLACK * query_longer), _end(text, room + _SLACK * (not query_longer))
-    # Where a text is cut may be a token more or less than it was; what is as long as the other one stays whole.
+    # A cut text may have a token more or less; a text as long as the other one stays whole.
     if (ends[0] > ends[1]) != query_longer or abs(ends[0] - ends[1]) < 2:
         return query.text, text.text
     return _until(query, ends[0]), _until(text, ends[1])

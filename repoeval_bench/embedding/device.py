@@ -12,7 +12,7 @@ from repoeval_bench.core.spec import Spec
 AUTO = "auto"
 
 DEFAULT = "cpu"
-"""Also where a GPU is present: a run whose vectors are cached does not load torch to look for one."""
+"""The CPU also where there is a GPU, so that a run with cached vectors need not load torch to look for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def find_device() -> str:
 
 
 def on_device(spec: Spec) -> Spec:
-    """The spec of a model with the device that `auto` means here; none is named where it is the usual one.
+    """Return the spec of a model with the device that `auto` means here; the default device is not named.
 
     So a run under `auto` on a machine without a GPU is the usual run.
     """

@@ -28,7 +28,7 @@ BATCH_TOKENS = 1024
 """Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32."""
 
 CUDA_BATCH_BYTES = 2**31
-"""Memory that a batch on CUDA must fit in: the same on every card, for a batch's shape moves the last bits."""
+"""Memory that a batch on CUDA must fit in: the same on every card, as a batch's shape changes the last bits."""
 
 
 def find_model(spec: str, **_: object) -> SentenceTransformerEncoder:
@@ -103,7 +103,7 @@ class SentenceTransformerEncoder(Unchecked):
         return BATCH_TOKENS if transformer is None else cuda_batch(transformer.config.hidden_size, self.files.precision)
 
     def _beginning(self, text: str, batch: Batch) -> str:
-        """As much of a very long text as decides the tokens of its row: the rest would be read for nothing."""
+        """Return the part of a very long text that its row's tokens come from; the rest need not be tokenized."""
         end = 64 * batch.width
         while end < len(text):
             head = text[:end].rsplit(None, 1)

@@ -99,7 +99,7 @@ def info(folder: Path) -> CacheInfo:
 
 
 def known_identities(cache: VectorCache) -> dict[bytes, str]:
-    """The part of an entry's tag that says whose it is -> that model's identity, in JSON."""
+    """Return the model's part of an entry's tag -> that model's identity, in JSON."""
     return {
         tag("identity", content.decode())[1:]: content.decode()
         for entry in cache.database.entries(_IDENTITY)

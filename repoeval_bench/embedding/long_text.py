@@ -46,7 +46,7 @@ def split_spec(text: str) -> tuple[str, dict[Role, LongText]]:
 
 
 def changes_nothing(spec: object) -> UsageError:
-    """Return the error of a policy for long texts if the embedder gets every text whole."""
+    """Return the error for a policy for long texts where the embedder gets every text whole."""
     return UsageError(f"{spec} is given every text whole, so a policy for long texts changes nothing; leave it out")
 
 

@@ -1,4 +1,4 @@
-"""The model that a spec names, and what of it decides a vector. Reads files only: no torch, no network by itself.
+"""The model that a spec names, and its files that determine a vector; it needs no torch.
 
 A warm run needs nothing but the identity and the tokenizer, so both come from the model's folder directly.
 """

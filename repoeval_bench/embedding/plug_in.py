@@ -1,4 +1,4 @@
-"""An embedder of another package: completed, so that the cache and the retrievers can use it as any other."""
+"""Wrapper of an embedder from another package, so that the cache and the retrievers can use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which numbers a model computes: fp32, or the half precision that the processor has instructions for.
+"""The precision that a model computes in: fp32, or a half precision that the processor supports.
 
 Half precision moves a cosine by up to 1e-4, so it is part of a vector's identity. It is in the embedder's spec, the
 cache key and the manifest. Runs of different precisions are never compared.

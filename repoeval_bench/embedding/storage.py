@@ -1,4 +1,4 @@
-"""Vectors and what else a model computes, on disk. Each value is stored with a checksum over value and key."""
+"""Vectors and other results of models on disk, each stored with a checksum over value and key."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def text_key(prefix: bytes, text: str) -> bytes:
 
 
 class VectorCache:
-    """SHA-256 digest -> bytes, in one diskcache folder. What is read is what was written, or a CacheError.
+    """SHA-256 digest -> bytes, in one diskcache folder. A value that changed since it was written is a CacheError.
 
     A folder that cannot be written is still read. What is written then lives as long as this object, and a
     notice says so. It is closed with the last reference to it. `timeout` is how many seconds to wait for another
@@ -120,7 +120,7 @@ class VectorCache:
             add(key, value + seal(key, value), tag=label)
 
     def flush(self) -> None:
-        """Hand on what waits; here nothing does."""
+        """Nothing waits to be written here."""
 
     def close(self) -> None:
         """Close the database."""
@@ -128,7 +128,7 @@ class VectorCache:
 
     @contextmanager
     def explained(self, verb: str) -> Iterator[None]:
-        """Each fault of the database leaves as a CacheError: "cannot be `verb`", the reason and the way out."""
+        """Turn each fault of the database into a CacheError: "cannot be `verb`", the reason and the way out."""
         try:
             yield
         except (OSError, sqlite3.Error, Timeout) as error:

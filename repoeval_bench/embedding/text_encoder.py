@@ -1,4 +1,4 @@
-"""The interface of encoders that the cache reads through, and what those without a limit have in common."""
+"""The interface of the encoders behind the cache, and a base class for those without a limit."""
 
 from __future__ import annotations
 

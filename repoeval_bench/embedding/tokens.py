@@ -1,4 +1,4 @@
-"""A tokenizer that was named by its file: how many tokens a text has, and where it is cut."""
+"""A tokenizer from a file, which counts tokens and cuts texts."""
 
 from __future__ import annotations
 

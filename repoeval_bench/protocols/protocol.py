@@ -228,9 +228,9 @@ def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:
 
     So every protocol scores all tasks that are left.
     """
-    from repoeval_bench.dataset.repoeval import left_out
+    from repoeval_bench.dataset.repoeval import skipped_repositories
 
-    return frozenset().union(*(left_out(protocol.repositories, level) for protocol in protocols))
+    return frozenset().union(*(skipped_repositories(protocol.repositories, level) for protocol in protocols))
 
 
 def check_scored(protocol: Protocol, repos: Iterable[str], level: str) -> None:

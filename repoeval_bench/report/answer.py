@@ -27,13 +27,13 @@ WIDTH = 80
 """Columns of a new terminal, which the table fits."""
 
 BESIDE = "ndcg@10"
-"""The measure beside the one that decides: it is the field's, and may say otherwise."""
+"""The measure shown beside the deciding one: the usual one in the field, which may disagree."""
 
 _FEW = 4
-"""Number of measures up to which all are shown, as after `--measure`."""
+"""Up to this many measures all are shown, as with `--measure`."""
 
 _NAME, _HEAD, _CELL = 20, 12, 16
-"""Characters of a run's name in a row, of the one in a heading, and of a measure and a verdict in a line."""
+"""Most characters of a run's name in a row, of its name in a heading, and of a line of other cells."""
 
 
 def skipped_notes(chunkers: Iterable[str]) -> list[str]:

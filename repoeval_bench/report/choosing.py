@@ -30,19 +30,19 @@ def choice_table(choice: Choice) -> Table:
             if choice.cost_unit
             else []
         ),
-        Column(name="against the best", value=lambda candidate: standing(candidate, choice)),
+        Column(name="against the best", value=lambda candidate: against_best(candidate, choice)),
     ]
     title = f"which to choose, by {heading(choice.measure)}, {choice.over} mean"
     return table_of(columns, choice.candidates, title=title, notes=choice_notes(choice))
 
 
 def choice_notes(choice: Choice) -> list[str]:
-    """Return what is said below the runs: the sentences, and what the columns mean."""
+    """Return the notes below the runs: the sentences, and the meaning of the columns."""
     return [*choice_sentences(choice), *_meaning(choice)]
 
 
 def choice_sentences(choice: Choice) -> list[str]:
-    """Return what the tests say of the best run, and which others may be as good."""
+    """Return sentences on the tests of the best run, and on the runs that may be as good."""
     candidates, verdict = choice.candidates, choice.verdict
     names = short_names([candidate.run for candidate in candidates])
     short = dict(zip((candidate.run_id for candidate in candidates), names, strict=True))
@@ -54,7 +54,7 @@ def choice_sentences(choice: Choice) -> list[str]:
 
 
 def choice_record(choice: Choice) -> dict[str, Any]:
-    """Every field as plain values, but the comparisons behind it."""
+    """Return every field as plain values, without the comparisons."""
     record = asdict(replace(choice, verdict=replace(choice.verdict, differences=())))
     del record["verdict"]["differences"]
     return {"measure": choice.measure, "over": choice.over, **record}
@@ -66,7 +66,7 @@ def p_of(candidate: Candidate, choice: Choice) -> float | None:
     return None if rival is None else rival.p_adjusted
 
 
-def standing(candidate: Candidate, choice: Choice) -> str:
+def against_best(candidate: Candidate, choice: Choice) -> str:
     """Return how a run compares with the best, in words."""
     if choice.found_nothing:
         return "found nothing"

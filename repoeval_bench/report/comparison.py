@@ -128,7 +128,7 @@ def families(comparisons: Sequence[Comparison]) -> str:
 
 
 def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
-    """Between what the pair's primary difference lies when one file, or one repository, is left out."""
+    """Return the range of the pair's primary difference when one file, or one repository, is left out."""
     notes = [
         f"{heading(c.measure)}: {ends.low:+.4f} to {ends.high:+.4f} when one {what} is left out{_lost(c, ends)}"
         for c in pair
@@ -139,14 +139,14 @@ def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
 
 
 def _lost(c: Comparison, ends: Influence) -> str:
-    """Without what the difference is not significant; where Holm takes it away already, that is no file's doing."""
+    """Return the file or repository that a difference depends on; "" if Holm already makes it not significant."""
     if ends.rests_on is None or c.verdict.outcome is not Outcome.CARRIED:
         return ""
     return f"; without {ends.rests_on} not significant (p = {ends.p:.2f})"
 
 
 def _new_repositories_note(c: Comparison) -> str:
-    """Return what the pair's primary difference says of repositories that were not measured."""
+    """Return the note on the pair's primary difference for repositories that were not measured."""
     new = c.on_new_repositories
     assert new is not None
     words = (

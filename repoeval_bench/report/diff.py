@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def diff_table(diff: Diff, limit: int) -> Table:
-    """One row per query, at most `limit`: its change, and from which value, gold and ranks to which."""
+    """One row per query, at most `limit`: its change, and value, relevant chunks and ranks before and after."""
     columns = [
         spec_column("query", 50),
         *figures("change", number="+.4f"),

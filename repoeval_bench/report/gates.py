@@ -38,7 +38,7 @@ def gate_table(results: Sequence[GateResult], run: str) -> Table:
 
 
 def gate_title(result: GateResult) -> str:
-    """Return what the gate is on, its measure as in other tables; JSON and JUnit have the name that was scored."""
+    """Return the gate's title, with its measure named as in tables; JSON and JUnit have the scored name."""
     measure, rest, where = result.name.partition(", ")
     return heading(measure) + rest + where
 

@@ -25,9 +25,9 @@ _NUMBER = ".3f"
 def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], measures: Sequence[str]) -> Table:
     """A row for each run and a column for each measure, the protocol's mean.
 
-    The best of a column (the lowest mean where less is better) is bold, as are those that are printed like it. Letters
-    name the runs that a mean is better than, by the verdicts of `comparisons`. A UsageError where a measure is not
-    shared, or letters run out.
+    The best of a column (the lowest mean where less is better) is bold, and so are means printed as the same number.
+    Letters name the runs that a mean is better than, by the verdicts of `comparisons`. A UsageError where a measure is
+    not shared, or letters run out.
     """
     if len(runs) > len(ascii_lowercase):
         raise UsageError(f"a table marks up to {len(ascii_lowercase)} runs by letters, not {len(runs)}; name fewer")

@@ -46,7 +46,7 @@ def run_command(run: RunView) -> str:
     line = shell_line(["eval", *request.words("protocol", "retriever", *(["embedder"] if embedded else []))])
     if shipped or metrics.dataset.source not in {"mirror", "pack", "folder"}:
         return line
-    # It came from a place of one's own, which is not stored.
+    # The user's own source is not stored.
     return f"{line}  # and --source with the place of the {metrics.dataset.source} that holds {metrics.dataset.name}"
 
 

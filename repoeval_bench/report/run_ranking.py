@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRow:
-    """A run by its position on the page, `name` as it is called there; of the first one `difference` is None.
+    """A run, by its position on the page and its name there; the first row has no `difference`.
 
-    `ci` is the 95 % interval of the difference, `behind` whether the run is surely worse, `outcome` the sentence on it.
-    `cost` is None where it is unknown.
+    `ci` is the 95 % interval of the difference, `is_worse` whether the run is surely worse, `outcome` the sentence on
+    it. `cost` is None where it is unknown.
     """
 
     run: int
@@ -31,7 +31,7 @@ class RankedRow:
     score: float
     difference: float | None = None
     ci: Interval = None
-    behind: bool = False
+    is_worse: bool = False
     outcome: str
     cost: float | None
 
@@ -40,7 +40,7 @@ class RankedRow:
 class Ranking:
     """The rows, best first, and the names of the columns; `unit` is empty where no cost is known.
 
-    `to` is what the first row is, `filled` what a filled mark of the plot means.
+    `to` names the first row, `filled` says what a filled marker of the plot means.
     """
 
     measure: str
@@ -88,7 +88,7 @@ def ranking(runs: Sequence[PageRun], verdict: Verdict) -> Ranking:
                 score=rival.run.mean,
                 difference=difference.difference,
                 ci=difference.ci,
-                behind=rival.is_significantly_worse,
+                is_worse=rival.is_significantly_worse,
                 outcome=full_outcome_name(difference.verdict),
                 cost=read[index],
             )
@@ -115,7 +115,7 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
                 score=sum(scores) / len(scores),
                 difference=None if is_choice else one.score - choice.score,
                 ci=None if is_choice else one.to_choice,
-                behind=one.to_choice[1] < 0,
+                is_worse=one.to_choice[1] < 0,
                 outcome="choice" if is_choice else "",
                 cost=recommendation.tokens(one.name),
             )

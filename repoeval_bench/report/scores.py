@@ -66,7 +66,7 @@ def score_tables(runs: Sequence[RunView]) -> list[Table]:
 
 
 def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
-    """(what is measured, the measures of it that a table has room for), the most comparable between chunkers first."""
+    """Return (title, measures that a table has room for), the most comparable between chunkers first."""
     # Ceilings have rows of their own, so their columns are for `compare`.
     measures = [measure for measure in metrics.micro if not measure.endswith((CEILING, SHARE))]
     definitions = [measure for measure in measures if measure.startswith("definition_")]
@@ -190,7 +190,7 @@ def footnotes(run: RunView) -> list[str]:
 
 
 def losses(run: RunView) -> list[str]:
-    """Return a line with its number for all that was left out of a run, merged, or cannot be found."""
+    """Return a line with a number for everything that was left out of a run, merged, or cannot be found."""
     counts, lines = run.metrics.counts, []
     if 2 * (without := counts.queries_without_relevant) > counts.queries:
         lines.append(

@@ -51,7 +51,7 @@ def segmentation_lines(segmentation: Segmentation) -> list[str]:
 
 
 def comparison_table(comparison: SegmentComparison) -> Table:
-    """One row per segment: the baseline's mean, the paired difference with interval, and what it says."""
+    """One row per segment: the baseline's mean, and the paired difference with interval and remark."""
     columns = [
         *_columns(comparison.clustered_by),
         *figures("baseline"),
@@ -140,5 +140,5 @@ def _listed(segments: Sequence[SegmentMean | SegmentDifference]) -> str:
 
 
 def clusters_heading(clustered_by: str) -> str:
-    """Return what signs are flipped by, in the plural; `clusters` where each query is its own cluster."""
+    """Return the plural of what queries are clustered by; `clusters` where each query is its own cluster."""
     return "clusters" if clustered_by == "query" else plural(clustered_by)

@@ -22,10 +22,10 @@ PAGE = 80
 """Columns of prose in a file or a pipe."""
 
 NARROW = 24
-"""Characters of a folded column where the terminal has no room for more: the longest options of a spec fit."""
+"""Width of a folded column in a narrow terminal: the longest options of a spec fit."""
 
 NARROWEST = 16
-"""The same where not even one column of figures fits beside those that name the rows."""
+"""The same if not even one column of figures fits beside the columns that name the rows."""
 
 _STYLES = {"": "", "strong": "bold", "faint": "dim", "better": "green", "worse": "red"}
 
@@ -62,7 +62,7 @@ def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
 
 
 def _visible(table: Table) -> Table:
-    """The table with texts that a terminal does not obey."""
+    """Return the table without control characters, which a terminal would obey."""
     return replace(
         table,
         title=tuple(map(visible, table.title)),
@@ -78,7 +78,7 @@ def _visible_cell(cell: Cell) -> Cell:
 
 
 def _drawings(table: Table, console: Console, width: int | None) -> tuple[tuple[str, ...], list[Drawing]]:
-    """The lines above the table, and what is drawn below each other."""
+    """Return the lines above the table, and the tables that are drawn below each other."""
     if width is None:
         return table.title, [_drawn(table)]
     if _is_prose(table):

@@ -85,7 +85,7 @@ def full_outcome_name(verdict: PairVerdict) -> str:
 
 
 def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
-    """Say why a difference is not significant though its interval leaves out 0; nothing if there is none."""
+    """Return a note if a difference is not significant although its interval excludes 0; else nothing."""
     tests = [
         c.family
         for c in comparisons
@@ -99,7 +99,7 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
 
 
 def found_nothing(measure: str, over: str, where: str) -> str:
-    """Return what is said instead of a winner where every run scores 0; `where` is `under protocol context`."""
+    """Return the sentence that replaces a winner if every run scores 0; `where` is like `under protocol context`."""
     return f"No run found anything by {heading(measure)} {where}: its {over} mean is 0 for each of them."
 
 
@@ -124,7 +124,7 @@ def probability(p: float | None) -> str:
 
 
 def cluster_count(number: int, clustered_by: str) -> str:
-    """Return what signs are flipped by, counted: `113 files`, or `20 clusters` where each query is one."""
+    """Return the number of clusters in words: `113 files`, or `20 clusters` where each query is one."""
     return count(number, "cluster" if clustered_by == "query" else clustered_by)
 
 
@@ -166,7 +166,7 @@ def _shorten(column: Sequence[str]) -> list[str]:
 
 
 def completed_by(done: Completed) -> str:
-    """Return what completed a run's tasks: the model without its server's address, and how much it was shown."""
+    """Return the model that completed a run's tasks, without its server's address, and how much it was shown."""
     spec = Spec.parse(done.model)
     model = Spec(spec.name, spec.target, {key: value for key, value in spec.params.items() if key != "base_url"})
     shown = "" if done.context == "none" else f", up to {count(done.fragments, 'fragment')} in {done.budget:,} tokens"
@@ -174,7 +174,7 @@ def completed_by(done: Completed) -> str:
 
 
 def unscored_words(tasks: str) -> str:
-    """Return what a run's unscored tasks are, by what the protocol asks (`ProtocolChoices.tasks`)."""
+    """Return the words for a run's unscored tasks, by `ProtocolChoices.tasks`."""
     if tasks == "docstring":
         return f"documented functions whose docstring begins with under {LEAST} words or shares a line with code"
     if tasks == "tests":

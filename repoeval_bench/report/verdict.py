@@ -1,4 +1,4 @@
-"""Verdicts in words: at most four lines on who wins, and notes on the tests and on what moves scores by itself.
+"""Verdicts in words: at most four lines on the winner, and notes on the tests and on other causes of scores.
 
 `compare`, `eval`, `run`, the page and Python all say it in these words.
 """
@@ -45,10 +45,10 @@ _INTERVALS = 2
 """Leads that the verdict gives with their intervals; of more runs only the nearest."""
 
 _SIZES = 6
-"""Runs whose sizes a note gives one by one; of more it has the range."""
+"""A note gives the sizes of up to this many runs one by one, and the range of more."""
 
 _LONGEST = 28
-"""Characters of a run's name in the verdict: with longer ones it would pass four lines."""
+"""Most characters of a run's name in the verdict, so that it fits in four lines."""
 
 _NOTHING = "So there is nothing to compare; repoeval-bench logs diagnose looks for the reason."
 
@@ -138,7 +138,7 @@ def advice(verdict: Verdict, names: Mapping[str, str]) -> str:
 
 
 def listed(pieces: Sequence[str]) -> str:
-    """`a, b and c`; of many the first ones, and how many there are beside."""
+    """Return `a, b and c`; for many, the first ones and the number of others."""
     if len(pieces) > NAMED + 1:
         return f"{', '.join(pieces[:NAMED])} and {count(len(pieces) - NAMED, 'other')}"
     return " and ".join(filter(None, (", ".join(pieces[:-1]), pieces[-1])))
@@ -165,7 +165,7 @@ def _sure(others: Sequence[Rival]) -> str:
 
 
 def _carried(verdict: Verdict, names: Mapping[str, str]) -> str:
-    """Return which lead one file or repository carries, and that others are carried too."""
+    """Return the sentence on a lead that comes from one file or repository, and on others like it."""
     carried = [rival for rival in verdict.others if rival.verdict.carrier is not None]
     more = f"; so do {count(len(carried) - 1, 'other lead')}" if len(carried) > 1 else ""
     for rival in carried[:1]:
@@ -191,13 +191,13 @@ def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
 
 
 def _short_list(rivals: Sequence[Rival], names: Mapping[str, str]) -> str:
-    """One or two by name; of more the first, and how many there are beside."""
+    """Return one or two by name; for more, the first and the number of others."""
     first, *rest = [names[rival.run.run_id] for rival in rivals]
     return f"{first} and {count(len(rest), 'other')}" if len(rest) > 1 else " and ".join([first, *rest])
 
 
 def _beside(comparison: Comparison, name: str) -> str:
-    """A run's difference to the baseline, where not every pair with the best was compared."""
+    """Return a run's difference to the baseline, where the runs were not compared with the best."""
     return f"{name} {_estimate(comparison.difference, comparison.ci, '+')}, {outcome_name(comparison.verdict)}"
 
 
@@ -219,7 +219,7 @@ def _failures(failed: int) -> list[str]:
 
 
 def _tests(verdict: Verdict) -> list[str]:
-    """Return what was tested and how; nothing where nothing was."""
+    """Return notes on the tests; none where nothing was tested."""
     if not verdict.others or verdict.others[0].p_adjusted is None:
         return []
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
@@ -231,7 +231,7 @@ def _tests(verdict: Verdict) -> list[str]:
 
 
 def _doubts(verdict: Verdict) -> list[str]:
-    """Return what may turn the verdict."""
+    """Return notes on what could change the verdict."""
     if not verdict.others:
         return []
     lines, verdicts = [], [pair.verdict for pair in verdict.others]
@@ -255,7 +255,7 @@ def _doubts(verdict: Verdict) -> list[str]:
 
 
 def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
-    """Return what moves the scores by itself: sizes that differ, and gold that is in the query."""
+    """Return notes on other causes of the scores: different sizes, and gold that is in the query."""
     lines, metrics = [], [run.metrics for run in runs]
     sizes = [of_run.chunk_nws.mean for of_run in metrics if of_run.chunk_nws]
     if len(sizes) == len(runs) > 1 and max(sizes) > 1.05 * min(sizes):

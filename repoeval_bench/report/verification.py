@@ -20,7 +20,7 @@ _LONGEST = 60
 
 
 def verification_lines(verification: Verification) -> list[str]:
-    """The verdict, what it is about, and what was not computed again."""
+    """Return the verdict, the data and scores, and what was not computed again."""
     counts = Counter(difference.file for difference in verification.differences)
     n_values = sum(verification.compared.values())
     if verification.holds:

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from repoeval_bench.report.html.payload import TOP, pack, payload
+from repoeval_bench.report.html.payload import TOP, compressed, payload
 from repoeval_bench.report.html.runs import bm25_beside, page_runs
 from repoeval_bench.runs.runner import evaluate
 
@@ -29,7 +29,7 @@ def of(benchmark, tmp_path_factory):
 def test_it_is_one_word_that_unpacks_to_what_was_packed():
     """Letters, digits and = alone, whatever the content holds."""
     content = {"text": "</script><img src=x onerror=alert(1)> \ud800 \U0001f600"}
-    word = pack(content)
+    word = compressed(content)
     assert set(word) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
     assert json.loads(gzip.decompress(base64.b64decode(word))) == content
 

@@ -11,7 +11,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.pair_verdicts import Outcome, PairVerdict
 from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.report.answer import answer_table
-from repoeval_bench.report.choosing import choice_table, standing
+from repoeval_bench.report.choosing import against_best, choice_table
 from repoeval_bench.report.html.tables import leads_note, leads_table
 from repoeval_bench.report.table import Estimate
 from repoeval_bench.report.text import adjusted_notes, outcome_name
@@ -188,7 +188,7 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path, plain):
     assert cells["one file left out"][1].startswith("without repo/f33: p 0.05")
     assert (cells["one repository left out"], "on new repositories" in cells) == (None, False)
     choice = choose(runs)
-    assert [standing(each, choice) for each in choice.candidates] == ["best", "from one file"]
+    assert [against_best(each, choice) for each in choice.candidates] == ["best", "from one file"]
     assert any("repo/f33" in note for note in choice_table(choice).notes)
 
 

@@ -37,7 +37,7 @@ LEFT_OUT = {
     "JavaScript and TypeScript, where overloads have no body",
     NEAR_DUPLICATE: "the body resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
 }
-"""Reason -> what is left out by it; the first that holds is counted."""
+"""Reason -> the candidates that it leaves out; the first reason that holds is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ def examine(file: SourceFile, language: Language) -> Examined:
 
 
 def target_span_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:
-    """The lines of a function that are to be written, or why there are none.
+    """Return the lines of a function that are to be written, or the reason why there are none.
 
-    They are the body from its first statement on: the docstring, and those of the lines `comments` that are before it,
-    stay in the prompt.
+    They are the body from its first statement on. The docstring, and comment lines before that statement, stay in the
+    prompt.
     """
     body, doc = function.body, function.doc
     if body is None:
@@ -81,7 +81,7 @@ def target_span_of(file: SourceFile, function: Definition, comments: Collection[
 
 
 def comment_lines(file: SourceFile, comments: Iterable[LineSpan]) -> frozenset[int]:
-    """The lines that are comments from their beginning: one behind a statement leaves its line a statement."""
+    """Return the lines that hold nothing but a comment; a line with a statement before the comment is not one."""
     lines: set[int] = set()
     for span in comments:
         begins = file.line_text(LineSpan(span.start, span.start + 1)).lstrip()

@@ -45,7 +45,7 @@ class Checkout:
     """Facts of a checkout's folder: its commit, and which files are committed.
 
     `commit`: its id, "" before the first. `committed`: path in the folder -> blob id, regular files only. `known`: the
-    paths that were asked about and are tracked or not ignored.
+    requested paths that are tracked or not ignored.
     """
 
     commit: str
@@ -64,7 +64,7 @@ class Checkout:
 def read_checkout(root: Path, paths: Collection[str]) -> Checkout | None:
     """Read the checkout that a resolved folder is in; `paths` are files below it.
 
-    None if it is in none, or is a folder that its checkout ignores. UnreadableCheckoutError if it cannot be read.
+    None if the folder is in no checkout, or its checkout ignores it. UnreadableCheckoutError if it cannot be read.
     """
     top = next((folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git")), None)
     if top is None:
@@ -106,7 +106,7 @@ _GITLINK = 0o160000
 
 
 def _folders(top: Path) -> tuple[Path, Path]:
-    """Return the folder of a worktree's own state and that of what all worktrees share, with every file checked.
+    """Return the folder of a worktree's own state and the folder that all worktrees share, with every file checked.
 
     A `.git` file (of a linked worktree or a submodule) is followed wherever it points, as git does.
     """

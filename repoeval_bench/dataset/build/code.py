@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.build.origin import Origin
 
 MAX_BYTES = 1024 * 1024
-"""Files above are data or generated, almost always; a syntax tree takes about 45 times the bytes of its text."""
+"""Most bytes of a file: larger ones are almost always data or generated. A syntax tree takes 45 times its text."""
 
 MAX_DOCUMENT_BYTES, MAX_DOCUMENTS_BYTES = 256 * 1024, 8 * 1024 * 1024
-"""A document, and all of a source, in its order; what is beyond is data more often than words."""
+"""Most bytes of a document, and of all documents of a source; larger ones are mostly data."""
 
 MAX_LINE = 10_000
-"""Characters of a line that nobody wrote by hand."""
+"""Most characters of a line that a person wrote."""
 
 MEAN_LINE = 110
 """Mean characters of a line above which a script is minified, as GitHub's Linguist draws the line."""
@@ -47,7 +47,7 @@ RULES = {
     "no grammar": "files of a language whose grammar is not installed; every whole installation has all of them",
     "unknown language": "files of none of the languages that are known; only documents of them are read",
 }
-"""Reason -> what is left out by it. The first that holds is counted; the last three of the names are not code."""
+"""Reason -> the files that it leaves out. The first reason that holds is counted; the last three are not code."""
 
 _VENDORED = frozenset(
     {
@@ -84,7 +84,7 @@ _HEAD = 1500
 def name_reason(path: str, present: Collection[str] = ()) -> str | None:
     """Return why a file is left out by its path in the source; None where it is taken so far.
 
-    `present` are the paths of the whole source, of which the declaration or the source map beside a script is one.
+    `present` are the paths of the whole source, by which a declaration or source map beside a script is noticed.
     """
     if any(ord(char) < 32 or char == "\\" or 0xD800 <= ord(char) < 0xE000 for char in path):
         return "unusable name"
@@ -128,7 +128,7 @@ def _is_compiled(path: str, present: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file that is taken: its bytes, of code its text and language, of a document its text; a licence has neither."""
+    """A file that is taken: its bytes; for code also text and language, for a document also the text."""
 
     path: str
     raw: bytes
@@ -172,15 +172,15 @@ class Gathered:
 
     @property
     def way_out(self) -> str:
-        """The end of a sentence: how to have read what has no grammar; empty where all have one."""
+        """The end of a sentence that says how to install missing grammars; empty where none is missing."""
         missing = ", ".join(f"{number} {language.name}" for language, number in self.unread.items())
         return f" ({missing}; to read them run {install_command()})" if missing else ""
 
 
 def gather(origin: Origin, languages: Collection[str], gathered: Gathered) -> Iterator[CodeFile]:
-    """The files that are taken, in the source's order; `languages` are requested, none means all; `gathered` is filled.
+    """Yield the files that are taken, in the source's order; no `languages` means all; counts go to `gathered`.
 
-    Documents are taken for what they ask, as long as there is room for them, and counted as no code.
+    Documents are taken for protocol `prose` up to a size, and are not counted as code.
     """
     room = MAX_DOCUMENTS_BYTES
     gathered.left_out.update(origin.left_out)

@@ -1,8 +1,8 @@
 """A shipped pack from its facts.
 
 The packages are fetched through the user's own registry and checked against their hashes; nothing is built or run.
-Their files are taken by name and the tasks are read at their stored lines. Nothing is drawn or resolved again, so a
-later rule does not change an edition. What comes out is checked against the fingerprint of each repository.
+Their files are taken by name and the tasks are read at their stored lines. Nothing is drawn or resolved again, so later
+rules do not change an edition. The result is checked against the fingerprint of each repository.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
 
 
 def renew_uses(pack: Pack, shipped: Pack) -> bool:
-    """Give a made pack the table of used definitions that ships now; whether it had another one.
+    """Replace a pack's table of used definitions by the shipped one; return whether it was another.
 
-    Its manifest does not tell: the table is not part of a repository's fingerprint, and needs no package.
+    The manifest does not show a change, because the table is not part of a repository's fingerprint.
     """
     path = uses_file_of(pack.installed(combination_of_pack(pack.content)).task_file)
     table = _shipped_uses(shipped, pack.content.missing).encode()

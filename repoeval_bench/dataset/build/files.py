@@ -1,4 +1,4 @@
-"""Writing of a pack's folder: whole or not at all, under its name when it is done."""
+"""Write a pack's folder whole or not at all: it gets its name when it is complete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def new_target(out: Path | str, kind: str) -> Path:
-    """The whole path of a folder that is to be made; a UsageError where something is there."""
+    """Return the absolute path of a new folder; a UsageError where something is there."""
     target = Path(out).expanduser().absolute()
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise UsageError(f"{out} exists already; name a new folder for the {kind}, or delete that one")
@@ -26,7 +26,7 @@ def new_target(out: Path | str, kind: str) -> Path:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """A folder that becomes `target` when all went well, and is gone otherwise."""
+    """Give a folder that becomes `target` if all goes well, and is deleted otherwise."""
     with (
         os_errors_as(DatasetError, f"the pack cannot be written to {target}", "name another folder"),
         folder_beside(target) as temporary,

@@ -1,4 +1,4 @@
-"""A source that is a folder, and what its checkout says of it where it is in one."""
+"""A source that is a folder, with its commit and ignored files if it is in a git checkout."""
 
 from __future__ import annotations
 

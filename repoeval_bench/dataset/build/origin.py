@@ -22,9 +22,8 @@ class Origin:
     """A source that was opened. `name` is the repository's name in the pack.
 
     `facts` are what a pack records of it: kind, version, hash, commit … `paths` are those of its files. `entries` lists
-    them in one order, each to be read before the next is taken. `left_out` are counts of what is known to be left out
-    before that. `licence` is what its metadata says, "" where they say nothing. `notes` say for the user how it was
-    read.
+    them in one order, each to be read before the next is taken. `left_out` counts files that are left out before that,
+    by reason. `licence` is that of its metadata, or "". `notes` tell the user how it was read.
     """
 
     name: str

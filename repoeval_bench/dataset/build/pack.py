@@ -1,4 +1,4 @@
-"""The way from sources to a pack: gather, examine, draw, write; the folder appears under its name when it is whole."""
+"""Build a pack from sources: gather files, find candidates, draw tasks, and write; the folder appears when complete."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from repoeval_bench.dataset.build.origin import Origin
 
 RULES_VERSION = 1
-"""Of the rules by which files and tasks are taken; another one gives other packs."""
+"""Version of the rules for files and tasks: another version gives other packs."""
 
 Resolve = Literal["names", "no"]
 """Ways to find the definitions that tasks use; see `BuildRequest`."""
@@ -55,8 +55,8 @@ class BuildRequest:
     `sources` are folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`. `tasks` is the most tasks that are
     drawn. `languages` are those requested, none for all. `name` is the pack's, made of the sources' where empty.
     `resolve`: the definitions that tasks use, which protocol `uses` needs, are found by scopes, imports and types
-    (`names`), or not at all (`no`). `scip` are SCIP index files, the first of the first source and so on, which are
-    asked before (extra `build`).
+    (`names`), or not at all (`no`). `scip` are SCIP index files, the first for the first source and so on, which are
+    looked up first (extra `build`).
     """
 
     sources: tuple[str, ...]

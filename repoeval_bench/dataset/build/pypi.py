@@ -1,4 +1,4 @@
-"""A source that is a package of a Python package index: the pure wheel of a version, else its sdist, or that."""
+"""A source that is a package of a Python package index: a version's pure-Python wheel or its sdist."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SIMILAR = 0.8
 _TokenPair: TypeAlias = tuple[str, str]
 
 _CHARACTERS = 1_000_000
-"""Of files whose mean is computed: it needs no more, and a monorepo holds hundreds of times that."""
+"""Characters that are enough to compute a mean; a monorepo holds hundreds of times as many."""
 
 
 class TaskCandidate(NamedTuple):

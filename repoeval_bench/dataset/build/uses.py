@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class TaskUses:
     """Definitions that tasks use, and counts of their names: all, resolved by tier, and not resolved by reason.
 
-    `unread` are the tasks whose file no resolver can read, or not within the limit of steps; they use nothing here.
+    `unread` are the tasks whose file no resolver can read within the limit of steps; they have no uses.
     """
 
     uses: Uses = field(default_factory=dict)

@@ -15,7 +15,7 @@ from repoeval_bench.dataset.repoeval import NAME
 
 
 class SourceError(DatasetError):
-    """A source cannot be reached, or is not what it should be: another source may still serve."""
+    """A source cannot be reached or has wrong content; another source may work."""
 
 
 class SetFacts(BaseModel):

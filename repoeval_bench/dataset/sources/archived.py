@@ -68,7 +68,7 @@ class ArchiveSource(Source):
 
     @property
     def manifest(self) -> SetManifest | None:
-        """Return what pins a user's own set; None for the published benchmark."""
+        """Return the manifest of a user's own set; None for the published benchmark."""
         return None
 
     @property
@@ -144,7 +144,7 @@ class ArchiveSource(Source):
 
 @contextmanager
 def downloaded(url: str, path: Path, most: int | None = None) -> Iterator[Path]:
-    """An archive for as long as it is read; removed afterwards, also where it is refused: it would be refused again.
+    """Give a downloaded archive, and delete it afterwards, also if it is refused.
 
     `most` bounds its bytes where it is not an archive but a small file.
     """

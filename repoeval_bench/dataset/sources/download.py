@@ -1,4 +1,4 @@
-"""One file over HTTP, within a time and a size, and never under its name before it is whole.
+"""Download of one file over HTTP, within limits of time and size; it gets its name when it is complete.
 
 Whether the bytes are the right ones is for the caller to check, by hash. pooch would not do: it bounds neither size nor
 time.
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 _UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
-"""Trying again does not help: another source is tried, or the user's settings are wrong."""
+"""Errors for which a retry does not help: another source is tried, or the user's settings are wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """Limits of a download: seconds to wait, breaks to begin again after, and bytes to take before giving up.
+    """Limits of a download: seconds to wait, attempts after a break, and bytes.
 
     `total` bounds the whole download, however slowly its bytes come, and `size` their number; the published archives
     stay far below. The second attempt comes at once; the third waits up to `pause`, doubled with each further one.

@@ -186,7 +186,7 @@ def _stated_hashes(package: Package) -> dict[str, str]:
 
 @contextmanager
 def _heard() -> Iterator[list[str]]:
-    """Yield what unearth warns of while it asks: it says so of an index that cannot be reached, and goes on."""
+    """Collect unearth's warnings: it only warns of an index that cannot be reached, and goes on."""
     heard: list[str] = []
 
     class _Listener(logging.Handler):

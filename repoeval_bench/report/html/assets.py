@@ -21,7 +21,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def check_page(what: str = "the page") -> None:
-    """A UsageError where what pages are made with is not installed."""
+    """Raise a UsageError if the packages for pages are not installed."""
     require(what, "jinja2", "matplotlib", "pygments")
 
 
@@ -40,7 +40,7 @@ def environment(*more: Path) -> Environment:
 
 
 def _shown(value: object) -> object:
-    """A text of other people without control characters, which no HTML may hold; Markup is ours."""
+    """Return a text without control characters, which HTML must not hold; Markup is left as it is."""
     return visible(value) if type(value) is str else value
 
 

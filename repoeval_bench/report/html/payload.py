@@ -29,7 +29,7 @@ TOP = 10
 """Retrieved chunks that are listed for each query; a query without a relevant one among them is missed."""
 
 
-def pack(content: Mapping[str, Any]) -> str:
+def compressed(content: Mapping[str, Any]) -> str:
     """Content as base64 of gzip of JSON: one word that no HTML parser takes for markup."""
     raw = json.dumps(content, separators=(",", ":")).encode("ascii")
     return base64.b64encode(gzip.compress(raw, compresslevel=9, mtime=0)).decode("ascii")
@@ -157,7 +157,7 @@ def _definition(needed: StoredDefinition, own: str, query_id: str, runs: Sequenc
 
 
 def _text(text: str, gold: int, body: int, read: CharSpan, source: Sequence[str]) -> dict[str, Any]:
-    """The query's text, as lines of the file where it is that, and what of it was read (None where all was)."""
+    """The query's text, as lines of the file if it is part of it, and the part that was read (None for all)."""
     lines = cut_lines(text)[0]
     entry: dict[str, Any] = {"text": lines}
     for start in (gold, body - len(lines)):

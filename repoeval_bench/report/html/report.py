@@ -19,7 +19,7 @@ from repoeval_bench.analysis.verdicts import Result
 from repoeval_bench.core.words import count
 from repoeval_bench.report.html.artefacts import artefacts
 from repoeval_bench.report.html.assets import check_page, environment, script, style
-from repoeval_bench.report.html.payload import pack, payload
+from repoeval_bench.report.html.payload import compressed, payload
 from repoeval_bench.report.html.runs import PageRun, bm25_beside, kind_of, page_runs
 from repoeval_bench.report.html.tables import (
     differences_note,
@@ -137,7 +137,7 @@ def report_page(
             style=style(_run_colours(stored)),
             script=code,
             script_hash=digest,
-            data=pack(payload(runs, bm25, shown)),
+            data=compressed(payload(runs, bm25, shown)),
         )
     )
 

@@ -206,7 +206,7 @@ def differences_table(differences: Sequence[Comparison], run: Callable[[Comparis
 
 
 def tested(differences: Sequence[Comparison]) -> list[Comparison]:
-    """Return the differences that are no ceiling's and no share's, the runs together under each measure."""
+    """Return the differences of measures that are not ceilings or shares, grouped by measure."""
     shown = [comparison for comparison in differences if not comparison.measure.endswith((CEILING, SHARE))]
     order = list(dict.fromkeys(comparison.measure for comparison in shown))
     return sorted(shown, key=lambda comparison: order.index(comparison.measure))
@@ -277,7 +277,7 @@ def leads_note(leads: Sequence[Comparison]) -> str:
 def _without(influence: Influence | None, of: Comparison) -> tuple[str, ...] | None:
     if influence is None:
         return None
-    # Where Holm takes the verdict away already, that is no file's doing.
+    # If Holm already makes the difference not significant, no file is the reason.
     carried = of.verdict.outcome is Outcome.CARRIED and influence.rests_on is not None
     lost = (f"without {influence.rests_on}: p {probability(influence.p)}",) if carried else ()
     return f"{influence.low:+.4f} to {influence.high:+.4f}", *lost

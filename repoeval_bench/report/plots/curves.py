@@ -85,7 +85,7 @@ def _figure(
                 curve.means,
                 color=look.colour,
                 linestyle=look.dash,
-                marker=look.mark,
+                marker=look.marker,
                 markevery=[i for i, position in enumerate(curve.positions) if position in ticks],
                 markersize=3.6,
                 label=elided(run_name),

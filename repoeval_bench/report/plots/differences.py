@@ -28,9 +28,9 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
             look = drawn[row.run]
             if row.ci:
                 axes.plot(row.ci, [position, position], color=look.colour, linewidth=1.8)
-            face = look.colour if row.behind or row is first else PAPER
+            face = look.colour if row.is_worse or row is first else PAPER
             axes.plot(
-                [row.difference or 0.0], [position], look.mark, color=look.colour, markersize=7, markerfacecolor=face
+                [row.difference or 0.0], [position], look.marker, color=look.colour, markersize=7, markerfacecolor=face
             )
         axes.set_yticks(range(len(ranks.rows)), [elided(row.name, 30) for row in ranks.rows])
         axes.set_ylim(len(ranks.rows) - 0.4, -0.6)

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import write_named
-from repoeval_bench.report.plots.theme import VARIABLES, settings
+from repoeval_bench.report.plots.theme import VARIABLES, style_settings
 from repoeval_bench.report.text import printable
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def draw(name: str, title: str, description: str, fill: Callable[[Axes], None], 
     import matplotlib as mpl
     from matplotlib.figure import Figure as Drawing
 
-    with mpl.rc_context(settings()):
+    with mpl.rc_context(style_settings()):
         drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
         axes = drawing.add_subplot()
         axes.tick_params(length=0)
@@ -103,7 +103,7 @@ def _saved(figure: Figure, form: str) -> bytes:
     stream = io.BytesIO()
     # The salt makes ids the same each time, and another figure's others; what is left out names version and date.
     nothing = {"Software": None} if form == "png" else {"Date": None, "Creator": None, "Format": None, "Type": None}
-    with mpl.rc_context(settings(svg__hashsalt=figure.name)):
+    with mpl.rc_context(style_settings(svg__hashsalt=figure.name)):
         figure.drawn.savefig(stream, format=form, dpi=PNG_DPI if form == "png" else "figure", metadata=nothing)
     return stream.getvalue()
 

@@ -23,7 +23,7 @@ SERIES = ("#0066b3", "#c94f00", "#008060", "#791f11", "#b07fb0", "#4c00bc", "#91
 DARK_SERIES = ("#58b0f5", "#ff9250", "#2fd0a2", "#e1264f", "#b1c3df", "#4b5eff", "#9b3ba6", "#897c93")
 """The same, in the same order, on dark paper."""
 
-MARKS = ("o", "s", "D", "^", "v", "P", "X", "p")
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 
 VARIABLES: Mapping[str, tuple[str, str]] = {
@@ -66,17 +66,17 @@ _RC = {
 }
 
 
-def settings(**more: Any) -> dict[Any, Any]:
-    """Return what matplotlib is set to while a figure is drawn or saved; `more` with `__` for the dot of a name."""
+def style_settings(**more: Any) -> dict[Any, Any]:
+    """Return matplotlib's settings for drawing and saving; `more` are others, with `__` for the dot in a name."""
     return {**_RC, **{key.replace("__", "."): value for key, value in more.items()}}
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Colour (on light paper), mark and dash of one run."""
+    """Colour (on light paper), marker and dash of one run."""
 
     colour: str
-    mark: str
+    marker: str
     dash: Any
 
 
@@ -86,7 +86,7 @@ def looks(runs: Sequence[RunView]) -> list[Look]:
     Beyond eight runs colours come again, with other marks and dashes.
     """
     own = list(map(_series, runs))
-    # The colours that chunkers of these runs will want are not given away before their turn.
+    # Colours that belong to chunkers of these runs are not given to others.
     own_series = set(own) - {None}
     taken: list[int] = []
     for series in own:
@@ -99,7 +99,7 @@ def looks(runs: Sequence[RunView]) -> list[Look]:
 
 def _look(i: int) -> Look:
     again = i // len(SERIES)
-    return Look(SERIES[i % len(SERIES)], MARKS[(i + 3 * again) % len(MARKS)], DASHES[(i + again) % len(DASHES)])
+    return Look(SERIES[i % len(SERIES)], MARKERS[(i + 3 * again) % len(MARKERS)], DASHES[(i + again) % len(DASHES)])
 
 
 def css() -> str:
