@@ -136,7 +136,7 @@ def test_a_chunker_keeps_its_colour(runs):
     assert len({look.colour for look in company}) == 4
     many = looks([runs[0]] * 20)
     assert len({look.colour for look in many[:8]}) == 8
-    assert len({(look.colour, look.mark, str(look.dash)) for look in many}) == 20
+    assert len({(look.colour, look.marker, str(look.dash)) for look in many}) == 20
 
 
 def test_names_take_no_room_from_the_plot(tmp_path):
@@ -185,8 +185,8 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("vision", VISION)
-@pytest.mark.parametrize(("palette", "paper"), [(SERIES, PAPER), (DARK_SERIES, DARK_PAPER)])
+@pytest.marker.parametrize("vision", VISION)
+@pytest.marker.parametrize(("palette", "paper"), [(SERIES, PAPER), (DARK_SERIES, DARK_PAPER)])
 def test_colours_are_told_apart(palette, paper, vision):
     """CIE76 distances of at least 12 between any two under each kind of colour vision; contrast 3:1 with the paper."""
     seen = [lab(np.array(VISION[vision]) @ linear(colour)) for colour in palette]
