@@ -185,8 +185,8 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.marker.parametrize("vision", VISION)
-@pytest.marker.parametrize(("palette", "paper"), [(SERIES, PAPER), (DARK_SERIES, DARK_PAPER)])
+@pytest.mark.parametrize("vision", VISION)
+@pytest.mark.parametrize(("palette", "paper"), [(SERIES, PAPER), (DARK_SERIES, DARK_PAPER)])
 def test_colours_are_told_apart(palette, paper, vision):
     """CIE76 distances of at least 12 between any two under each kind of colour vision; contrast 3:1 with the paper."""
     seen = [lab(np.array(VISION[vision]) @ linear(colour)) for colour in palette]
