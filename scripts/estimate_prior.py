@@ -9,7 +9,7 @@ repoeval-bench recommend PACK --retriever bm25 --protocol uses --protocol docstr
 
 (2000 for pypi-40, whose 51 questions a repository are enough.) The candidates' packages are those of the extra `all`. A
 reference set is a pack. Its means are those of its repositories, each weighing 1 / (tau^2 + s^2). All sets of a
-protocol share one tau: with it each repository is as far from the mean of the others of its set as expected. For other
+protocol share one tau. With it each repository is as far from the others of its set as expected. For other
 languages the means are those of all sets, and tau is that of each set's repositories around the other sets. Where
 repositories differ by less than their noise, tau is 0.005: one that is unlike all of them must be able to say so. Runs
 by the bundled model are those of data/leaderboard/leaderboard.csv. The means are over all data sets there that have a

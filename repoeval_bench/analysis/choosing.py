@@ -68,8 +68,8 @@ def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) 
     """Decide what the tests say of one or more different runs of one question.
 
     The measure of the first of `comparisons` decides, else the protocol's headline. `comparisons` are those of all
-    pairs, or of all runs with one baseline; without any, the best run is compared with all others, adjusted over all
-    pairs.
+    pairs, or of all runs with one baseline. Without any, the best run is compared with all others, and p is adjusted
+    over all pairs.
     """
     measure = comparisons[0].measure if comparisons else headline_measure(runs)
     first = runs[0].metrics

@@ -95,7 +95,7 @@ class Evidence:
 
     @property
     def verdict(self) -> Verdict:
-        """What the tests say of the runs alone, over all pairs."""
+        """The verdict on the runs alone, over all pairs."""
         return verdict_on([*self.runs.values()])
 
 

@@ -142,8 +142,8 @@ class GateResult:
 def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> list[GateResult]:
     """Evaluate every gate, in the order of the file.
 
-    `baseline` is the run that drops are measured from. One UsageError lists all gates that cannot be checked: for lack
-    of a measure, a segment, a baseline, a step's times, or enough clusters for an interval. It also lists a baseline
+    `baseline` is the run that drops are measured from. One UsageError lists all gates that cannot be checked. They lack
+    a measure, a segment, a baseline, a step's times, or enough clusters for an interval. It also lists a baseline
     that cannot be compared.
     """
     problems = Problems()

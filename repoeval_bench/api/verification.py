@@ -40,9 +40,9 @@ def verify(
     """Compute a run again from the data of a source and the stored request, and compare each value.
 
     `run` is a run, its id or its folder; `questions` the file of your own questions that it used. `allowed` are specs
-    of code from outside, and of models of others, that may run, as the folder names them. A UsageError is raised if the
-    folder names other plug-ins or missing ones, if the run was imported, or if the source's data has another name. A
-    ResultError is raised if a file is missing, broken or unknown, or if the run's id is not the folder's name.
+    of code from outside, and of models of others, that may run, as the folder names them. UsageError: the folder names
+    other plug-ins or missing ones, the run was imported, or the source's data has another name. ResultError: a file is
+    missing, broken or unknown, or the run's id is not the folder's name.
     """
     run = opened(run)
     config = check_allowed(run, allowed)

@@ -22,8 +22,8 @@ class MeasureDefinition:
     `compute(run, k, **options)` gives float64 (n_queries,). `cutoff` says whether `@k` must, may or may not be written,
     and `unit` what k counts. `needs` are the names of the inputs: `ranking`, or fields of `Context`. `bands` are (from,
     word), best first; `avoid` says when another measure serves better. `ceiling` names the ranking that gives its
-    ceiling: the relevant chunks by gain (the best possible), a greedy choice of lines or of definitions (a lower
-    bound), or none. A higher mean is better, unless `lower_is_better`.
+    ceiling, if there is one. It is the relevant chunks by gain (the best possible), or a greedy choice of lines or of
+    definitions (a lower bound). A higher mean is better, unless `lower_is_better`.
     """
 
     name: str

@@ -33,7 +33,7 @@ def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  #
 
 
 class _Ends(NamedTuple):
-    """What was spent when a definition was read, float64, and its query; beside how many each query needs."""
+    """The nws spent when each definition was read, float64, with its query; and how many a query needs."""
 
     spent: FloatArray
     query: IntArray

@@ -124,7 +124,7 @@ class _File:
 class Lines(Mapping[str, "Sequence[int]"]):
     """File -> nws of each line, with arrays that are built once and shared by all readings.
 
-    `copies` are further files that are looked up, and not listed: name -> the file that it is like, and the lines that
+    `copies` are further files that can be looked up but are not listed: name -> the file it copies, and the lines that
     are blank in it.
     """
 
