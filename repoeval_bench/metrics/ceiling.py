@@ -126,15 +126,15 @@ def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Line
     Each gold of `golds` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place.
     """
     worth: dict[Hashable, float] = defaultdict(float)
-    each = [lines.all_of(gold) for gold in golds]
-    for numbers in each:
+    numbers_of_golds = [lines.all_of(gold) for gold in golds]
+    for numbers in numbers_of_golds:
         for number in numbers:
             worth[number] += 1.0 if len(golds) == 1 else 1.0 / len(numbers)
-    ascending = sorted(set().union(*each))
+    ascending = sorted(set().union(*numbers_of_golds))
     contents: dict[str, frozenset[int]] = {}
     for chunk_id, location in chunks.items():
-        held = lines.numbers(location)
-        first, last = bisect_left(ascending, held.start), bisect_left(ascending, held.stop)
+        own = lines.numbers(location)
+        first, last = bisect_left(ascending, own.start), bisect_left(ascending, own.stop)
         if first < last:
             contents[chunk_id] = frozenset(ascending[first:last])
     return cover(chunks, contents, lines, worth)

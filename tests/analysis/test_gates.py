@@ -63,8 +63,8 @@ def test_a_gate_on_a_measure_of_which_less_is_better_says_what_it_holds_off(tmp_
     scored = write_run(tmp_path / "a", values, files=FILES, repos=REPOS, facts=FACTS).scores
     warned = one({"measure": "redundancy@10", "at_least": 0.1}, scored)
     assert warned.passed
-    assert warned.warning == "lower redundancy@10 is better, but this gate fails a run whose value is low"
-    assert "less of" not in one({"at_least": 0.1}, scored).warning
+    assert "redundancy@10" in warned.warning
+    assert not one({"at_least": 0.1}, scored).warning
 
 
 def test_segments_and_macro(tmp_path):
@@ -91,7 +91,8 @@ def test_a_gate_on_few_files_is_decided_with_a_warning(tmp_path):
     """The same words as those of `segments`, in every form of the results."""
     scored = run(tmp_path, files=[f"f{i % 9}.py" for i in range(90)], repos=["r"] * 90)
     result = one({"at_least": 0.1}, scored)
-    assert (result.passed, result.warning) == (True, "the interval is over 9 files: one of them can decide it")
+    assert result.passed
+    assert "9 files" in result.warning
     assert gate_table([result], "run").notes == (f"note: nDCG@10, micro: {result.warning}",)
     assert ET.fromstring(gate_junit([result], "run")).find("testsuite/testcase/system-out").text == result.warning
     assert result.warning in gate_markdown([result], "run")

@@ -101,13 +101,11 @@ def test_how_much_a_difference_varies_is_a_range_with_intervals():
     by_hard, by_even = heterogeneity([easy, hard, *even])
     assert (by_hard.lowest, by_hard.highest, by_hard.apart) == (hard, easy, True)
     assert not by_even.apart
-    told, rest = heterogeneity_lines([by_hard, by_even])
-    assert told == (
-        "heterogeneity by hard: -0.2000 [-0.2000, -0.1383] (yes) to +0.3000 [+0.2495, +0.3000] (no); "
-        "these intervals do not overlap"
-    )
-    assert rest.startswith("no clear heterogeneity by even: ")
-    assert heterogeneity_lines([by_even])[0].startswith("no clear heterogeneity by even: ")
+    clear, unclear = heterogeneity_lines([by_hard, by_even])
+    ends = ("-0.2000 [-0.2000, -0.1383] (yes)", "+0.3000 [+0.2495, +0.3000] (no)")
+    assert all(part in clear for part in ("by hard", *ends))
+    assert "by even" in unclear
+    assert heterogeneity_lines([by_even]) == [unclear]
     assert heterogeneity([replace(easy, ci=None), hard]) == []
 
 
@@ -134,7 +132,8 @@ def test_intervals_over_few_clusters_are_named():
         SegmentMean(by="by", name=name, n_queries=30, n_clusters=n, mean=0.5, ci=(0.4, 0.6) if n > 5 else None)
         for name, n in (("five", 5), ("few", 19), ("many", 20))
     ]
-    assert "1 interval is over fewer than 20 clusters (by = few)" in few_note(found)
+    note = few_note(found)
+    assert [name for name in ("five", "few", "many") if f"by = {name}" in note] == ["few"]
     assert few_note(found[::2]) == ""
 
 

@@ -101,9 +101,9 @@ def test_a_part_says_so_at_every_load_with_what_is_missing(wheels, tmp_path, not
     assert len(notices) == 2
     for line in notices:
         assert line.startswith("data from pypi: ")
-        assert " of 455 tasks, 1 of 8 repositories (missing: CarperAI_trlx, " in line
-        assert "`repoeval-bench data fetch --upgrade` tries for more" in line
-    assert "left out 1 file not RepoEval's: northwind_textkit/textkit/search.py" in notices[0]
+        assert " of 455 tasks, 1 of 8 repositories" in line
+        assert all(part in line for part in ("CarperAI_trlx", "`repoeval-bench data fetch --upgrade`"))
+    assert "northwind_textkit/textkit/search.py" in notices[0]
 
 
 def test_a_text_that_is_not_at_its_place_is_refused(wheels):
@@ -163,19 +163,19 @@ class Unreachable:
     folder = "github"
 
     def __init__(self, home):
-        raise SourceError("github.test cannot be reached (no network)")
+        raise SourceError("the reason")
 
 
 def test_auto_falls_back_and_says_why_and_upgrade_keeps_the_part(wheels, tmp_path, monkeypatch):
     monkeypatch.setattr(archived, "GitHub", Unreachable)
     obtained = obtain.obtain("auto", FUNCTION, tmp_path)
     assert (obtained.installed.facts.source, obtained.fetched) == ("pypi", True)
-    assert "github: github.test cannot be reached (no network)" in describe(obtained, obtained.installed.read_tasks())
+    assert "github: the reason" in describe(obtained, obtained.installed.read_tasks())
     again = obtain.obtain("auto", FUNCTION, tmp_path)
     assert (again.fetched, again.notes) == (False, ())
     upgraded = obtain.obtain("auto", FUNCTION, tmp_path, upgrade=True)
     assert (upgraded.installed.facts.source, upgraded.fetched) == ("pypi", False)
-    assert upgraded.notes == ("github: github.test cannot be reached (no network)",)
+    assert upgraded.notes == ("github: the reason",)
     assert len(wheels) == 1
 
 

@@ -144,7 +144,8 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
         out=out,
         clock=lambda: next(ticks),
     )
-    assert found.skipped == ("body by bm25, fixed at 200, ast at 200: the time was up",)
+    (late,) = found.skipped
+    assert all(part in late for part in ("body by bm25", "fixed at 200", "ast at 200"))
     assert {found.candidates[label].size for label in found.evidence[0].means} == {400}
     assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
     (so_far,) = [line for line in caplog.messages if line.startswith("so far: ")]
@@ -156,10 +157,8 @@ def test_only_so_many_tasks_are_asked(answered, pack):
     out, _ = answered
     asked = {"chunkers": ("fixed", "ast"), "sizes": (200,), "retrievers": ("bm25",), "tasks": 8, "out": out}
     found = recommend(load_benchmark(pack), protocols=("docstring", "body"), **asked)
-    assert found.skipped == (
-        "32 of 40 tasks of docstring; the 8 that are used are spread over the files; --tasks 40 uses all",
-        "32 of 40 tasks of body; the 8 that are used are spread over the files; --tasks 40 uses all",
-    )
+    for protocol, line in zip(("docstring", "body"), found.skipped, strict=True):
+        assert all(part in line for part in (f"32 of 40 tasks of {protocol}", "--tasks 40"))
     assert found.few == {"docstring": 8, "body": 8}
     for run in found.runs:
         assert len(run.scores) == 8
