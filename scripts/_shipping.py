@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.dataset.build.edition import LEVEL, combination_of_pack, files_of, fingerprint_of
+from repoeval_bench.dataset.build.edition import LEVEL, files_of, fingerprint_of, task_set_of_pack
 from repoeval_bench.dataset.build.files import dump_manifest, write_plain
 from repoeval_bench.dataset.install import HASHES
 from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
@@ -19,7 +19,7 @@ from repoeval_bench.dataset.uses_table import dump_uses
 
 def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFile:
     """Write the facts of a pack's function tasks to a folder, with `facts` on each source; return its manifest."""
-    installed = pack.installed(combination_of_pack(pack.content))
+    installed = pack.installed(task_set_of_pack(pack.content))
     tasks = parse_tasks(installed.task_file.read_bytes(), name=installed.task_file.name, level=LEVEL)
     names = sorted(line.partition("  ")[2] for line in (pack.root / TREE / HASHES).read_text("utf-8").splitlines())
     uses = installed.read_uses(tasks) or {}

@@ -19,7 +19,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.index import Coordinates, Repository, table_name
-from repoeval_bench.dataset.repoeval import FUNCTION, combinations, parse_tasks
+from repoeval_bench.dataset.repoeval import FUNCTION, parse_tasks, task_sets
 from repoeval_bench.dataset.sources.archived import MirrorFolder
 from repoeval_bench.dataset.summary import identify_licence
 from repoeval_bench.dataset.trees import decode, is_included_path, is_source_path, text_hash
@@ -49,11 +49,11 @@ def build_index(source: Path, output: Path) -> list[Path]:
     task_files = dict(MirrorFolder(source).task_files())
     tables = {}
     tasks: tuple[Task, ...] = ()
-    for combination in combinations(FUNCTION):
-        name = combination.task_file
-        tasks = parse_tasks(task_files[name], name=name, level=combination.level)
+    for task_set in task_sets(FUNCTION):
+        name = task_set.task_file
+        tasks = parse_tasks(task_files[name], name=name, level=task_set.level)
         lines = (_row(_coordinates(task, files[task.file])) for task in tasks)
-        tables[table_name(combination)] = "\n".join([HEADER, *lines]) + "\n"
+        tables[table_name(task_set)] = "\n".join([HEADER, *lines]) + "\n"
     hashes = "".join(f"{name}\t{text_hash(blobs[name])}\n" for name in files)
     texts = tables | {
         "files.tsv": f"file\tsha256\n{hashes}",

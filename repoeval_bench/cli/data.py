@@ -175,9 +175,9 @@ def _names(content: PackFile) -> Table:
 def _obtain(
     *, source: str, level: str, context: str, tokenizer: str, home: Path | None, upgrade: bool = False
 ) -> Obtained:
-    from repoeval_bench.dataset.obtain import combination_at, obtain
+    from repoeval_bench.dataset.obtain import obtain, task_set_at
 
-    return obtain(source, combination_at(source, level, context, tokenizer), data_home(home), upgrade=upgrade)
+    return obtain(source, task_set_at(source, level, context, tokenizer), data_home(home), upgrade=upgrade)
 
 
 def _table(rows: dict[str, RepositorySummary]) -> Table:

@@ -74,9 +74,10 @@ def recommend_command(
 ) -> None:
     """Say which chunker and size to use for the code in PATH: a folder, a package, an archive, or a pack.
 
-    Every chunker is tried at every size, all at equal sizes and equal budgets of text. The answer is one chunker with
-    its size, its expected loss, and lines to paste for chonkie, LangChain and LlamaIndex. The fewer files there
-    are, the more the results of other repositories count. The same command resumes an interrupted one.
+    Every chunker is tried at every size. At a size all have the same mean chunk, and all are read up to the same
+    budgets of text. The answer is one chunker with its size, its expected loss, and lines to paste for chonkie,
+    LangChain and LlamaIndex. The fewer files there are, the more the results of other repositories count. The same
+    command resumes an interrupted one.
     """
     request = _with_what_is_here(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)

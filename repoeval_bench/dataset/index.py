@@ -16,7 +16,7 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.dataset.home import shipped
-from repoeval_bench.dataset.repoeval import FUNCTION, Combination
+from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet
 from repoeval_bench.dataset.uses_table import Uses, read_uses
 
 
@@ -117,9 +117,9 @@ class Coordinates:
         )
 
 
-def table_name(combination: Combination) -> str:
-    """Name of the table of a combination's coordinates."""
-    return f"tasks-{combination}.tsv"
+def table_name(task_set: TaskSet) -> str:
+    """Name of the table of a task set's coordinates."""
+    return f"tasks-{task_set}.tsv"
 
 
 def uses_name(level: str) -> str:
@@ -162,6 +162,6 @@ def used_definitions(level: str, tasks: Sequence[Task]) -> Uses | None:
     return read_uses(read_text(name), tasks, name) if shipped(name) else None
 
 
-def coordinates(combination: Combination) -> list[Coordinates]:
+def coordinates(task_set: TaskSet) -> list[Coordinates]:
     """The coordinates of one task file of the function level, in its order."""
-    return [Coordinates.parse(line) for line in read_text(table_name(combination)).splitlines()[1:]]
+    return [Coordinates.parse(line) for line in read_text(table_name(task_set)).splitlines()[1:]]

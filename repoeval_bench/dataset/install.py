@@ -19,14 +19,14 @@ from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.core.files import folder_beside, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.dataset.index import used_definitions
-from repoeval_bench.dataset.repoeval import EXTENSIONS, Combination, parse_tasks
+from repoeval_bench.dataset.repoeval import EXTENSIONS, TaskSet, parse_tasks
 from repoeval_bench.dataset.sources import SetFacts, Source
 from repoeval_bench.dataset.uses_table import Uses, read_uses
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledSet:
-    """One source's set on disk, as far as it concerns one combination; any part of it may be absent.
+    """One source's set on disk, as far as it concerns one task set; any part of it may be absent.
 
     `tree_name` is the folder of its repositories, if that is not the one of upstream's level. `endings` are the endings
     of its corpus files. `missing` are repositories of a user's own set that could not be fetched; `whole` counts its
@@ -35,7 +35,7 @@ class InstalledSet:
 
     root: Path
     facts: SetFacts
-    combination: Combination
+    task_set: TaskSet
     _: KW_ONLY
     tree_name: str = ""
     endings: tuple[str, ...] = EXTENSIONS
@@ -44,13 +44,13 @@ class InstalledSet:
 
     @property
     def task_file(self) -> Path:
-        """The combination's task file."""
-        return self.root / "tasks" / self.combination.task_file
+        """The task set's task file."""
+        return self.root / "tasks" / self.task_set.task_file
 
     @property
     def tree(self) -> Path:
-        """The folder of the combination's repositories."""
-        return self.root / (self.tree_name or self.combination.published.tree)
+        """The folder of the task set's repositories."""
+        return self.root / (self.tree_name or self.task_set.published.tree)
 
     @property
     def is_complete(self) -> bool:
@@ -62,17 +62,17 @@ class InstalledSet:
         path = self.task_file
         with os_errors_as(DatasetError, f"the task file {path} cannot be read", "name another source with --source"):
             raw = path.read_bytes()
-        return parse_tasks(raw, name=path.name, level=self.combination.level)
+        return parse_tasks(raw, name=path.name, level=self.task_set.level)
 
     @property
     def uses_file(self) -> Path:
-        """Return what the combination's tasks use, in a user's own set; of a published one the shipped index has it."""
+        """Return what the task set's tasks use, in a user's own set; of a published one the shipped index has it."""
         return uses_file_of(self.task_file)
 
     def read_uses(self, tasks: Sequence[Task]) -> Uses | None:
         """Return what these tasks use; None where it was never resolved."""
         if self.facts.official:
-            return used_definitions(self.combination.level, tasks)
+            return used_definitions(self.task_set.level, tasks)
         if not self.uses_file.is_file():
             return None
         return read_uses(self.uses_file.read_text(encoding="utf-8"), tasks, self.uses_file.name)
@@ -80,7 +80,7 @@ class InstalledSet:
     def whole_size(self, tasks: Sequence[Task]) -> tuple[int, int]:
         """Tasks and repositories of the whole: published figures, or of a user's own set what its file holds."""
         if self.facts.official:
-            return self.combination.published.tasks, self.combination.published.repositories
+            return self.task_set.published.tasks, self.task_set.published.repositories
         return self.whole or (len(tasks), len({task.repo for task in tasks}))
 
 
@@ -89,13 +89,13 @@ def uses_file_of(task_file: Path) -> Path:
     return task_file.with_suffix(".uses.tsv")
 
 
-def installed_sets(home: Path, combination: Combination) -> list[InstalledSet]:
+def installed_sets(home: Path, task_set: TaskSet) -> list[InstalledSet]:
     """All sets under `home`, by folder name."""
     folders = sorted(path.parent.name for path in home.glob("datasets/*/set.json"))
-    return [installed for folder in folders if (installed := find_set(home, folder, combination))]
+    return [installed for folder in folders if (installed := find_set(home, folder, task_set))]
 
 
-def find_set(home: Path, folder: str, combination: Combination) -> InstalledSet | None:
+def find_set(home: Path, folder: str, task_set: TaskSet) -> InstalledSet | None:
     """The set of one folder name, or None."""
     root = home / "datasets" / folder
     path = root / "set.json"
@@ -105,23 +105,23 @@ def find_set(home: Path, folder: str, combination: Combination) -> InstalledSet 
         return None
     with faults_as(DatasetError, path, f"delete the folder {root}"):
         facts = parse(read_document(path), SetFacts)
-    return InstalledSet(root, facts, combination)
+    return InstalledSet(root, facts, task_set)
 
 
-def install(home: Path, source: Source, combination: Combination) -> InstalledSet:
-    """The source's set with this combination in it; what is there already is not fetched again.
+def install(home: Path, source: Source, task_set: TaskSet) -> InstalledSet:
+    """The source's set with this task set in it; what is there already is not fetched again.
 
-    A combination that the source does not hold is a DatasetError that lists what it holds.
+    A task set that the source does not hold is a DatasetError that lists what it holds.
     """
-    done = find_set(home, source.folder, combination)
+    done = find_set(home, source.folder, task_set)
     if done is not None and done.is_complete:
         return done
     root = home / "datasets" / source.folder
     way_out = "name another folder with --home or REPOEVAL_HOME"
     with os_errors_as(DatasetError, f"the data set cannot be written to {root}", way_out), alone(root):
-        done = find_set(home, source.folder, combination)
+        done = find_set(home, source.folder, task_set)
         if done is None:
-            done = InstalledSet(root, source.facts, combination)
+            done = InstalledSet(root, source.facts, task_set)
             write_atomic(root / "set.json", source.facts.model_dump_json(indent=2) + "\n")
         elif done.facts != source.facts:
             raise DatasetError(f"the set of {source.facts.name} has changed at its source; delete {root}")
@@ -131,10 +131,10 @@ def install(home: Path, source: Source, combination: Combination) -> InstalledSe
         if not done.task_file.is_file():
             there = ", ".join(sorted(path.name for path in root.glob("tasks/*.jsonl")))
             raise DatasetError(
-                f"the source {source.facts.source} holds no {combination.task_file}; it holds {there or 'no task file'}"
+                f"the source {source.facts.source} holds no {task_set.task_file}; it holds {there or 'no task file'}"
             )
         if not done.tree.is_dir():
-            _install_tree(done.tree, source.tree_files(combination.published.tree))
+            _install_tree(done.tree, source.tree_files(task_set.published.tree))
     return done
 
 

@@ -16,7 +16,7 @@ from repoeval_bench.dataset import index, repoeval
 from repoeval_bench.dataset.assembly import check_places, files_of, fingerprint, is_misplaced
 from repoeval_bench.dataset.build.plain import is_code_folder, load_folder
 from repoeval_bench.dataset.home import data_home
-from repoeval_bench.dataset.obtain import Obtained, combination_at, obtain
+from repoeval_bench.dataset.obtain import Obtained, obtain, task_set_at
 from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.trees import DOCUMENTS, read_trees
 
@@ -44,7 +44,7 @@ def load_benchmark(
     repositories in `without` do not count towards N, unless no others are left. Only the repositories of the tasks that
     remain keep their files, and the fingerprint is over what remains. A folder of code has files and no tasks.
     `questions` is a file of your own, whose rows take the place of the tasks. A notice says that data was just fetched,
-    that the set is partial, or that a ground truth is not at its lines. UsageError: an unknown combination, repository
+    that the set is partial, or that a ground truth is not at its lines. UsageError: an unknown task set, repository
     or limit; DatasetError: data that is missing, broken or does not fit together.
     """
     if limit is not None and limit < 1:
@@ -52,7 +52,7 @@ def load_benchmark(
     if isinstance(repos, str):
         repos = repos.replace(",", " ").split()
     part: dict[str, Any] = {"repos": tuple(sorted(set(map(repoeval.repository_name, repos or ())))), "limit": limit}
-    task_set = combination_at(str(source), level, context, tokenizer)
+    task_set = task_set_at(str(source), level, context, tokenizer)
     if is_code_folder(str(source)):
         benchmark = load_folder(str(source), task_set)
         repoeval.check_repositories(repos or (), benchmark.files)
@@ -97,9 +97,9 @@ def _assemble(
     files = {repo: tree.files for repo, tree in trees.items()}
     selected = _with_uses(selected, installed.read_uses(selected), files_of(trees))
     return Benchmark(
-        name=f"{installed.facts.name}-{installed.combination}",
+        name=f"{installed.facts.name}-{installed.task_set}",
         fingerprint=fingerprint(selected, files),
-        level=installed.combination.level,
+        level=installed.task_set.level,
         tasks=selected,
         files=files,
         documents={repo: tree.files for repo, tree in read_trees(installed.tree, files, DOCUMENTS).items()},

@@ -13,7 +13,7 @@ from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
-from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, Combination, combination
+from repoeval_bench.dataset.repoeval import FUNCTION, TASK_ARCHIVE, TaskSet, published_task_set
 from repoeval_bench.dataset.shipped import edition_of, editions, shipped_pack
 from repoeval_bench.dataset.sources import Source, SourceError, archived
 
@@ -30,26 +30,26 @@ class Obtained:
     notes: tuple[str, ...] = ()
 
 
-def obtain(source: str, combination: Combination, home: Path, *, upgrade: bool = False) -> Obtained:
-    """The set of a source with this combination in it, fetched under `home` where it is missing.
+def obtain(source: str, task_set: TaskSet, home: Path, *, upgrade: bool = False) -> Obtained:
+    """The set of a source with this task set in it, fetched under `home` where it is missing.
 
     `auto` takes the largest set of the published benchmark that is installed, else `github`, else `pypi`.
     With `upgrade` it tries for more where the best installed set is a part. UsageError: no such source, or
-    one that cannot hold the combination; DatasetError: nothing could be obtained.
+    one that cannot hold the task set; DatasetError: nothing could be obtained.
     """
     if source in {"", "auto"}:
-        return _auto(combination, home, upgrade=upgrade)
+        return _auto(task_set, home, upgrade=upgrade)
     if shipped := shipped_pack(source):
-        return _edition(shipped, combination, home, upgrade=upgrade)
+        return _edition(shipped, task_set, home, upgrade=upgrade)
     if pack := Pack.find(source):
-        return Obtained(pack.installed(combination))
-    return _fetch(open_source(source, combination, home), combination, home)
+        return Obtained(pack.installed(task_set))
+    return _fetch(open_source(source, task_set, home), task_set, home)
 
 
-def combination_at(source: str, level: str, context: str, tokenizer: str) -> Combination:
+def task_set_at(source: str, level: str, context: str, tokenizer: str) -> TaskSet:
     """The task file of a source: of a pack its own, otherwise a published one; a UsageError where there is none."""
     pack = shipped_pack(source) or Pack.find(source)
-    return pack.combination(level, context, tokenizer) if pack else combination(level, context, tokenizer)
+    return pack.task_set(level, context, tokenizer) if pack else published_task_set(level, context, tokenizer)
 
 
 def is_benchmark(source: str) -> bool:
@@ -60,16 +60,16 @@ def is_benchmark(source: str) -> bool:
     return Pack.find(source) is not None or any((folder / name).is_file() for name in (TASK_ARCHIVE, archived.MANIFEST))
 
 
-def open_source(source: str, combination: Combination, home: Path) -> Source:
+def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
     """The source of a name, address or folder; nothing is fetched by opening it."""
     from repoeval_bench.dataset.sources import package_index
 
     if source == "github":
         return archived.GitHub(home)
     if source == "pypi":
-        if combination.level != FUNCTION.name:
+        if task_set.level != FUNCTION.name:
             raise UsageError(
-                f"the source pypi carries the {FUNCTION.name} level only; for level {combination.level} "
+                f"the source pypi carries the {FUNCTION.name} level only; for level {task_set.level} "
                 "take github or --source FOLDER"
             )
         return package_index.PackageIndex()
@@ -83,24 +83,24 @@ def open_source(source: str, combination: Combination, home: Path) -> Source:
     return archived.MirrorFolder(Path(source))
 
 
-def known_repositories(source: str, combination: Combination, home: Path) -> Collection[str] | None:
+def known_repositories(source: str, task_set: TaskSet, home: Path) -> Collection[str] | None:
     """The repositories of a source, if they are known before anything is fetched; else None.
 
     Those of the published function level are known. A UsageError if the source does not exist or cannot hold the
-    combination; other mistakes are reported when it is read.
+    task set; other mistakes are reported when it is read.
     """
     if source not in {"", "auto"}:
         try:
             if pack := shipped_pack(source) or Pack.find(source):
                 return pack.repositories
-            opened = open_source(source, combination, home)
+            opened = open_source(source, task_set, home)
             # Whether an address has a custom set is known once it was fetched from.
-            installed = find_set(home, opened.folder, combination) if _is_remote(source) else opened
+            installed = find_set(home, opened.folder, task_set) if _is_remote(source) else opened
             if installed is None or not installed.facts.official:
                 return None
         except DatasetError:
             return None
-    return index.repositories() if combination.level == FUNCTION.name else None
+    return index.repositories() if task_set.level == FUNCTION.name else None
 
 
 def _is_remote(source: str) -> bool:
@@ -116,22 +116,22 @@ def _is_address(source: str) -> bool:
 
 
 def _count_tasks(installed: InstalledSet) -> int:
-    """Tasks of the combination's file, by its lines."""
+    """Tasks of the task set's file, by its lines."""
     return sum(1 for line in installed.task_file.read_bytes().split(b"\n") if line.strip())
 
 
-def _fetch(source: Source, combination: Combination, home: Path) -> Obtained:
-    before = find_set(home, source.folder, combination)
+def _fetch(source: Source, task_set: TaskSet, home: Path) -> Obtained:
+    before = find_set(home, source.folder, task_set)
     if before is not None and before.is_complete:
         return Obtained(before)
-    installed = install(home, source, combination)
+    installed = install(home, source, task_set)
     notes = []
     if source.left_out:
         notes.append(f"left out {count(len(source.left_out), 'file')} not RepoEval's: {few(source.left_out, 5)}")
     return Obtained(installed, fetched=True, notes=tuple(notes))
 
 
-def _edition(shipped: Pack, combination: Combination, home: Path, *, upgrade: bool) -> Obtained:
+def _edition(shipped: Pack, task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:
     """The pack of shipped facts under `home`, made where it is missing, or lacks packages and more is asked for."""
     from repoeval_bench.dataset.build.edition import make_edition, renew_uses
 
@@ -148,22 +148,22 @@ def _edition(shipped: Pack, combination: Combination, home: Path, *, upgrade: bo
         else:
             notes = ()
     assert pack is not None
-    return Obtained(pack.installed(combination), fetched=fetched, notes=notes)
+    return Obtained(pack.installed(task_set), fetched=fetched, notes=notes)
 
 
-def _auto(combination: Combination, home: Path, *, upgrade: bool) -> Obtained:
+def _auto(task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:
     complete = [
-        official for official in installed_sets(home, combination) if official.facts.official and official.is_complete
+        official for official in installed_sets(home, task_set) if official.facts.official and official.is_complete
     ]
     best = max(complete, key=_count_tasks, default=None)
-    if best is not None and (not upgrade or _count_tasks(best) == combination.published.tasks):
+    if best is not None and (not upgrade or _count_tasks(best) == task_set.published.tasks):
         return Obtained(best)
     # pypi has only the part that was fetched already.
-    names = ["github"] if best is not None or combination.level != FUNCTION.name else ["github", "pypi"]
+    names = ["github"] if best is not None or task_set.level != FUNCTION.name else ["github", "pypi"]
     problems = []
     for name in names:
         try:
-            obtained = _fetch(open_source(name, combination, home), combination, home)
+            obtained = _fetch(open_source(name, task_set, home), task_set, home)
         except SourceError as error:
             problems.append(f"{name}: {error}")
         else:
@@ -171,6 +171,6 @@ def _auto(combination: Combination, home: Path, *, upgrade: bool) -> Obtained:
     if best is not None:
         return Obtained(best, notes=tuple(problems))
     raise DatasetError(
-        f"no source of RepoEval's {combination.level} level could be used ({'; '.join(problems)}); "
+        f"no source of RepoEval's {task_set.level} level could be used ({'; '.join(problems)}); "
         "name a folder that holds the archives with --source FOLDER"
     )

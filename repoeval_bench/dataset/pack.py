@@ -23,7 +23,7 @@ from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.strict_yaml import parse_yaml, read_limited
 from repoeval_bench.core.validation import mistakes
 from repoeval_bench.dataset.install import InstalledSet
-from repoeval_bench.dataset.repoeval import DEFAULT, Combination
+from repoeval_bench.dataset.repoeval import DEFAULT, TaskSet
 from repoeval_bench.dataset.sources import SetFacts
 
 MANIFEST = "pack.yaml"
@@ -129,17 +129,15 @@ class Pack:
         """Repository -> its source."""
         return {source.repository: source for source in self.content.sources}
 
-    def installed(self, combination: Combination) -> InstalledSet:
+    def installed(self, task_set: TaskSet) -> InstalledSet:
         """The pack as a set that is read like any other."""
         licences = {repo: source.licence for repo, source in self.repositories.items()}
         facts = SetFacts(name=f"pack-{self.content.name}", source="pack", licences=licences)
         missing = tuple(self.content.missing)
-        whole = (self.content.levels[combination.level].tasks, len(self.content.sources)) if missing else None
-        return InstalledSet(
-            self.root, facts, combination, tree_name=TREE, endings=ENDINGS, missing=missing, whole=whole
-        )
+        whole = (self.content.levels[task_set.level].tasks, len(self.content.sources)) if missing else None
+        return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=ENDINGS, missing=missing, whole=whole)
 
-    def combination(self, level: str, context: str, tokenizer: str) -> Combination:
+    def task_set(self, level: str, context: str, tokenizer: str) -> TaskSet:
         """The task file of a level. Context and tokenizer are the pack's own; any but these or the usual is refused."""
         own = self.content
         for name, requested, usual, mine in (
@@ -153,4 +151,4 @@ class Pack:
         if level not in own.levels or not own.levels[level].tasks:
             levels = ", ".join(f"{name} ({counts.tasks})" for name, counts in own.levels.items() if counts.tasks)
             raise UsageError(f"the pack {self.root} has no task of level {level}; it has {levels or 'none at all'}")
-        return Combination(level, own.context, own.tokenizer)
+        return TaskSet(level, own.context, own.tokenizer)

@@ -68,8 +68,8 @@ LEVELS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Combination:
-    """One published task file: a level, a context length, and the tokenizer that cut the context."""
+class TaskSet:
+    """The tasks of one task file: a level, a context length, and the tokenizer that cut the context."""
 
     level: str
     context: str
@@ -89,14 +89,14 @@ class Combination:
         return LEVELS[self.level]
 
 
-DEFAULT = Combination("function", "2k", "codex")
+DEFAULT = TaskSet("function", "2k", "codex")
 """The task file that is loaded by default."""
 
 
-def combination(level: str, context: str, tokenizer: str) -> Combination:
-    """The combination that was published; for any other a UsageError that lists them."""
-    task_set = Combination(level, context, tokenizer)
-    if task_set not in combinations():
+def published_task_set(level: str, context: str, tokenizer: str) -> TaskSet:
+    """Return a published task set; a UsageError that lists them for any other."""
+    task_set = TaskSet(level, context, tokenizer)
+    if task_set not in task_sets():
         known = "; ".join(
             f"{row.name}: "
             + " and ".join(f"{tokenizer} {', '.join(contexts)}" for tokenizer, contexts in row.contexts.items())
@@ -109,20 +109,20 @@ def combination(level: str, context: str, tokenizer: str) -> Combination:
     return task_set
 
 
-def combinations(*levels: Level) -> list[Combination]:
-    """The published combinations of these levels; of all levels where none is given."""
+def task_sets(*levels: Level) -> list[TaskSet]:
+    """The published task sets of these levels; of all levels where none is given."""
     return [
-        Combination(level.name, context, tokenizer)
+        TaskSet(level.name, context, tokenizer)
         for level in levels or LEVELS.values()
         for tokenizer, contexts in level.contexts.items()
         for context in contexts
     ]
 
 
-def combination_of(benchmark: str) -> Combination | None:
-    """The combination in a benchmark's name (`repoeval-function-2k-codex`); None where there is none."""
+def task_set_of(benchmark: str) -> TaskSet | None:
+    """Return the task set in a benchmark's name (`repoeval-function-2k-codex`); None where there is none."""
     pieces = benchmark.split("-")
-    return Combination(*pieces[-3:]) if len(pieces) > 3 else None
+    return TaskSet(*pieces[-3:]) if len(pieces) > 3 else None
 
 
 OUTSIDE_THE_SIX = frozenset({"CarperAI_trlx", "leopard-ai_betty"})

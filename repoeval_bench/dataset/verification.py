@@ -63,14 +63,14 @@ def _task_file_problems(installed: InstalledSet, tasks: tuple[Task, ...]) -> Ite
     """The task file against upstream's blob id, or where it was rebuilt, each text against the index."""
     if not installed.facts.official:
         return
-    path, combination = installed.task_file, installed.combination
+    path, task_set = installed.task_file, installed.task_set
     raw = path.read_bytes()
     if git_blob_id(io.BytesIO(raw), len(raw)) == index.sources().task_files[path.name]:
         return
-    if combination.level != FUNCTION.name:
+    if task_set.level != FUNCTION.name:
         yield f"{path.name}: it has a wrong hash"
         return
-    known = {coordinates.task_id: coordinates.hashes for coordinates in index.coordinates(combination)}
+    known = {coordinates.task_id: coordinates.hashes for coordinates in index.coordinates(task_set)}
     for task in tasks:
         if known.get(task.task_id) != (sha256_text(task.prompt), sha256_text(task.ground_truth)):
             yield f"{path.name}: the texts of {task.task_id} have a wrong hash"

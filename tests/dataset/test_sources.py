@@ -16,13 +16,13 @@ from repoeval_bench.dataset import index, obtain
 from repoeval_bench.dataset.install import find_set, install, installed_sets
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import DEFAULT as FUNCTION
-from repoeval_bench.dataset.repoeval import Combination
+from repoeval_bench.dataset.repoeval import TaskSet
 from repoeval_bench.dataset.sources.archived import GitHub, MirrorFolder, MirrorUrl
 from repoeval_bench.dataset.trees import text_hash
 from support import minirepo
 from support.server import Site, serve
 
-LINE = Combination("line", "1k", "codegen")
+LINE = TaskSet("line", "1k", "codegen")
 
 
 def blob(raw):
@@ -44,7 +44,7 @@ def published(monkeypatch):
     """Let the small set be what the index says RepoEval is, so that the official path runs on it."""
     hashes = {name: text_hash(raw) for name, raw in minirepo.tree_files().items() if name.endswith(".py")}
     raw = minirepo.jsonl(minirepo.rows())
-    blobs = {Combination("function", context, "codex").task_file: blob(raw) for context in ("2k", "4k")}
+    blobs = {TaskSet("function", context, "codex").task_file: blob(raw) for context in ("2k", "4k")}
     monkeypatch.setattr(index, "file_hashes", lambda tree: hashes if tree == "function_level" else {})
     change_sources(monkeypatch, task_files=blobs)
 
@@ -311,7 +311,7 @@ def test_upstream_is_fetched_verified_and_installed(home, upstream):
     assert upstream.requests[:2] == ["/datasets.zip"] * 2
     assert not list(home.rglob("*.zip*"))
     upstream.requests.clear()
-    install(home, GitHub(home), Combination("function", "4k", "codex"))
+    install(home, GitHub(home), TaskSet("function", "4k", "codex"))
     assert upstream.requests == []
 
 

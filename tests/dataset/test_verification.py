@@ -8,14 +8,14 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.install import HASHES, install
 from repoeval_bench.dataset.loader import load_set
-from repoeval_bench.dataset.repoeval import Combination
+from repoeval_bench.dataset.repoeval import TaskSet
 from repoeval_bench.dataset.sources import SetFacts
 from repoeval_bench.dataset.sources.archived import MirrorFolder
 from repoeval_bench.dataset.summary import UNKNOWN, identify_licence, licence_of, summarize
 from repoeval_bench.dataset.verification import verify
 from support import minirepo
 
-FUNCTION = Combination("function", "2k", "codex")
+FUNCTION = TaskSet("function", "2k", "codex")
 
 
 class Official(MirrorFolder):
@@ -85,7 +85,7 @@ def test_an_official_task_file_that_was_edited_is_named(tmp_path, monkeypatch):
 
 
 def test_an_official_file_of_another_level_must_have_its_blob_id(tmp_path):
-    line = Combination("line", "2k", "codex")
+    line = TaskSet("line", "2k", "codex")
     source = Official(minirepo.build_mirror(tmp_path / "m", "line"))
     result = verify(install(tmp_path / "home", source, line))
     assert files_of(result) == ["line_level_completion_2k_context_codex.test.jsonl"]

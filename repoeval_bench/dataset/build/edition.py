@@ -28,7 +28,7 @@ from repoeval_bench.dataset.build.prompts import make_task
 from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.pack import MANIFEST, TREE, Pack, PackFile, PackSource
-from repoeval_bench.dataset.repoeval import FUNCTION, Combination, dump_tasks
+from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.shipped import (
     FILES,
     TASKS,
@@ -70,7 +70,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
         files = {repo: files_of(folder, repo) for repo in present}
         tasks = list(_tasks(parse_places(read_table(shipped.root / TASKS)), files))
         _check(shipped.content, tasks, files)
-        path = folder / "tasks" / combination_of_pack(shipped.content).task_file
+        path = folder / "tasks" / task_set_of_pack(shipped.content).task_file
         write_plain(path, dump_tasks(tasks))
         write_plain(uses_file_of(path), _shipped_uses(shipped, missing).encode())
         taken = (name for name in names if name.partition("/")[0] in files)
@@ -87,7 +87,7 @@ def renew_uses(pack: Pack, shipped: Pack) -> bool:
 
     The manifest does not show a change, because the table is not part of a repository's fingerprint.
     """
-    path = uses_file_of(pack.installed(combination_of_pack(pack.content)).task_file)
+    path = uses_file_of(pack.installed(task_set_of_pack(pack.content)).task_file)
     table = _shipped_uses(shipped, pack.content.missing).encode()
     if path.is_file() and path.read_bytes() == table:
         return False
@@ -103,9 +103,9 @@ def _shipped_uses(shipped: Pack, missing: Collection[str]) -> str:
     return "\n".join([header, *here]) + "\n"
 
 
-def combination_of_pack(content: PackFile) -> Combination:
-    """Return the combination of the tasks that ship."""
-    return Combination(LEVEL, content.context, content.tokenizer)
+def task_set_of_pack(content: PackFile) -> TaskSet:
+    """Return the task set of the tasks that ship."""
+    return TaskSet(LEVEL, content.context, content.tokenizer)
 
 
 def _fetch_all(content: PackFile, names: frozenset[str], tree: Path) -> dict[str, str]:

@@ -33,7 +33,7 @@ from repoeval_bench.dataset.build.uses import counts, resolve_uses
 from repoeval_bench.dataset.install import HASHES, uses_file_of
 from repoeval_bench.dataset.obtain import is_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS, MANIFEST, TREE, Pack, PackFile, PackLevel, PackSource
-from repoeval_bench.dataset.repoeval import FUNCTION, Combination, dump_tasks
+from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.summary import UNKNOWN, licence_of
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.dataset.uses_table import dump_uses
@@ -184,7 +184,7 @@ class _Building:
                 "name more code"
             )
         write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
-        path = self._folder / "tasks" / Combination(FUNCTION.name, CONTEXT, TOKENIZER).task_file
+        path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
         used = None
         if self._request.resolve != "no":

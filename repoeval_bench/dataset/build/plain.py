@@ -20,7 +20,7 @@ from repoeval_bench.dataset.build.opening import open_origin
 from repoeval_bench.dataset.pack import MANIFEST
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.repoeval import Combination
+    from repoeval_bench.dataset.repoeval import TaskSet
 
 FOLDER = "folder"
 """The source of such a benchmark."""
@@ -97,13 +97,13 @@ def without_tasks(folder: str) -> NoDataError:
     )
 
 
-def load_folder(source: str, combination: Combination) -> Benchmark:
+def load_folder(source: str, task_set: TaskSet) -> Benchmark:
     """The code of a folder by the rules of packs, without tasks; a DatasetError where it has none."""
     code = read_code(source)
     return Benchmark(
-        name=f"{FOLDER}-{code.name}-{combination}",
+        name=f"{FOLDER}-{code.name}-{task_set}",
         fingerprint=fingerprint((), {code.name: code.files}),
-        level=combination.level,
+        level=task_set.level,
         tasks=(),
         files={code.name: code.files},
         documents={code.name: code.documents},

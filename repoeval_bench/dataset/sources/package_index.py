@@ -18,7 +18,7 @@ from repoeval_bench.core.files import sha256_file, sha256_text
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
-from repoeval_bench.dataset.repoeval import FUNCTION, NAME, Combination, combinations, dump_tasks
+from repoeval_bench.dataset.repoeval import FUNCTION, NAME, TaskSet, dump_tasks, task_sets
 from repoeval_bench.dataset.sources import SetFacts, Source, SourceError
 from repoeval_bench.dataset.sources.index_client import open_index
 from repoeval_bench.dataset.trees import decode, is_included_path, is_source_path, text_hash
@@ -49,8 +49,8 @@ class PackageIndex(Source):
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:
         """See `Source`; all task files of the function level, in upstream's format."""
-        for combination in combinations(FUNCTION):
-            yield combination.task_file, dump_tasks(rebuild_tasks(combination, self._files))
+        for task_set in task_sets(FUNCTION):
+            yield task_set.task_file, dump_tasks(rebuild_tasks(task_set, self._files))
 
     def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
         """See `Source`."""
@@ -82,14 +82,14 @@ def take_files(folder: Path, skipped: list[str]) -> dict[str, bytes]:
     return taken
 
 
-def rebuild_tasks(combination: Combination, files: Mapping[str, bytes]) -> list[Task]:
+def rebuild_tasks(task_set: TaskSet, files: Mapping[str, bytes]) -> list[Task]:
     """The tasks whose file is here and whose prompt is an exact range of it, equal to upstream's.
 
     `files` is `repository/path` -> content. A text that does not hash as the index says is a DatasetError.
     """
     tasks = []
     sources: dict[str, SourceFile] = {}
-    for coordinates in index.coordinates(combination):
+    for coordinates in index.coordinates(task_set):
         name = f"{coordinates.repo}/{coordinates.path}"
         if coordinates.prompt is None or name not in files:
             continue
@@ -108,7 +108,7 @@ def rebuild_tasks(combination: Combination, files: Mapping[str, bytes]) -> list[
                 ground_truth=ground_truth,
                 body=coordinates.body,
                 context_start=coordinates.context_start,
-                level=combination.level,
+                level=task_set.level,
                 function_name=coordinates.function_name,
             )
         )

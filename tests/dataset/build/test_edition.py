@@ -24,7 +24,7 @@ from repoeval_bench.dataset.build.pack import BuildRequest, build_pack
 from repoeval_bench.dataset.build.registries import open_registry
 from repoeval_bench.dataset.install import read_hashes
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.obtain import combination_at, obtain
+from repoeval_bench.dataset.obtain import obtain, task_set_at
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.sources import index_client
 from repoeval_bench.dataset.sources.index_client import TamperedError
@@ -164,10 +164,10 @@ def test_an_edition_is_the_pack_that_it_was_made_of(built, tmp_path, name):
 
 def test_it_is_fetched_once_and_can_be_verified(built, index, tmp_path):
     home = tmp_path / "home"
-    combination = combination_at("small-2", "function", "2k", "codex")
-    assert obtain("small-2", combination, home).fetched
+    task_set = task_set_at("small-2", "function", "2k", "codex")
+    assert obtain("small-2", task_set, home).fetched
     asked = len(index.requests)
-    again = obtain("small-2", combination, home)
+    again = obtain("small-2", task_set, home)
     assert not again.fetched
     assert len(index.requests) == asked
     assert verify(again.installed).passed
@@ -206,7 +206,7 @@ def test_a_package_that_is_gone_is_said_and_counted(built, kind, index, tmp_path
     load_benchmark("small-2", home=home)
     assert any(f"missing: {gone}" in line and f"--source {NAME} --upgrade" in line for line in notices)
     index.files[page_of(kind, FIRST)] = page
-    obtain("small-2", combination_at("small-2", "function", "2k", "codex"), home, upgrade=True)
+    obtain("small-2", task_set_at("small-2", "function", "2k", "codex"), home, upgrade=True)
     assert load_benchmark("small-2", home=home).is_whole
 
 
@@ -288,7 +288,7 @@ def test_another_edition_is_refused_and_nothing_else_is_run_in_its_place(built, 
 
 def test_an_unknown_level_is_refused_before_anything_is_fetched(built, index):
     with pytest.raises(UsageError, match="has no task of level line"):
-        combination_at("small-2", "line", "2k", "codex")
+        task_set_at("small-2", "line", "2k", "codex")
     assert not index.requests
 
 
