@@ -143,6 +143,11 @@ def test_names_that_went_stay_gone():
     assert found == set()
 
 
+def test_a_class_name_means_one_thing(classes):
+    """Beside private classes, which only their own file names."""
+    assert {name: modules for name, modules in classes.items() if len(modules) > 1 and not name.startswith("_")} == {}
+
+
 def test_every_file_exists():
     missing = {
         f"{path.relative_to(ROOT)}:{line}: {name}"

@@ -85,8 +85,8 @@ def with_questions(
 def masked_identifiers(text: str, masked: Iterable[CodeDefinition]) -> str:
     """The text on one line, without the identifiers that are part of a masked definition's name."""
     folded = {name.casefold() for name in name_parts(masked)}
-    kept = re.sub(r"\w+", lambda match: "" if match[0].casefold() in folded else match[0], text)
-    return " ".join(kept.split())
+    unmasked = re.sub(r"\w+", lambda match: "" if match[0].casefold() in folded else match[0], text)
+    return " ".join(unmasked.split())
 
 
 def name_parts(definitions: Iterable[CodeDefinition]) -> set[str]:

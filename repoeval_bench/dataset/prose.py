@@ -121,20 +121,20 @@ def _paragraphs(document: SourceFile) -> Iterator[tuple[int, str]]:
 def _markdown(text: str) -> Iterator[str]:
     """The lines of a text in Markdown; those of fenced or indented code and of comments are empty."""
     before, *commented = text.split("<!--")
-    kept = [before]
+    pieces = [before]
     for part in commented:
         comment, end, after = part.partition("-->")
-        kept.append("\n" * comment.count("\n") + after if end else part)
+        pieces.append("\n" * comment.count("\n") + after if end else part)
     fence = ""
     is_after_blank, is_in_list = True, False
-    for line in "".join(kept).split("\n"):
-        mark = _FENCE.fullmatch(line)
+    for line in "".join(pieces).split("\n"):
+        fence_match = _FENCE.fullmatch(line)
         is_code = is_after_blank and not is_in_list and line.startswith(("    ", "\t"))
-        if fence or mark or is_code:
-            if fence and mark and mark["run"].startswith(fence) and not mark["info"].strip():
+        if fence or fence_match or is_code:
+            if fence and fence_match and fence_match["run"].startswith(fence) and not fence_match["info"].strip():
                 fence = ""
-            elif mark and not fence and not is_code:
-                fence = mark["run"]
+            elif fence_match and not fence and not is_code:
+                fence = fence_match["run"]
             yield ""
             continue
         if _ITEM.match(line) or line.startswith(("!!!", "???")):  # an admonition's text is indented as a list's

@@ -138,7 +138,7 @@ class _Files:
         for file in benchmark.by_name.values():
             by_name[file.name].append(file)
             by_name[file.path].append(file)
-        self._found = by_name
+        self._by_name = by_name
 
     def places(self, row: Question) -> tuple[list[Place], list[str]]:
         """The places of a question, and what is wrong with the others."""
@@ -158,10 +158,10 @@ class _Files:
 
     def _file(self, name: str) -> SourceFile | str:
         """The file of a name, or why there is none."""
-        matches = self._found.get(name.removeprefix("./"), [])
+        matches = self._by_name.get(name.removeprefix("./"), [])
         if len(matches) > 1:
             return f"{name} is a file of {' and '.join(file.repo for file in matches)}; write repository/path"
-        return matches[0] if matches else nearest("file", name, self._found, "the source has no such file of code")
+        return matches[0] if matches else nearest("file", name, self._by_name, "the source has no such file of code")
 
 
 def _problem(file: SourceFile, span: _Span) -> str:

@@ -147,7 +147,7 @@ class OpenAiEncoder:
         sent = [self._read(text, role, count) or " " for text, count in zip(texts, tokens, strict=True)]
         batches = [range(start, min(start + size, len(sent))) for start in range(0, len(sent), size)]
 
-        def ask(batch: range, again: Again) -> tuple[range, Answered]:
+        def embed(batch: range, again: Again) -> tuple[range, Answered]:
             return batch, self._server.embed([sent[position] for position in batch], kind, again)
 
         def most(batch: range) -> float:
@@ -162,7 +162,7 @@ class OpenAiEncoder:
             most=most, spent=spent, too_dear=self._too_dear, limit=self._options.cost_limit, before=self._cost
         )
         try:
-            for batch, (vectors, _) in pool.answers(batches, ask, self._options.concurrency):
+            for batch, (vectors, _) in pool.answers(batches, embed, self._options.concurrency):
                 yield list(batch), unit_rows(vectors, [texts[position] for position in batch])
         finally:
             self._cost = pool.spent

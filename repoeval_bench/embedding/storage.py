@@ -68,7 +68,7 @@ class VectorCache:
     @property
     def mend(self) -> str:
         """The way out where single entries are broken."""
-        return _ELSEWHERE if self.read_only else MEND
+        return _READ_ONLY if self.read_only else MEND
 
     def note(self, consequence: str) -> None:
         """Report once that nothing can be kept, and the consequence."""
@@ -135,18 +135,18 @@ class VectorCache:
             # A full disk ends the transaction by itself; what diskcache then fails to roll back is not the reason.
             reason = error.__context__ if isinstance(error.__context__, sqlite3.Error) else error
             words = str(reason) or "busy"
-            way = _ELSEWHERE if self.read_only else _way_out(words)
+            way = _READ_ONLY if self.read_only else _way_out(words)
             raise CacheError(f"the vector cache {self.folder} cannot be {verb}: {words}; {way}") from error
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             # In a damaged or foreign database that sqlite can read, diskcache and this class meet values of any kind.
             raise CacheError(
                 f"the vector cache {self.folder} holds what was not written by this program "
-                f"({in_one_line(error)}); {_ELSEWHERE if self.read_only else _DELETE}"
+                f"({in_one_line(error)}); {_READ_ONLY if self.read_only else _DELETE}"
             ) from error
 
 
 _DELETE = "delete that folder, and the vectors are computed again"
-_ELSEWHERE = (
+_READ_ONLY = (
     "it is read-only here: mend it where it can be written (repoeval-bench cache verify), or set REPOEVAL_HOME to "
     "another folder"
 )

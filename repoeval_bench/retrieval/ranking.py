@@ -41,10 +41,10 @@ def rank_column(
         last = np.partition(scores, -n_best)[-n_best]
         # Rounding moves two scores apart by at most one step. `~(<)` rather than `>=` keeps a NaN, to be refused.
         near = np.flatnonzero(~(scores < last - 2 * 10**-DIGITS))
-    kept = near.tolist()
+    indexes = near.tolist()
     if unseen:
-        kept = [index for index in kept if ids[index] not in unseen]
-    return _sorted([ids[index] for index in kept], scores[kept], k)
+        indexes = [index for index in indexes if ids[index] not in unseen]
+    return _sorted([ids[index] for index in indexes], scores[indexes], k)
 
 
 def _sorted(ids: Sequence[str], scores: NDArray[np.float64], k: int) -> Ranking:
