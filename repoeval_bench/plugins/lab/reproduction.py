@@ -164,7 +164,7 @@ def reproduce(
     _embed_ahead(benchmark, [planned.request for planned in plan], home)
     rows: list[PublishedRow] = []
     repositories = 0
-    for planned in (*plan, *map(_of_model, embedders)):
+    for index, planned in enumerate((*plan, *map(_of_model, embedders))):
         command = _command(planned.request, source)
         NOTICES.info(command)
         try:
@@ -172,7 +172,7 @@ def reproduce(
                 benchmark, planned.request.chunker, **_options(planned.request), out=out, reuse=True, home=home
             )
         except EmbeddingError as error:
-            if planned.request.embedder not in embedders:
+            if index < len(plan):
                 raise
             rows += [replace(row, status=Status.SKIPPED, reason=str(error)) for row in planned.rows]
         else:
