@@ -19,6 +19,7 @@ from repoeval_bench.core.errors import (
     ChunkError,
     DatasetError,
     ResultError,
+    UsageError,
     of_each,
     os_errors_as,
 )
@@ -57,7 +58,7 @@ def show_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) -> 
     In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.
     """
     chunker = make_chunker(spec)
-    for _, chunks in _chunked(chunker, _read(path), skip_errors=skip_errors):
+    for _, chunks in _chunked(chunker, [*_read(path).values()], skip_errors=skip_errors):
         for chunk in chunks:
             if as_json:
                 echo(json.dumps(_record(chunk), ensure_ascii=False))
@@ -93,7 +94,7 @@ def stats_command(
     chunkers = of_each(make_chunker, specs or ("ast",))
     check_distinct(chunkers)
     if paths:
-        files = [file for path in dict.fromkeys(paths) for file in _read(path)]
+        files = [*{place: file for path in paths for place, file in _read(path).items()}.values()]
     else:
         from repoeval_bench.dataset.loader import load_benchmark
 
@@ -133,18 +134,20 @@ def check_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
     return 0 if report.conforms else 1
 
 
-def _read(path: Path) -> Sequence[SourceFile]:
-    """A file of any name, or a folder's or archive's own code by the rules of packs."""
+def _read(path: Path) -> dict[Path, SourceFile]:
+    """Place -> a file of any name, or each of a folder's or archive's own code by the rules of packs."""
     from repoeval_bench.dataset.build.opening import ARCHIVES
     from repoeval_bench.dataset.build.plain import read_code
     from repoeval_bench.dataset.trees import decode
 
-    if not path.is_file() or path.name.lower().endswith(ARCHIVES):
-        return read_code(str(path)).files
+    if not path.exists():
+        raise UsageError(f"{path} does not exist; name a file, a folder or an archive")
+    if path.is_dir() or path.name.lower().endswith(ARCHIVES):
+        return {path.resolve() / file.path: file for file in read_code(str(path)).files}
     with os_errors_as(DatasetError, f"{path} cannot be read", "name another file"):
         raw = path.read_bytes()
     try:
-        return [SourceFile(path.resolve().parent.name or "root", path.name, decode(raw))]
+        return {path.resolve(): SourceFile(path.resolve().parent.name or "root", path.name, decode(raw))}
     except UnicodeDecodeError as error:
         raise DatasetError(f"{path} is not UTF-8 (byte {error.start}); convert it first") from error
 

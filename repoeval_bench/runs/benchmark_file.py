@@ -174,8 +174,8 @@ def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]
 
 
 def _distinct(requests: Sequence[RunRequest]) -> list[RunRequest]:
-    """Return the requests without those that make another's run: they differ in an unused embedder alone."""
-    first_of = {(request.chunker, *request.combination().values()): request for request in reversed(requests)}
+    """Return the requests without those that make another's run: in another spelling, or with an unused embedder."""
+    first_of = {request.meaning(): request for request in reversed(requests)}
     return [request for request in requests if request in set(first_of.values())]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.config import DEPTH, NO_EMBEDDER, PACK
 from repoeval_bench.runs.options import Request, option
-from repoeval_bench.runs.parts import RESULTS, needs_vectors, out_words
+from repoeval_bench.runs.parts import RESULTS, choose_retriever, needs_vectors, out_words
 
 _CHUNKER = "A chunker such as ast, fixed:max_nws=800, py:module:Class, exec:COMMAND; repeat it."
 _SOURCE = "Where data comes from: auto, github, pypi, a shipped pack, a folder or an address that mirrors the archives."
@@ -196,6 +197,20 @@ class RunRequest(DataRequest):
             del values["expand"]
         return values if self.needs_vectors else values | {"embedder": NO_EMBEDDER}
 
+    def meaning(self) -> tuple[str, ...]:
+        """Return what two spellings of one run have in common; of a part that cannot be, its spelling."""
+        values = self.combination()
+        with suppress(UsageError):
+            values["protocol"] = self.resolved_protocol().name
+        with suppress(UsageError):
+            values["retriever"] = choose_retriever(self.retriever).spec
+        if self.match_size:
+            from repoeval_bench.chunkers.registry import make_chunker  # most commands match no size
+
+            with suppress(UsageError):
+                values["match_size"] = make_chunker(self.match_size).spec
+        return (str(self.chunker), *values.values())
+
 
 class RecommendRequest(DataRequest):
     """The request of a recommendation: every chunker at every size, by every retriever and protocol."""
@@ -241,8 +256,11 @@ class RecommendRequest(DataRequest):
     time_limit: float | None = option(None, "Start no run after this time; skipped runs are named.", "MINUTES", gt=0)
 
     def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
-        """Return a request for each protocol and retriever, the first protocol with all its retrievers first."""
-        return [
+        """Return a request for each protocol and retriever, the first protocol with all its retrievers first.
+
+        One that is given in two spellings counts once.
+        """
+        requests = [
             RunRequest(
                 **self.model_dump(include=set(DataRequest.model_fields)),
                 protocol=protocol,
@@ -252,6 +270,7 @@ class RecommendRequest(DataRequest):
             for protocol in protocols
             for retriever in self.retrievers
         ]
+        return [*{request.meaning(): request for request in reversed(requests)}.values()][::-1]
 
 
 class ExecutionRequest(Request):

@@ -130,6 +130,11 @@ def test_check_chunker_prints_the_report_and_its_exit_code_is_the_verdict() -> N
     assert "fixed:max_nws=1500,offset=0: conforms" in good.output
 
 
+def test_a_file_that_is_named_twice_counts_once(folder) -> None:
+    once = run(stats_command, folder, "--json").stdout
+    assert run(stats_command, folder, folder / "sub" / "..", folder / "a.py", "--json").stdout == once
+
+
 def test_check_chunker_fails_for_a_chunker_that_does_not_conform(tmp_path, monkeypatch) -> None:
     (tmp_path / "cutters_that_lose.py").write_text("class Loses:\n    def chunk(self, file): return []\n", "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -57,7 +57,7 @@ def test_source_code_and_names_of_files_are_shown(tmp_path):
     assert not OBEYED.search(shown.out)
     assert "\\u202egnp.exe" in shown.out
     sentence = one_sentence(bench("chunker", "show", tmp_path / "no\x1b[2Jne"), 2)
-    assert "no\\x1b[2Jne" in sentence
+    assert "no\\u001b[2Jne" in sentence
 
 
 def test_the_last_words_of_a_program_are_shown(tmp_path):

@@ -87,7 +87,6 @@ def test_more_runs_than_letters_are_refused(tmp_path):
 COMPLETION = {
     "base": "made",
     "model": "openai:coder,base_url=http://127.0.0.1:8080/v1",
-    "identity": {"model": "coder-1b", "temperature": 0},
     "context": "retrieved",
     "budget": 2000,
     "fragments": 10,

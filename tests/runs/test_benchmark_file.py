@@ -10,7 +10,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import rows
 from repoeval_bench.runs.benchmark_file import BenchmarkFile, find_benchmark, read_benchmark, shipped
 from repoeval_bench.runs.config import PACK
-from repoeval_bench.runs.request import RunRequest
+from repoeval_bench.runs.request import RecommendRequest, RunRequest
 from support.minirepo import build_mirror
 
 BROKEN = """\
@@ -265,3 +265,14 @@ def test_a_run_that_no_embedder_takes_part_in_is_made_once(tmp_path):
     bench = read(tmp_path, "chunkers: fixed\nretrievers: [dense, bm25]\nembedder: [minilm, hash]\n")
     names = [(each.combination()["retriever"], each.combination()["embedder"]) for each in bench.requests]
     assert names == [("dense", "minilm"), ("dense", "hash"), ("bm25", "none")]
+
+
+def test_what_is_spelled_two_ways_counts_once(tmp_path):
+    """A default that is spelled out makes no run of its own."""
+    text = "chunkers: [fixed]\nprotocol: [context, context+query=full]\nretrievers: [bm25, 'bm25:k1=1.2', jaccard]\n"
+    requests = read(tmp_path, text + "match_size: [ast, 'ast:max_nws=1500']\n").requests
+    combined = [("context", "bm25"), ("context", "jaccard")]
+    assert [(request.protocol, request.retriever) for request in requests] == combined
+    recommend = RecommendRequest(retrievers=("bm25", "bm25:k1=1.2", "jaccard"))
+    requests = recommend.requests(("context", "context+query=full"))
+    assert [(request.protocol, request.retriever) for request in requests] == combined
