@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -198,17 +197,17 @@ class RunRequest(DataRequest):
         return values if self.needs_vectors else values | {"embedder": NO_EMBEDDER}
 
     def meaning(self) -> tuple[str, ...]:
-        """Return what two spellings of one run have in common; of a part that cannot be, its spelling."""
-        values = self.combination()
-        with suppress(UsageError):
+        """Return what two spellings of one run have in common; of a run that cannot be made, its spelling."""
+        try:
+            values = self.combination()
             values["protocol"] = self.resolved_protocol().name
-        with suppress(UsageError):
             values["retriever"] = choose_retriever(self.retriever).spec
-        if self.match_size:
-            from repoeval_bench.chunkers.registry import make_chunker  # most commands match no size
+            if self.match_size:
+                from repoeval_bench.chunkers.registry import make_chunker  # most commands match no size
 
-            with suppress(UsageError):
                 values["match_size"] = make_chunker(self.match_size).spec
+        except UsageError:
+            return (repr(self),)
         return (str(self.chunker), *values.values())
 
 
