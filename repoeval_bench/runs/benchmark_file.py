@@ -20,7 +20,7 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Document, KeyPath, Strict, read_yaml
 from repoeval_bench.dataset.home import shipped as data_that_ships
 from repoeval_bench.runs.problems import Problem, Problems, check_requests
-from repoeval_bench.runs.request import ComparisonRequest, RunRequest
+from repoeval_bench.runs.request import ComparisonRequest, RunRequest, distinct
 
 MOST_RUNS = 10_000
 """Runs that a file may ask for; each entry of a list multiplies them."""
@@ -140,7 +140,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
         sentences = (f"{document.where(location)}: {sentence}" for location, sentence in ordered)
         raise UsageError(all_mistakes(sentences, document.path))
-    return Benchmarking(tuple(_distinct(requests)), file["compare"], baseline, file.get("equivalence"))
+    return Benchmarking(tuple(distinct(requests)), file["compare"], baseline, file.get("equivalence"))
 
 
 def _fields(file: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,12 +171,6 @@ def _requests(file: Mapping[str, Any], base: RunRequest) -> Iterator[RunRequest]
     ]
     for values_of_one in product(*values):
         yield base.model_copy(update=dict(zip(combined, values_of_one, strict=True)))
-
-
-def _distinct(requests: Sequence[RunRequest]) -> list[RunRequest]:
-    """Return the requests without those that make another's run: in another spelling, or with an unused embedder."""
-    first_of = {request.meaning(): request for request in reversed(requests)}
-    return [request for request in requests if request in set(first_of.values())]
 
 
 def _position(baseline: str | None, chunkers: Sequence[str]) -> int | None:

@@ -269,7 +269,7 @@ class RecommendRequest(DataRequest):
             for protocol in protocols
             for retriever in self.retrievers
         ]
-        return [*{request.meaning(): request for request in reversed(requests)}.values()][::-1]
+        return distinct(requests)
 
 
 class ExecutionRequest(Request):
@@ -292,6 +292,14 @@ class ComparisonRequest(Request):
     equivalence: float | None = option(
         None, "Call runs equal if tests show that they differ by less than MARGIN.", "MARGIN", gt=0, lt=1
     )
+
+
+def distinct(requests: Iterable[RunRequest]) -> list[RunRequest]:
+    """Return the requests without those that make an earlier one's run: in another spelling, or an unused embedder."""
+    first_of: dict[tuple[str, ...], RunRequest] = {}
+    for request in requests:
+        first_of.setdefault(request.meaning(), request)
+    return [*first_of.values()]
 
 
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:

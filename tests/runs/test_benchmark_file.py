@@ -273,6 +273,6 @@ def test_what_is_spelled_two_ways_counts_once(tmp_path):
     requests = read(tmp_path, text + "match_size: [ast, 'ast:max_nws=1500']\n").requests
     combined = [("context", "bm25"), ("context", "jaccard")]
     assert [(request.protocol, request.retriever) for request in requests] == combined
-    recommend = RecommendRequest(retrievers=("bm25", "bm25:k1=1.2", "jaccard"))
+    recommend = RecommendRequest(retrievers=("bm25", "jaccard", "bm25:k1=1.2"))
     requests = recommend.requests(("context", "context+query=full"))
     assert [(request.protocol, request.retriever) for request in requests] == combined
