@@ -1,7 +1,5 @@
 """Split-then-merge on the syntax tree: what stays together, what is cut, and what never breaks it."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

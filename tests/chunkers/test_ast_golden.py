@@ -1,7 +1,5 @@
 """One file whose chunks were looked at by a person and written down: a change of them is a change of numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from repoeval_bench.chunkers.ast import AstChunker

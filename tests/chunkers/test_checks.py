@@ -1,7 +1,5 @@
 """The conformance suite finds what it says it finds, and shows it on a small input."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """chonkie's spans on the file, whichever unit the library reports."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

@@ -1,7 +1,5 @@
 """`chunk`, `chunker stats` and `chunker check` from the command line."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The contract of a chunker, for every built-in one and every text."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 

@@ -1,7 +1,5 @@
 """Whole lines up to a size."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from repoeval_bench.chunkers._lines import pack

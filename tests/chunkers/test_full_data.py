@@ -1,7 +1,5 @@
 """The chunkers on the benchmark's own files."""
 
-from __future__ import annotations
-
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker

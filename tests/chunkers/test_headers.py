@@ -1,7 +1,5 @@
 """Headers name a chunk's place and move no span."""
 
-from __future__ import annotations
-
 import pytest
 
 from repoeval_bench.chunkers.ast import AstChunker

@@ -1,7 +1,5 @@
 """`ast` and `functions` beyond Python, where the grammar's package is installed."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

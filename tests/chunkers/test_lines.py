@@ -1,7 +1,5 @@
 """The chunkers that need no grammar: windows, separators, tokens, whole files; and `functions`."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """The example of headers in docs/chunkers.md, as a user would copy it."""
 
-from __future__ import annotations
-
 import re
 
 from repoeval_bench.chunkers.registry import make_chunker

@@ -1,7 +1,5 @@
 """`exec:` programs: the protocol in several languages, and every way in which a program can fail."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shlex

@@ -1,7 +1,5 @@
 """Naming a chunker: every way to do it, and one clear sentence for every way to get it wrong."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import sys

@@ -1,7 +1,5 @@
 """Calibrating a chunker's size to a target mean."""
 
-from __future__ import annotations
-
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker

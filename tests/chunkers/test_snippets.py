@@ -1,7 +1,5 @@
 """The Python to paste for a chunker makes the chunks that were measured."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The counts of `chunker stats`."""
 
-from __future__ import annotations
-
 from repoeval_bench.chunkers.file import FileChunker
 from repoeval_bench.chunkers.fixed import FixedChunker
 from repoeval_bench.chunkers.tools.statistics import chunk_stats

@@ -1,7 +1,5 @@
 """Sizes in tokens of a named tokenizer: `max_tokens=512`, for every built-in chunker that has a size in text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

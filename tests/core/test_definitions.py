@@ -3,8 +3,6 @@
 A row: kind form qualified | lines | header | body | doc | marks. Lines are 0-based and half-open, `-` is none.
 """
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

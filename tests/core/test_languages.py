@@ -1,7 +1,5 @@
 """The language of a file, by its name, and by its text where the name belongs to two."""
 
-from __future__ import annotations
-
 import pytest
 
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES, language_of

@@ -1,7 +1,5 @@
 """Places against sets of (file, line)."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import given

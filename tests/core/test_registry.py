@@ -1,7 +1,5 @@
 """One registry for parts of all kinds: built in, `py:module:Name`, and entry points of other packages."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

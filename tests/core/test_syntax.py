@@ -1,7 +1,5 @@
 """Bytes become lines and characters: against a plain count over the file's text."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

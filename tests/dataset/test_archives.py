@@ -1,7 +1,5 @@
 """Archives: nothing is taken from one that is broken or that means harm."""
 
-from __future__ import annotations
-
 import stat
 import zipfile
 

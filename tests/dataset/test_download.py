@@ -1,7 +1,5 @@
 """Downloads against a real server that breaks off, stalls, or sends nothing at all."""
 
-from __future__ import annotations
-
 import socket
 import time
 

@@ -1,7 +1,5 @@
 """The real data: every figure that the docs claim of it. Found through REPOEVAL_SOURCE only."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

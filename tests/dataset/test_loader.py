@@ -1,7 +1,5 @@
 """Loading: selection, what is checked, and a fingerprint that follows the content."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Wheels: only texts that hash as RepoEval's are taken, and tasks are rebuilt equal to upstream's."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """What holds for every text, tree and row, not only for those that somebody thought of."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import tempfile

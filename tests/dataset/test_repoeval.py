@@ -1,7 +1,5 @@
 """Task files: what is read, what is refused, and how a bad row is named."""
 
-from __future__ import annotations
-
 import copy
 import json
 

@@ -1,7 +1,5 @@
 """Mirrors and upstream: what is verified, what is refused, what an interrupted fetch leaves behind."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Repository trees: which files belong, and their text."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Verification finds what changed after it was installed."""
 
-from __future__ import annotations
-
 import pytest
 
 from repoeval_bench.core.errors import DatasetError

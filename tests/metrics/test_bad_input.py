@@ -1,7 +1,5 @@
 """What cannot be scored is refused in one sentence that names the thing, the value and the way out."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Equal to the formulas written out a second time, literally, in tests/support/brute_metrics.py."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

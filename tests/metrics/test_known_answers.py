@@ -1,7 +1,5 @@
 """Answers known from elsewhere: worked by hand, or published with the measure."""
 
-from __future__ import annotations
-
 from math import log2
 
 import numpy as np

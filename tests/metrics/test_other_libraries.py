@@ -1,7 +1,5 @@
 """Equal to ranx and pyndeval where trec_eval has no such measure."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

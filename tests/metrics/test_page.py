@@ -1,7 +1,5 @@
 """docs/measures.md: its examples run, and its table is the registry's."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from pathlib import Path

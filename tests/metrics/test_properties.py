@@ -1,7 +1,5 @@
 """What holds for every measure on every run."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Names, aliases and words of the measures."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

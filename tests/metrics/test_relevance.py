@@ -1,7 +1,5 @@
 """Who says what is relevant, and that the result tells it."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Equal to trec_eval, through pytrec_eval and ir_measures, to 1e-12."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import pytrec_eval

@@ -1,7 +1,5 @@
 """Checkouts that are not one's own: nothing in them runs, is fetched or is waited for; and what git says stays true."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Shipped packs: made again from facts and packages of an index, held against hashes, and never silently a part."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

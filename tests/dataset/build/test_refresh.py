@@ -1,7 +1,5 @@
 """The next edition of a shipped pack: each criterion leaves out what it should and says so, and the facts make the pack."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

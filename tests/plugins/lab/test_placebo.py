@@ -1,7 +1,5 @@
 """Arms of a placebo: other cuts, one size."""
 
-from __future__ import annotations
-
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker

@@ -1,7 +1,5 @@
 """Judged logs made of a few words: what the sections of a retrieval team's page are tested on."""
 
-from __future__ import annotations
-
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.query_scores import QueryScores

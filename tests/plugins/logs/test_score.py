@@ -1,7 +1,5 @@
 """The measures of a run beside those that ir_measures computes from its TREC files."""
 
-from __future__ import annotations
-
 import json
 import sys
 

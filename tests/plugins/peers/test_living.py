@@ -1,7 +1,5 @@
 """The rules of living indexers: ck, grepai and Continue by hand and on generated files; packages where installed."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Other people's chunkers, where their extra is installed: their spans on our files."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import socket
