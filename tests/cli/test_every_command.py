@@ -234,6 +234,7 @@ UNREAD = {
     "chunker stats {source.py} --set level=line": "--set level changes nothing with PATH",
     "run {bench.yaml} --dry-run --executor local:1": "--executor changes nothing with --dry-run",
     "export runs {run} --baseline {other} --format trec": "--baseline changes nothing in a TREC file",
+    "export runs {run} --baseline {other} --plots {way}": "--baseline changes nothing in a ",
 }
 """Options that a command offers and does not read beside the others."""
 

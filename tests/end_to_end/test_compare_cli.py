@@ -1,32 +1,9 @@
-"""`compare` and `diff` as a person runs them."""
+"""`compare` and `diff` as a person runs them, and what every command refuses that compares."""
 
 import pytest
 
-from support.command import bench, json_of, succeed
+from support.command import bench, json_of, one_sentence, succeed
 from support.runs import read_rows, write_run
-
-
-def test_the_verdict_follows_from_the_numbers_printed(two_runs):
-    """Each row's verdict is that of its own adjusted p and difference; micro and macro are beside each other."""
-    runs = two_runs.fixed, two_runs.ast
-    rows = json_of("compare", *runs)["comparisons"]
-    assert {row["measure"] for row in rows} >= {"ndcg@10", "recall@5"}
-    for row in rows:
-        if row["measure"].endswith("_ceiling"):
-            assert (row["verdict"]["outcome"], row["p_adjusted"]) == ("not_tested", None)
-            continue
-        expected = "not_significant" if row["p_adjusted"] >= 0.05 else "better" if row["difference"] > 0 else "worse"
-        assert row["verdict"]["outcome"] in (expected, "carried" if row["p_adjusted"] < 0.05 else "")
-        assert row["difference"] == pytest.approx(row["micro"]["treatment"] - row["micro"]["baseline"])
-        assert row["macro"]["difference"] == pytest.approx(row["macro"]["treatment"] - row["macro"]["baseline"])
-        assert row["wins"] + row["ties"] + row["losses"] == row["n_queries"]
-    text = succeed("compare", *runs, "--details")
-    for piece in (
-        *("micro (decides), 95 % CI", "macro, 95 % CI", "p (Holm)", "detectable", "Holm over"),
-        *("which to choose, by lines found, micro mean", "p: the best against each other run"),
-    ):
-        assert piece in text.out
-    assert max(map(len, text.out.splitlines())) < 180
 
 
 def test_diff_lists_what_changed(two_runs):
@@ -54,3 +31,27 @@ def test_the_page_of_runs_from_elsewhere_is_offered_by_their_names(tmp_path):
     folders = [write_run(tmp_path / name, {"ndcg@10": [0.1, 0.5] * 6}, chunker=name).folder for name in ("a", "b")]
     done = succeed("compare", *folders, "--out", tmp_path / "other")
     assert f"repoeval-bench report {folders[0]} {folders[1]}" in done.out
+
+
+def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path):
+    """Another protocol, data set and query set: every command lists all three differences."""
+    gates = tmp_path / "gates.yaml"
+    gates.write_text("gates: [{measure: mrr, max_drop: 0.1}]")
+    other = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1", "tasks": 2}
+    a = write_run(tmp_path / "a", {"mrr": [1.0, 0.5]}).folder
+    b = write_run(
+        tmp_path / "b", {"mrr": [1.0, 0.5]}, protocol="body", dataset=other, query_ids=["q000000", "x"]
+    ).folder
+    for command in (
+        ("compare", a, b),
+        ("diff", a, b, "-m", "mrr"),
+        ("segments", a, b, "-m", "mrr"),
+        ("gate", b, "--config", gates, "--baseline", a),
+        ("report", a, b, "-o", tmp_path / "r.html"),
+    ):
+        sentence = one_sentence(bench(*command), 2)
+        for piece in (
+            *("protocol context against body", "made · 0 against made · 1", "1 query only in a (such as q000001)"),
+            "1 query only in b (such as x)",
+        ):
+            assert piece in sentence, (command, sentence)

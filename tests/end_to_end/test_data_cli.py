@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import signal
-import time
 
 import pytest
 
-from support.command import bench, start
-from support.server import Site, serve
+from support.command import bench
 
 
 def data(*arguments, code=0, **env):
@@ -26,15 +23,6 @@ def test_fetch_shows_sizes_and_licences_and_the_second_time_that_it_is_there(mir
     assert "acme_inventory         8      4  MIT" in first.out
     assert first.err == ""
     assert "already in" in data("fetch", REPOEVAL_SOURCE=str(mirror)).out
-
-
-def test_a_second_fetch_asks_no_server(mirror):
-    with serve(Site(files={path.name: path.read_bytes() for path in mirror.iterdir()})) as site:
-        data("fetch", "--source", site.url)
-        asked = len(site.requests)
-        data("fetch", "--source", site.url)
-        assert len(site.requests) == asked
-    assert "already in" in data("fetch", "--source", site.url).out
 
 
 def test_text_and_json_agree(mirror, tmp_path):
@@ -82,27 +70,6 @@ def test_what_is_wrong_ends_in_one_sentence_and_an_exit_code(arguments, code, se
     assert done.err.startswith("error: ")
     assert sentence in done.err
     assert done.err.count("\n") == 1
-
-
-def test_a_fetch_that_is_interrupted_exits_130_and_the_next_one_is_whole(mirror, tmp_path):
-    home = tmp_path / "h"
-    site = Site(files={path.name: path.read_bytes() for path in mirror.iterdir()})
-    half = len(site.files["datasets.zip"]) // 2
-    with serve(site) as running:
-        running.stalls = [half]
-        process = start("-m", "repoeval_bench", "data", "fetch", "--source", running.url, "--home", home)
-        deadline = time.monotonic() + 20
-        while not any(home.rglob(".datasets.zip.*.part")):
-            assert time.monotonic() < deadline, "nothing arrived"
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=20)
-        assert process.returncode == 130
-        assert stderr.strip().startswith("error: interrupted")
-        assert not list(home.rglob("*.py"))
-        running.stalls = []
-        data("fetch", "--source", running.url, "--home", home)
-        assert not list(home.rglob("*.part"))
 
 
 @pytest.mark.full_data

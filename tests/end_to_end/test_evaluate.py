@@ -2,13 +2,10 @@
 
 import hashlib
 import json
-import os
 import sys
 from pathlib import Path
 
-import ir_measures
 import pytest
-from ir_measures import RR, P, R, Success, nDCG
 from jsonschema import Draft202012Validator
 
 from support.command import bench, json_of, one_sentence, python, succeed
@@ -48,21 +45,6 @@ def test_a_run_folder_is_complete_and_named_after_data_protocol_and_chunker(fold
     metrics = json.loads((folder / "metrics.json").read_text())
     assert set(metrics["per_repo"]) == set(metrics["dataset"]["repositories"])
     assert isinstance(metrics["micro"]["ndcg@10"], float)
-
-
-def test_ir_measures_agrees_on_the_trec_files(folder, tmp_path):
-    """Another implementation, reading the exported TREC files, gets the same means."""
-    ours = json.loads((folder / "metrics.json").read_text())["micro"]
-    succeed("export", "runs", folder, "-o", tmp_path / "run.trec")
-    theirs = ir_measures.calc_aggregate(
-        [nDCG @ 5, nDCG @ 10, R @ 5, R @ 10, P @ 5, P @ 10, Success @ 5, Success @ 10, RR],
-        ir_measures.read_trec_qrels(str(tmp_path / "run.trec.qrels")),
-        ir_measures.read_trec_run(str(tmp_path / "run.trec")),
-    )
-    names = {"nDCG": "ndcg", "R": "recall", "P": "precision", "Success": "hit", "RR": "mrr"}
-    for measure, value in theirs.items():
-        name, index, k = str(measure).partition("@")
-        assert ours[names[name] + index + k] == pytest.approx(value, abs=1e-6)
 
 
 def test_the_run_log_tells_what_was_retrieved(evaluate, tmp_path):
@@ -158,30 +140,6 @@ def test_compare_runs_what_is_missing_and_says_what_differs(mirror, warm_home, t
     assert compared.pop("left_out") == {}
     assert {key: exported[key] for key in compared} == compared
     assert {each["run_id"] for each in compared["choice"]["candidates"]} == set(runs)
-
-
-def test_the_python_api_does_what_the_command_does(folder, mirror, warm_home, tmp_path, monkeypatch):
-    """load_benchmark and evaluate give the numbers of the command line, also for a chunker object."""
-    monkeypatch.setenv("REPOEVAL_HOME", str(warm_home))
-    from repoeval_bench import compare, load_benchmark
-    from repoeval_bench import evaluate as evaluate_in_python
-    from repoeval_bench.chunkers.registry import make_chunker
-
-    benchmark = load_benchmark(str(mirror))
-    run = evaluate_in_python(benchmark, make_chunker(AST), out=tmp_path / "python")
-    assert run.metrics.as_json() == json.loads((folder / "metrics.json").read_text())
-    other = evaluate_in_python(benchmark, "fixed:max_nws=400", out=tmp_path / "python")
-    assert {c.measure for c in compare([run, other])} == set(run.metrics.micro)
-
-
-def test_a_results_folder_that_cannot_be_written(mirror, warm_home, tmp_path):
-    """A read-only one is reported before anything is embedded."""
-    read_only = tmp_path / "read-only"
-    read_only.mkdir(mode=0o555)
-    if os.access(read_only, os.W_OK):  # root may write anywhere but in /proc
-        read_only = "/proc/results"
-    done = bench("eval", "-c", AST, "--source", mirror, "--out", read_only, home=warm_home)
-    assert "choose another results folder with --out" in one_sentence(done, 2)
 
 
 def test_a_generator_is_a_chunker_and_its_prints_stay_out_of_the_results(evaluate, folder, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from repoeval_bench.report.text import heading
 from repoeval_bench.runs.trec import read_run
 from repoeval_bench.runs.view import RunView
 from support.command import bench, json_of, one_sentence, pdflatex, succeed
-from support.runs import read_rows, read_text, write_run
+from support.runs import read_rows, read_text
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -53,20 +53,6 @@ def test_one_run_in_every_format(results, runs, tmp_path):
             assert float(records[label][heading(measure)]) == value, (label, measure)
     share = float(records["micro share of ceiling"]["nDCG@10"])
     assert share == pytest.approx(stored["micro"]["ndcg@10"] / stored["ceilings"]["micro"]["ndcg@10"])
-
-
-def test_the_text_of_a_small_ranking_and_its_judgements(tmp_path):
-    """Query, Q0, chunk, rank, score and tag; a blank within a field is escaped."""
-    run = write_run(
-        tmp_path / "runs" / "made",
-        {"mrr": [1.0, 0.5]},
-        query_ids=["a/1", "b 2"],
-        topk={"a/1": ["r/a.py@0-9", "r/b c.py@9-12"], "b 2": ["r/a.py@0-9"]},
-    )
-    succeed("export", "runs", run.folder, "--format", "trec", "-o", tmp_path / "run.trec")
-    ranked = "a/1 Q0 r/a.py@0-9 1 -1 made\na/1 Q0 r/b%20c.py@9-12 2 -2 made\nb%202 Q0 r/a.py@0-9 1 -1 made\n"
-    assert (tmp_path / "run.trec").read_text() == ranked
-    assert (tmp_path / "run.trec.qrels").read_text() == "a/1 0 c 1\nb%202 0 c 1\n"
 
 
 def cells_of(form, text):
@@ -154,15 +140,6 @@ def test_plots(results, runs, tmp_path):
         result = re.search(rf"\b{name}: [^;]*?([\d.]+) at 5, ([\d.]+) at 10", curve)
         stored = metrics(results, run)["micro"]
         assert result.groups() == tuple(f"{stored[measure]:.3f}" for measure in ("recall@5", "recall@10"))
-
-
-def test_a_baseline_that_nothing_reads_is_refused(results, runs, tmp_path):
-    """Plots show every run and a TREC file holds one ranking: neither has differences."""
-    plots = ("--plots", tmp_path / "plots")
-    for words in (plots, ("--format", "trec"), (*plots, "--format", "trec")):
-        done = bench("export", "runs", runs[0], *words, "--baseline", runs[1], "--out", results)
-        assert "--baseline changes nothing in a " in one_sentence(done, 2)
-    assert not (tmp_path / "plots").exists()
 
 
 def test_the_ending_of_a_file_says_what_is_written(results, runs, tmp_path):

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from support.codebase import write_code
-from support.command import bench, one_sentence
+from support.command import one_sentence
 
 CODE = '''"""Chunkers that fail."""
 
@@ -183,20 +182,6 @@ def test_whatever_a_chunker_raises_ends_its_own_run_alone(ask, importable, tmp_p
     if command != "lab sensitivity":  # its cells are not runs
         made = [json.loads(path.read_text())["chunker"] for path in (tmp_path / "out").glob("*/metrics.json")]
         assert sorted(name.partition(":")[0] for name in made) == ["ast", "fixed"]
-
-
-def test_a_generated_table_ends_the_run_of_who_cannot_read_it_alone(tmp_path):
-    """A header of an initializer nested as deep as generators write them; chonkie recurses as deep."""
-    pytest.importorskip("chonkie")
-    code = write_code(tmp_path / "code", aside=False)
-    depth = 3000
-    table = "\n".join(["static const int table[] =", *["  { 1,"] * depth, *["  }"] * depth, ";"])
-    (code / "table.h").write_text(f"{table}\n")
-    asked = ("-c", "fixed", "-c", "chonkie", "-c", "ast", "--sizes", "200", "--protocol", "body", "--json")
-    done = bench("recommend", code, *asked, "--retriever", "bm25", "--out", tmp_path / "out", home=tmp_path / "home")
-    assert done.code == 1
-    assert "code/table.h: chonkie failed with RecursionError" in done.err[done.err.index("error: 1 run failed") :]
-    assert len(json.loads(done.out)["runs"]) == 2
 
 
 def test_alone_it_is_the_error(ask):

@@ -40,14 +40,6 @@ def change_vectors(home, new_value):
         database.executemany("UPDATE Cache SET value = ? WHERE rowid = ?", ((new_value(k, v), r) for r, k, v in rows))
 
 
-def test_a_flipped_bit(home, refused):
-    """The lowest bit of a number of a vector: too little for its length to show it."""
-    change_vectors(home, lambda key, value: bytes([value[0] ^ 1]) + value[1:])
-    sentence = refused()
-    assert "has changed since it was written" in sentence
-    assert "repoeval-bench cache verify --delete" in sentence
-
-
 @pytest.fixture
 def mounted():
     """Mount file systems for the test."""
@@ -70,16 +62,6 @@ def read_only(home, mounted):
         return f"note: the vector cache {vectors} is read-only, so nothing new is kept in it; "
 
     return call
-
-
-def test_a_read_only_cache_is_read(mirror, home, read_only, warm_home, tmp_path):
-    """A cache that holds everything needs no right to write: the same run, and one line that says so."""
-    line = read_only()
-    done = succeed("eval", "-c", AST, "--source", mirror, "--out", tmp_path / "results", home=home)
-    (said,) = [line for line in done.err.splitlines() if "read-only" in line]
-    assert said.startswith(f"{line}no vectors of minilm")
-    assert same_runs(tmp_path / "results", mirror, warm_home, tmp_path)
-    assert "0 broken" in bench("cache", "verify", home=home).out
 
 
 def test_what_a_read_only_cache_lacks_is_not_kept(mirror, home, read_only, tmp_path):

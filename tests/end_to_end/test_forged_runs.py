@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import shutil
 
 import pytest
@@ -12,7 +11,7 @@ from repoeval_bench.runs.config import id_of
 from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.view import RunView
 from support.command import bench, json_of, one_sentence, succeed
-from support.runs import change, read_rows, read_text, write_rows, write_text
+from support.runs import change, read_rows, read_text, write_text
 
 
 @pytest.fixture(scope="module")
@@ -123,14 +122,14 @@ def test_a_better_ranking_that_is_honestly_scored_is_found(oracle, two_runs, tmp
     assert code == 1
     assert {each["file"] for each in found["differences"]} == {"retrieved.jsonl.gz"}
     theirs, honest = (RunView(each).ranked() for each in (folder, two_runs.fixed))
-    values = [each["value"] for each in found["differences"]]
-    assert values == [
-        f"{query_id} rank {rank} by the request"
+    told = [(each["value"], each["claimed"].split()[0]) for each in found["differences"]]
+    assert told == [
+        (f"{query_id} rank {rank} by the request", hits[0][0])
         for query_id, ranking in theirs.items()
         for rank, hits in enumerate(zip(ranking, honest[query_id], strict=True), start=1)
         if hits[0] != hits[1]
     ]
-    assert len(values) == 136
+    assert len(told) == 136
 
 
 def _in_first_row(edit):
@@ -145,11 +144,6 @@ def _in_first_row(edit):
     return changed
 
 
-def _swap(chunks):
-    """The best chunk and the fifth exchanged."""
-    chunks[0], chunks[4] = chunks[4], chunks[0]
-
-
 def _last_first(text):
     """The last line comes first."""
     *lines, last = text.splitlines()
@@ -157,7 +151,6 @@ def _last_first(text):
 
 
 TEXTS = {
-    "another ranking": ("retrieved.jsonl.gz", _in_first_row(_swap), "rank 5 by the request"),
     "a chunk that is not there": (
         "retrieved.jsonl.gz",
         _in_first_row(lambda chunks: chunks[0].update(chunk_id="no/such/file.py@0-9")),
@@ -185,50 +178,9 @@ def test_a_changed_ranking_or_judgement_is_found(claimed, verify, name, edit, na
     assert named in done.out
 
 
-def test_means_that_fit_their_rows_are_not_a_proof(claimed, verify):
-    """Scores, means and intervals that agree with each other, and with no ranking, are found."""
-    change(claimed / "per_query.jsonl.gz", lambda row: row["measures"].update({"ndcg@10": 0.123}))
-    change(claimed / "metrics.json", lambda metrics: set_means(metrics, "ndcg@10", 0.123))
-    done = verify(claimed, "--details")
-    assert done.code == 1
-    assert "micro.ndcg@10" in done.out
-    assert sum("measures.ndcg@10" in line for line in done.out.splitlines()) > 5
-    assert "intervals" in done.out
-
-
 def set_means(metrics, name, value):
     for means in (metrics["micro"], metrics["macro"], *metrics["per_repo"].values()):
         means[name] = value
-
-
-def test_two_chunks_of_equal_gain_that_change_places_are_found(claimed, verified):
-    """No measure moves."""
-    rows = read_rows(claimed / "retrieved.jsonl.gz")
-    judged = read_text(claimed / "qrels.trec.gz").split()
-    row, (index, other) = next((row, pair) for row in rows if (pair := _unjudged(row["topk"], judged)) is not None)
-    first, second = row["topk"][index]["chunk_id"], row["topk"][other]["chunk_id"]
-    place = {
-        each: {k: v for k, v in each_row.items() if k not in ("rank", "score")}
-        for each, each_row in ((first, row["topk"][index]), (second, row["topk"][other]))
-    }
-    row["topk"][index] |= place[second]
-    row["topk"][other] |= place[first]
-    write_rows(claimed / "retrieved.jsonl.gz", rows)
-    code, found = verified(claimed)
-    assert code == 1
-    assert {each["file"] for each in found["differences"]} == {"retrieved.jsonl.gz"}
-    places = sorted(place["rank"] for place in (row["topk"][index], row["topk"][other]))
-    assert [each["value"] for each in found["differences"]] == [
-        f"{row['query_id']} rank {rank} by the request" for rank in places
-    ]
-    assert [each["claimed"].split()[0] for each in found["differences"]] == [second, first]
-
-
-def _unjudged(topk, judged):
-    """Two places of chunks that are not relevant and do not score alike."""
-    free = [index for index, each in enumerate(topk) if each["chunk_id"] not in judged]
-    pairs = ((a, b) for a in free for b in free if topk[a]["score"] > topk[b]["score"] + 0.01)
-    return next(pairs, None)
 
 
 def test_a_query_that_is_left_out_of_every_file_is_found(claimed, verified):
@@ -300,36 +252,12 @@ def test_every_stored_value_that_follows_from_the_data_is_found(claimed, verifie
     ]
     assert unseen == []
     assert any("rank 1 by the request" in named for _, named in differences)
+    assert "intervals" in {file for file, _ in differences}
 
 
 def _as_truth(facts):
     name = next(name for name, fact in facts.items() if fact in (0, 1) and not isinstance(fact, bool))
     return {name: bool(facts[name])}
-
-
-@pytest.mark.parametrize("written", ["NaN", "1e999"])
-def test_numbers_that_are_none_are_refused(claimed, verified, written):
-    path = claimed / "per_query.jsonl.gz"
-    row = read_rows(path)[0]
-    value = json.dumps(row["measures"]["ndcg@10"])
-    replace_text(path, f'"ndcg@10": {value}', f'"ndcg@10": {written}', 1)
-    code, sentence = verified(claimed)
-    assert code == 1
-    assert "per_query.jsonl.gz:1 is broken" in sentence
-    assert not math.isnan(row["measures"]["ndcg@10"])
-
-
-@pytest.mark.parametrize(("name", "key"), [("per_query.jsonl.gz", None), ("metrics.json", "ndcg@10")])
-def test_a_key_that_says_two_things_is_refused(claimed, verified, name, key):
-    """A reader that takes the first would see the other number; the last one is the honest one."""
-    path = claimed / name
-    if key is None:
-        replace_text(path, "{", '{"query_id": "other", ', 1)
-    else:
-        replace_text(path, f'"{key}":', f'"{key}": 0.99, "{key}":', 1)
-    code, sentence = verified(claimed)
-    assert code == 1
-    assert "appears twice" in sentence
 
 
 def test_a_folder_holds_one_run_under_its_id_and_nothing_else(claimed, verified, tmp_path):

@@ -17,25 +17,6 @@ def pack(tmp_path_factory):
     return here / "pack"
 
 
-def test_a_pack_is_evaluated_like_any_source(pack, tmp_path):
-    done = succeed(
-        *("eval", "--source", pack, "--protocol", "body", "--retriever", "bm25"),
-        *("-c", "ast:max_nws=300", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),
-        home=tmp_path / "home",
-    )
-    runs = json.loads(done.out)
-    assert len(runs) == 2
-    for run in runs:
-        assert run["dataset"]["name"] == "pack-mixed-function-2k-code"
-        assert run["micro"]["line_recall_auc"] > 0.5
-
-
-def test_a_folder_of_code_is_pointed_to_data_build(tmp_path):
-    code = write_code(tmp_path / "code")
-    done = bench("eval", "-c", "ast", "--retriever", "bm25", "--source", code, home=tmp_path / "home")
-    assert "data build" in one_sentence(done, 2)
-
-
 def ask(source, tmp_path, *options):
     done = succeed(
         *("eval", "--source", source, "--retriever", "bm25", "-c", "fixed:max_nws=300", "--out", tmp_path, "--json"),

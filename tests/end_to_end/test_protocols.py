@@ -2,13 +2,12 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.embedding.precision import choose_precision
 from support.brute_metrics import line_recall, line_recall_auc, line_rprec
-from support.command import bench, json_of, one_sentence
+from support.command import json_of, one_sentence
 from support.runs import read_rows
 
 AST = "ast:max_nws=400"
@@ -131,28 +130,6 @@ def test_long_texts_are_read_by_policy(evaluated):
     assert metrics["counts"]["queries_truncated"] == metrics["counts"]["chunks_truncated"] == 0
 
 
-def test_sensitivity_counts_verdicts_over_settings(mirror, warm_home, tmp_path):
-    """Every cell once for each pair and size; JSON and the table agree on how many there are."""
-    arguments = ["lab", "sensitivity", "-c", AST, "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror]
-    cells = json_of(*arguments, "-o", tmp_path / "cells.json", home=warm_home)
-    assert cells == json.loads((tmp_path / "cells.json").read_text())
-    keys = {(c["sizes"], c["protocol"], c["retriever"], c["measure"]) for c in cells}
-    assert len(keys) == len(cells)
-    # 4 protocols x 2 queries x (3 rules of ndcg, 1 of lines).
-    assert sum(c["sizes"] == "nominal" for c in cells) == 4 * 2 * (3 + 1)
-    for cell in cells:
-        low, high = cell["interval"]
-        assert low <= cell["difference"] <= high
-        assert np.isfinite(cell["placebo_band"])
-        inside = abs(cell["difference"]) <= cell["placebo_band"]
-        expected = (
-            "undecided" if low <= 0 <= high else "noise" if inside else "wins" if cell["difference"] > 0 else "loses"
-        )
-        assert cell["verdict"] == expected
-    table = bench(*arguments, "--no-match", home=warm_home)
-    assert "undecided" in table.out
-
-
 def test_a_cell_of_the_grid_is_what_eval_measures(evaluated, mirror, warm_home):
     """The grid's difference is that of two runs of eval under the cell's protocol."""
     asked = ("-c", AST, "-c", "fixed:max_nws=400", *BM25, "--no-match", "--source", mirror)
@@ -163,18 +140,3 @@ def test_a_cell_of_the_grid_is_what_eval_measures(evaluated, mirror, warm_home):
         for measure in ("ndcg@10", "line_recall_auc"):
             (cell,) = [c for c in cells if (c["protocol"], c["measure"]) == (protocol, measure)]
             assert cell["difference"] == pytest.approx(runs[0][mean][measure] - runs[1][mean][measure], abs=1e-12)
-
-
-def test_all_mistakes_are_told_at_once(mirror, warm_home):
-    """Every wrong choice has a line of its own; nothing was run."""
-    fields = ("gold=bdy", "exclusion=promt", "relevance=iou:2", "header=foo", "scope=poled")
-    done = bench(
-        *("eval", "-c", "asst", "-m", "ndgc@5", "--retriever", "bm26", "--k", "0", "--source", mirror),
-        *("--embedder", "minilm:precision=fp64"),
-        *(word for field in fields for word in ("--set", field)),
-        home=warm_home,
-    )
-    sentence = one_sentence(done, 2)
-    for piece in ("--k=0", "'body'", "'prompt'", "iou:2", "'ndcg'", "'bm25'", "'ast'", "'foo'", "'pooled'", "'fp64'"):
-        assert piece in sentence
-    assert sentence.splitlines()[0] == f"error: {len(sentence.splitlines()) - 1} mistakes:"

@@ -59,18 +59,3 @@ def test_a_cross_encoder_ranks_again(evaluated, mirror, warm_home, tmp_path):
         "results": {"retrieve", "rerank"},
         "again": {"retrieve"},
     }
-
-
-def test_a_pool_is_another_protocol(evaluated, tmp_path):
-    """Scope `pooled` renames the run and ranks chunks of every repository; what is relevant stays what it was."""
-    alone = evaluated("-c", AST, "--retriever", "jaccard")
-    pooled = evaluated("-c", AST, "--retriever", "jaccard", "--set", "scope=pooled")
-    assert pooled["protocol"] == "context+scope=pooled"
-    results = tmp_path / "results"
-    ranked = rankings(folder_of(results, pooled))
-    assert {name.partition("/")[0] for ids in ranked.values() for name in ids} == set(pooled["per_repo"])
-    assert all(len(ids) == min(100, pooled["counts"]["chunks"]) for ids in ranked.values())
-    qrels = [(folder_of(results, metrics) / "qrels.trec.gz").read_bytes() for metrics in (alone, pooled)]
-    assert qrels[0] == qrels[1]
-    # More chunks to be mistaken for the right one: no query can gain.
-    assert pooled["micro"]["mrr"] <= alone["micro"]["mrr"]

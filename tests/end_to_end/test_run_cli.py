@@ -111,53 +111,19 @@ def test_line_by_line_and_as_jobs_a_file_has_the_runs_and_the_answer_of_one_proc
 
 
 JOBS = {
-    "compare": ("compare", "-c", "ast:max_nws=400", "-c", "fixed:max_nws=400"),
-    "sweep": ("sweep", "-c", "ast", "-c", "fixed", "--sizes", "300,500"),
+    "compare": "compare -c ast:max_nws=400 -c fixed:max_nws=400 --retriever bm25",
+    "sweep": "sweep -c ast -c fixed --sizes 300,500 --retriever bm25",
+    "recommend": "recommend -c fixed -c ast --sizes 200,400 --embedder hash --tasks 4",
 }
 
 
 @pytest.mark.parametrize("command", JOBS)
 def test_other_commands_take_an_executor(command, mirror, tmp_path):
-    words = (*JOBS[command], "--retriever", "bm25", "--source", mirror, "--json", "--out")
-    alone = succeed(*words, tmp_path / "alone", home=tmp_path / "home")
-    jobs = succeed(*words, tmp_path / "jobs", "--executor", "local:2", home=tmp_path / "home")
-    assert jobs.out == alone.out
-    assert content(tmp_path / "jobs") == content(tmp_path / "alone")
-
-
-def test_recommend_as_jobs_gives_the_same_answer_and_runs(mirror, tmp_path):
-    """A sample of the tasks is asked, each run is a job, and its folder has the bytes of one process."""
-    words = (
-        "recommend",
-        mirror,
-        "-c",
-        "fixed",
-        "-c",
-        "ast",
-        "--sizes",
-        "200,400",
-        "--embedder",
-        "hash",
-        "--tasks",
-        "4",
-    )
-    alone = succeed(*words, "--out", tmp_path / "out", home=tmp_path / "home")
+    """The answer, and the bytes of every run, are those of one process; of a sample of the tasks too."""
+    source = (mirror,) if command == "recommend" else ("--source", mirror)
+    words = (*JOBS[command].split(), *source, "--json", "--out", tmp_path / "out")
+    alone = succeed(*words, home=tmp_path / "home")
     (tmp_path / "out").rename(tmp_path / "alone")
-    as_jobs = succeed(*words, "--out", tmp_path / "out", "--executor", "local:1", home=tmp_path / "home")
-    assert as_jobs.out == alone.out
-    assert "that are used are spread over the files" in as_jobs.out
+    jobs = succeed(*words, "--executor", "local:2", home=tmp_path / "home")
+    assert jobs.out == alone.out
     assert content(tmp_path / "out") == content(tmp_path / "alone")
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--out", "nope://x"), "nope://x is not the address of a store"),
-        (("--embedder", "openai:m,price=1,cost_limit=1"), "cost_limit is counted in one process"),
-    ],
-)
-def test_where_runs_are_made_is_checked_before_any(mirror, tmp_path, words, told):
-    """A store that is none, and a limit that each worker would count for itself."""
-    places = ("--source", mirror, *(() if "--out" in words else ("--out", tmp_path / "out")), *words)
-    done = bench("compare", "-c", "fixed", "-c", "ast", "--executor", "local:2", *places, home=tmp_path / "home")
-    assert told in one_sentence(done, 2)

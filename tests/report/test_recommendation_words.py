@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.choosing import choose, verdict_on
+from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import SizedChunker, conclude, evidence_of
 from repoeval_bench.analysis.verdicts import Result
@@ -126,31 +126,6 @@ def test_sizes_are_named_in_the_unit_of_the_chunker():
     assert said("window:lines=18,step=9") == "window with chunks of 18 lines"
     assert said("chonkie:chunk_size=820") == "chonkie with chunks of up to 820 characters, blanks included"
     assert said("ast:max_tokens=300") == "ast with chunks of up to 300 tokens"
-
-
-def test_it_says_what_the_verdict_on_the_same_runs_says(tmp_path):
-    """A lead that is significant among four tests, and not among the ten of all pairs, is so for neither."""
-    files = [f"f{i}.py" for i in range(40)]
-    draws = np.random.default_rng(11)
-    shapes = {name: draws.normal(0, 0.1, 40) for name in "abcde"}
-    apart = 0
-    for lead in (0.03, 0.05, 0.06):
-        means = dict(zip("abcde", (0.5 + lead, 0.5, 0.499, 0.498, 0.497), strict=True))
-        folder = tmp_path / f"{lead:.2f}"
-        runs = [
-            write_run(
-                folder / name, {"ndcg@10": np.clip(means[name] + shapes[name] - shapes[name].mean(), 0, 1)}, files=files
-            )
-            for name in means
-        ]
-        (said,) = concluded(runs).evidence
-        assert said.verdict.significantly_worse == verdict_on(runs[::-1]).significantly_worse
-        behind = {each.run for each in said.verdict.significantly_worse}
-        found = verdict(runs)
-        assert {each.run for each in found.record.significantly_worse} == behind
-        alone = compare(runs, next(run for run in runs if run.run_id == found.record.reference.run_id))
-        apart += len({each.treatment for each in alone if each.is_significant} - {run.name for run in behind})
-    assert apart > 0
 
 
 def test_where_every_run_scores_0_there_is_no_best(tmp_path):

@@ -49,24 +49,6 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
     assert any("sign-flip test of the micro mean over 40 files with 80 queries" in note for note in found.notes)
 
 
-def test_the_winners_pairs_are_tested_among_all_pairs(tmp_path, plain):
-    """The winner was picked from the data: its p values are those of the family of all pairs, at any place in the order."""
-    values = {
-        "b": plain,
-        "c": [v + 0.02 * (i % 7 > 1) for i, v in enumerate(plain)],
-        "d": [v - 0.01 * (i % 3) for i, v in enumerate(plain)],
-    }
-    runs = [made(tmp_path / name, each) for name, each in values.items()]
-    found = verdict(runs).record
-    pairs = {frozenset((c.baseline, c.treatment)): c for c in compare(runs)}
-    assert (len(pairs), found.family, found.pairs) == (3, 3, 3)
-    assert [(c.baseline, c.treatment) for c in found.differences] == [("c", "b"), ("c", "d")]
-    for rival in found.others:
-        same = pairs[frozenset(("c", rival.run.name))]
-        assert (rival.p, rival.p_adjusted) == (same.mean.p, same.p_adjusted)
-        assert rival.lead == pytest.approx(abs(same.difference))
-
-
 def test_a_lead_that_may_be_chance_is_not_a_win(tmp_path, plain):
     """The highest mean is named as that, with its lead and p."""
     noisy = [value + (0.05 if i % 4 < 2 else -0.049) for i, value in enumerate(plain)]

@@ -149,12 +149,6 @@ def test_files_that_describe_no_benchmark(tmp_path, text, message):
     assert any(message in each for each in told), told
 
 
-def test_a_value_that_is_given_twice_counts_once(tmp_path):
-    """A chunker alone may not be: it would be compared with itself."""
-    bench = read(tmp_path, "chunkers: [fixed]\nretrievers: [bm25, bm25]\nprotocol: [body, context, body]")
-    assert [(each.protocol, each.retriever) for each in bench.requests] == [("body", "bm25"), ("context", "bm25")]
-
-
 def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
     """Every unknown repository on its line and what no embedder can do, beside a wrong measure."""
     assert mistakes(tmp_path, UNRUNNABLE) == [

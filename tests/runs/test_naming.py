@@ -29,11 +29,6 @@ def evaluated(mirror, tmp_path_factory):
     return here / "r"
 
 
-def test_the_end_of_an_id_is_enough(results):
-    """An unambiguous piece names the run."""
-    assert find_run("fixed-07", results).run_id == "20260101-context-fixed-07"
-
-
 def test_an_unknown_run_is_reported_with_the_nearest_few(results):
     """Three ids, and the number of the others."""
     with pytest.raises(UsageError) as error:
