@@ -1,7 +1,8 @@
-"""The names on some lines in the languages other than Python: led to definitions by name, scope and imports.
+"""Resolve the names on some lines of a file to definitions, in the languages other than Python.
 
-Light types decide where a name is looked up: `ScriptPlaces` knows those of JavaScript and TypeScript, `StaticPlaces`
-those of the other languages. What is called on a value of unknown type is `dynamic`, and its name alone may tell.
+A name is resolved by its scope, by imports and by the inferred type of its receiver: `ScriptPlaces` infers types in
+JavaScript and TypeScript, `StaticPlaces` in the other languages. A member of a receiver of unknown type is `dynamic`;
+`resolver` may still resolve it by its name alone.
 """
 
 from __future__ import annotations
@@ -32,19 +33,20 @@ if TYPE_CHECKING:
     from repoeval_bench.references.resolved_name import Reason
     from repoeval_bench.references.static_types import Members
 
-_TYPED = 2_000
-"""Characters of a line up to which its names are resolved by type. A longer line can be nested as deeply as it is long,
-and each step up a tree begins at its root."""
+_LONGEST_TYPED = 2_000
+"""The longest line, in characters, whose names are resolved by type. A longer line can be nested as deeply as it is
+long, and tree-sitter searches for each parent from the root."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Use:
-    """A name with what it is looked up in ("" where nothing), its place, and whether it is bound or a macro right here.
+    """A use of a name, with its position and its receiver ("" if it has none).
 
-    `typed` is what it means by its type in JavaScript and TypeScript. It is None if that is no definition of the
-    repository, such as a key of an object. In the other languages `members` are what it is of what it is looked up in,
-    if `inside`. `kind`: what the grammar calls it. `skips_locals`: no local is meant, though one has the name.
-    `arguments`: how many it is called with.
+    `binds`: a name is bound here. `macro`: a macro is called here. `typed` are the definitions that types lead to in
+    JavaScript and TypeScript; None if they lead to something that is no definition of the repository, such as a key of
+    an object. In the other languages `is_member`: the name is looked up in something, whose `members` of this name
+    follow. `kind` is the kind of its syntax node. `skips_locals`: no local is meant, though one has the name.
+    `arguments`: the number of arguments of its call.
     """
 
     name: str
@@ -54,7 +56,7 @@ class _Use:
     binds: bool
     macro: bool
     typed: tuple[CodeDefinition, ...] | None
-    inside: bool
+    is_member: bool
     members: Members
     kind: str
     skips_locals: bool
@@ -74,24 +76,24 @@ class ByName(VisibleNames):
         self._locals: dict[tuple[str, LineSpan], frozenset[str] | None] = {}
 
     def names_in(self, path: str, lines: LineSpan) -> list[ResolvedName] | None:
-        """Every name on these lines in order; None where the file's grammar is not installed."""
+        """Return every name on these lines in order; None if the file's grammar is not installed."""
         self._static.begin()
         self._trees.begin()
         uses = self._uses(path, lines)
         if uses is None:
             return None
-        here, local = uses
-        return [self._resolve(path, lines, use, local) for use in here]
+        uses_here, local = uses
+        return [self._resolve(path, lines, use, local) for use in uses_here]
 
     def _uses(self, path: str, lines: LineSpan) -> tuple[list[_Use], frozenset[str]] | None:
-        """(the names on the lines, the names that the functions around them bind)."""
+        """Return (uses of names on the lines, names that are local there); None without the file's grammar."""
         language = self._language[path]
         around = [
             definition.lines
             for definition in self.defined(path)
             if definition.kind in ("function", "method") and definition.lines.overlaps(lines)
         ]
-        span = LineSpan(min([lines.start, *(e.start for e in around)]), max([lines.end, *(e.end for e in around)]))
+        span = LineSpan(min(part.start for part in (lines, *around)), max(part.end for part in (lines, *around)))
         query = _query(language)
         uses: list[_Use] = []
         local = {inner.name for inner in self.defined(path) if lines.contains(inner.lines) and lines != inner.lines}
@@ -105,13 +107,13 @@ class ByName(VisibleNames):
                 if span.start in lines:
                     line = file.chars_of(span)
                     column = parsed.chars(node).start - line.start
-                    uses.append(self._use(path, lines, node, (span.start, column), typed=len(line) <= _TYPED))
+                    uses.append(self._use(path, lines, node, (span.start, column), typed=len(line) <= _LONGEST_TYPED))
         except GrammarError:
             return None
         return uses, frozenset(local)
 
     def _bound_on(self, path: str, lines: LineSpan) -> frozenset[str]:
-        """The names that are bound on some lines: of a function, which many tasks are in, they are read once."""
+        """Return the names that are bound on some lines, cached: many tasks are in one function."""
         if (path, lines) not in self._locals:
             parsed = self._trees.of(path)
             local: frozenset[str] | None = None
@@ -128,7 +130,7 @@ class ByName(VisibleNames):
         receiver = text_of(receiver_of(node))
         scripted = self.rules(path).scripted
         types = self._typed(path, lines, node) if typed and scripted else ()
-        inside, members = self._static.named(path, node) if typed and not scripted else (bool(receiver), ())
+        is_member, members = self._static.named(path, node) if typed and not scripted else (bool(receiver), ())
         binds = not receiver and is_bound(node)
         line, column = position
         return _Use(
@@ -139,7 +141,7 @@ class ByName(VisibleNames):
             binds=binds,
             macro=is_macro(node),
             typed=types,
-            inside=inside,
+            is_member=is_member,
             members=members,
             kind=node.type,
             skips_locals=not scripted and self._skips_locals(node, self.rules(path)),
@@ -147,7 +149,7 @@ class ByName(VisibleNames):
         )
 
     def _skips_locals(self, node: Node, rules: LanguageRules) -> bool:
-        """Return whether a name is that of a type, or called before a local has it, or where no local is called."""
+        """Return whether a name means no local: it names a type, or it is called and no local of that name can be."""
         if rules.calls_no_local and called_with(node) is not None:
             return True
         called = node.parent is not None and node.parent.child_by_field_name("function") == node
@@ -156,31 +158,31 @@ class ByName(VisibleNames):
         return self._static.bindings.of(node, text_of(node)) is None
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...] | None:
-        """Return what a name means by its type, other than what is defined on the lines; none where it may be several.
+        """Return the definition outside the lines that types lead to; empty if unknown, or if it may be several.
 
-        None where nothing that it may mean is a definition, or all of it is on the lines.
+        None if nothing that types lead to is a definition outside the lines.
         """
-        places = {
-            (where, self._trees.of(where).span(node_).start, text_of(node_))
-            for where, node_ in self._types.named(path, node)
+        bindings = {
+            (file, self._trees.of(file).span(binding).start, text_of(binding))
+            for file, binding in self._types.named(path, node)
         }
-        parsed = ((where, self._parsed_at(where, line, name)) for where, line, name in sorted(places))
+        parsed = ((file, self._parsed_at(file, line, name)) for file, line, name in sorted(bindings))
         outside = [
-            (where, definition)
-            for where, definition in parsed
-            if definition and (where != path or not lines.contains(definition.lines))
+            (file, definition)
+            for file, definition in parsed
+            if definition and (file != path or not lines.contains(definition.lines))
         ]
         matches = self._best(outside)
-        return matches if len(matches) == 1 else () if matches or not places else None
+        return matches if len(matches) == 1 else () if matches or not bindings else None
 
     def _resolve(self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]) -> ResolvedName:
         rules = self.rules(path)
         matches: Sequence[tuple[str, Definition]] = ()
         reason: Reason | None = None
-        if use.macro:  # a crate's macros are seen in all of it, and only where one is called
+        if use.macro:  # a macro is visible in its whole crate, and only a call with `!` means one
             matches = [located for located in self.of_name(path, use.name) if located[1].form == "macro"]
             matches, reason = (matches, None) if len(matches) == 1 else ((), "unresolved" if matches else "builtin")
-        elif use.inside or use.receiver:
+        elif use.is_member or use.receiver:
             matches, reason = self._looked_up(path, lines, use, local)
         elif use.binds or (use.name in local and not use.skips_locals):
             return ResolvedName(name=use.name, line=use.line, column=use.column, definitions=use.typed or ())
@@ -193,7 +195,7 @@ class ByName(VisibleNames):
         )
         if not best and reason in ("dynamic", "unresolved"):
             best = use.typed or ()
-            # What no class declares is set on `this`, and is not a member of another class.
+            # A member of `this` that no class declares was assigned to it, and is no member of another class.
             known = use.typed is None or use.receiver in rules.open_objects
             reason = None if known else reason
         if use.kind == "namespace_identifier" and not (best and best[0].kind == "class"):
@@ -211,13 +213,13 @@ class ByName(VisibleNames):
     def _looked_up(
         self, path: str, lines: LineSpan, use: _Use, local: frozenset[str]
     ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
-        """Return what a name is of what it is looked up in."""
+        """Return the definitions of a name in its receiver, or the reason why there are none."""
         rules = self.rules(path)
-        if use.inside and (use.members or use.members is None):
+        if use.is_member and (use.members or use.members is None):
             return use.members or (), None if use.members else "third party"
-        if use.receiver in rules.own:
-            above = use.receiver in rules.above
-            matches = () if use.typed and above else self._own(path, lines, use.name, above=above)
+        if use.receiver in rules.self_names:
+            bases_only = use.receiver in rules.super_names
+            matches = () if use.typed and bases_only else self._own(path, lines, use.name, bases_only=bases_only)
             return matches, None if matches else "unresolved"
         plain = use.receiver.replace("::", ".").split(".")
         if plain[0] in rules.standard:

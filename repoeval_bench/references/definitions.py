@@ -1,4 +1,4 @@
-"""The definitions of a repository: which one is at a line, and which have a name."""
+"""The definitions of a repository, by line and by name."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class DefinitionReader(Protocol):
         """Return the rules of a file's language."""
 
     def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
-        """Return every name on these lines in order; None where the file cannot be read."""
+        """Return every name on these lines in order; None if the file cannot be read."""
 
     def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
-        """Return the definition that has a site of this name on a line (0-based), outside of the target."""
+        """Return the definition of this name that is bound on a line (0-based); none inside the target."""
 
     def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
         """Return the functions and methods that these lines are in."""
 
     def named(self, path: str, name: str) -> Sequence[CodeDefinition]:
-        """Return all definitions whose own name this is, of the languages that a file's language names."""
+        """Return all definitions of an unqualified name, in the languages that code of this file can refer to."""
 
 
 class Definitions:
@@ -42,10 +42,10 @@ class Definitions:
         self._readers = readers
 
     def reader(self, path: str) -> DefinitionReader | None:
-        """Return what reads a file; None where its language is not known."""
+        """Return the reader of a file; None if its language is not known."""
         return next((reader for reader in self._readers if reader.knows(path)), None)
 
     def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
-        """Return the definition that has a site of this name on a line (0-based), outside of the target."""
+        """Return the definition of this name that is bound on a line (0-based); none inside the target."""
         reader = self.reader(path)
         return reader.defined_at(path, line, name, target_span) if reader else None

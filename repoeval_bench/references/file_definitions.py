@@ -1,4 +1,4 @@
-"""The definitions of files in the languages other than Python, each under its names."""
+"""The definitions of files in the languages other than Python, by line and by name."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NO_RULES = LanguageRules()
 
 
 class NamedIn(NamedTuple):
-    """A file's definitions, by name at its top, and all of them by qualified name."""
+    """The definitions of a file: those at its top level by name, and all of them by qualified name."""
 
     top: dict[str, list[Definition]]
     whole: dict[str, list[Definition]]
 
 
 class FileDefinitions:
-    """The definitions of the files of a repository that are in one of the families."""
+    """The definitions of a repository's files that are in a language of `languages` other than Python."""
 
     def __init__(self, files: Iterable[SourceFile]) -> None:
         self._files: dict[str, SourceFile] = {}
@@ -36,7 +36,7 @@ class FileDefinitions:
         self._rules: dict[str, LanguageRules] = {}
         for file in files:
             language = language_of(file.path, file.text)
-            if language is not None and not RULES[language.family].apart:
+            if language is not None and not RULES[language.family].by_python_names:
                 self._files[file.path], self._language[file.path] = file, language
                 self._rules[file.path] = RULES[language.family]
         self._defined: dict[str, tuple[Definition, ...]] = {}
@@ -47,7 +47,7 @@ class FileDefinitions:
         return path in self._files
 
     def rules(self, path: str) -> LanguageRules:
-        """Return the rules of a file's language; those of most languages where it is not one of these files."""
+        """Return the rules of a file's language; the default rules for a file that is none of these."""
         return self._rules.get(path, _NO_RULES)
 
     def text(self, path: str) -> str:
@@ -55,7 +55,7 @@ class FileDefinitions:
         return self._files[path].text
 
     def defined(self, path: str) -> tuple[Definition, ...]:
-        """The definitions of a file; none where its grammar is not installed."""
+        """The definitions of a file; none if its grammar is not installed."""
         if path not in self._defined:
             try:
                 self._defined[path] = definitions(self._files[path], self._language[path])
@@ -64,9 +64,9 @@ class FileDefinitions:
         return self._defined[path]
 
     def definition(self, path: str, parsed: Definition) -> CodeDefinition:
-        """A definition with its gold lines: of its header those from the name on, then the nearest ones before them.
+        """Return a definition with its gold lines: at most `LIMIT` lines of its header that are not blank.
 
-        Before the name are doc comment, decorators, and what else the header begins with.
+        They begin at the name's line; if there is room, also before it, where doc comments and decorators are.
         """
         file = self._files[path]
         lines = LineSpan(parsed.lines.start, max(parsed.header.end, parsed.named + 1))
@@ -90,9 +90,10 @@ class FileDefinitions:
         )
 
     def named(self, path: str, name: str) -> Sequence[CodeDefinition]:
-        """Return all definitions in the family of a file whose own name this is, declarations only without another.
+        """Return all definitions of an unqualified name in the language family of a file.
 
-        None of them where some may be any of several.
+        Declarations count only if there is no definition. None count if a method may be any of several and the
+        language has `one_definition`.
         """
         matches = self.of_name(path, name)
         known = {(path, definition.qualified) for path, definition in matches if definition.kind == "method"}
@@ -100,7 +101,7 @@ class FileDefinitions:
         return () if len(known) > len(best) and self.rules(path).one_definition else best
 
     def of_name(self, path: str, name: str) -> Sequence[tuple[str, Definition]]:
-        """Return (file, definition) of all definitions of a name in the family of a file."""
+        """Return (file, definition) of all definitions of a name in the language family of a file."""
         return self._named.get((self.rules(path), name), ())
 
     @cached_property
@@ -112,7 +113,7 @@ class FileDefinitions:
         return by_name
 
     def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
-        """Return the definition of this name whose header is on a line (0-based); none that is in the target."""
+        """Return the definition of this name whose header is on a line (0-based); none inside the target."""
         parsed = self._parsed_at(path, line, name)
         definition = self.definition(path, parsed) if parsed else None
         return None if definition and target_span and target_span.contains(definition.lines) else definition
@@ -124,7 +125,7 @@ class FileDefinitions:
 
     def _best(self, matches: Sequence[tuple[str, Definition]]) -> tuple[CodeDefinition, ...]:
         real = [located for located in matches if not located[1].declaration] or matches
-        # In Rust a type is defined once, and may have any number of `impl`.
+        # In Rust a type is defined once, and may have any number of `impl` blocks.
         real = [located for located in real if located[1].form != "impl"] or real
         by_name: dict[tuple[str, str], list[tuple[str, Definition]]] = defaultdict(list)
         for path, parsed in real:
@@ -135,7 +136,7 @@ class FileDefinitions:
         return tuple(self.definition(*located) for located in best if located)
 
     def _of_traits(self, matches: Sequence[tuple[str, Definition]]) -> frozenset[int]:
-        """Return the indexes of those that are of an `impl` of a trait."""
+        """Return the indexes of the definitions that are in an `impl` of a trait."""
         return frozenset(index for index, located in enumerate(matches) if self._is_of_trait(*located))
 
     def _is_of_trait(self, path: str, parsed: Definition) -> bool:
@@ -149,7 +150,7 @@ class FileDefinitions:
             for node in defined:
                 named.whole[node.qualified].append(node)
                 if rules.hoists_enumerators and node.parent is not None and defined[node.parent].form == "enum":
-                    # What an enumeration lists is named without it, too.
+                    # Code can name an enumerator without its enumeration.
                     outer = defined[node.parent].qualified.rpartition(".")[0]
                     same_name = named.whole[f"{outer}.{node.name}"] if outer else named.top[node.name]
                     same_name.append(node)
@@ -159,7 +160,7 @@ class FileDefinitions:
         return self._names[path]
 
     def _is_top(self, path: str, parsed: Definition) -> bool:
-        """Return whether a definition is named without an object: outside of classes, or a class in Java and C#."""
+        """Return whether code can name a definition without a receiver: outside of classes, or as an inner class."""
         if parsed.parent is None:
             return parsed.kind != "method" and "." not in parsed.qualified
         around = self.defined(path)[parsed.parent]

@@ -1,6 +1,6 @@
-"""Imports of a file, led to files by path: the record, and the files as each language looks them up.
+"""The imports of files, each with the files of the repository that it means.
 
-Macros, build systems and path aliases are not read. A module that no file of the repository answers to is outside.
+Macros, build systems and path aliases are not read. An import that means no file is from outside the repository.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from typing import Any, TypeVar
 from repoeval_bench.core.source import SourceFile
 
 EVERY = "*"
-"""In place of a name: all that a module has."""
+"""Stands for all names of a module."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """`name` is bound to `original` of the files; to the files themselves where that is None. No file: outside.
+    """An import of a file: `name` is bound to the name `original` of `files`, or to the module if that is None.
 
-    `exported`: others see it as a name of this file too. `name` may be `EVERY`.
+    It has no files if it is from outside the repository. `exported`: other files can import the name from this file.
+    `name` may be `EVERY`.
     """
 
     name: str
@@ -33,13 +34,13 @@ class Import:
 
 
 Reader = Callable[["Imports", str, str], Iterable[Import]]
-"""Reads what the file of a path imports from its text."""
+"""Reads the imports of a file: (imports of the repository, path, text) -> its imports."""
 
 
 class Imports:
-    """The imports of each file of a repository, read on first use by what `reader_of` gives for its path.
+    """The imports of each file of a repository, read on first use by the reader that `reader_of` returns for its path.
 
-    `files` is path -> file, `folders` folder -> the paths in it, `tails` file name -> the paths that end so.
+    `files` is path -> file, `folders` is folder -> the paths in it, `tails` is file name -> the paths that end in it.
     """
 
     def __init__(self, files: Mapping[str, SourceFile], reader_of: Callable[[str], Reader]) -> None:
@@ -54,13 +55,13 @@ class Imports:
         self._once: dict[Hashable, Any] = {}
 
     def of(self, path: str) -> tuple[Import, ...]:
-        """Return what a file imports."""
+        """Return the imports of a file."""
         if path not in self._known:
             self._known[path] = tuple(self._reader_of(path)(self, path, self.files[path].text))
         return self._known[path]
 
     def once(self, key: Hashable, read: Callable[[], _T]) -> _T:
-        """Return what `read` gives of the files, read on first use."""
+        """Return the result of `read`, which is called once for each key."""
         if key not in self._once:
             self._once[key] = read()
         value: _T = self._once[key]

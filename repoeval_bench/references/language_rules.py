@@ -1,7 +1,8 @@
-"""The one interface of a language: what `by_name` asks about its names, its imports and its types.
+"""The interface of a language: its rules of names, imports and types, which `by_name` follows.
 
-A language is a subclass of `LanguageRules` in a file of its own under `languages/`. What it does not say is as it is in
-most languages. Languages whose files name each other's definitions, such as C and C++, are one family with one file.
+A language is a subclass of `LanguageRules` in a file of its own under `languages/`. It overrides the defaults, which
+are the rules of most languages. Languages whose files use each other's definitions, such as C and C++, are one family
+with one file.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ NOWHERE = LineSpan(0, 0)
 
 
 class Names(Protocol):
-    """The interface by which languages and types ask for a repository's names; `visible_names` answers."""
+    """The names of a repository, as languages and types look them up; `visible_names` implements this."""
 
     imports: Imports
     steps: Steps
@@ -37,149 +38,149 @@ class Names(Protocol):
         """Return the rules of a file's language."""
 
     def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
-        """Return what a call with this number of arguments can be for; all of them where that leaves none."""
+        """Return the definitions that a call with this number of arguments can mean; all of them if none fits."""
 
     def text(self, path: str) -> str:
         """Return the text of a file."""
 
     def defined(self, path: str) -> Sequence[Definition]:
-        """Return what a file defines, in its order."""
+        """Return the definitions of a file, in its order."""
 
     def of_name(self, path: str, name: str) -> Sequence[Located]:
-        """Return all definitions of a name in the family of a file."""
+        """Return all definitions of a name in the language family of a file."""
 
     def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
-        """Return what a name alone means on some lines of a file, locals aside, or why there is nothing."""
+        """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
 
     def in_files(self, path: str, files: Sequence[str], name: str) -> list[Located]:
-        """Return what files define under a name at their top, or give on from others, as the file `path` sees it."""
+        """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
 
     def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
-        """Return the members of that name of a class as a file sees it, or of its bases."""
+        """Return the members of that name of a class that a file sees, or of its bases."""
 
     def types(self, path: str, steps: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
-        """Return the types that a name means whose parts are `steps`, or why there is none."""
+        """Return the types that a qualified name with the parts `steps` means, or the reason for none."""
 
     def of_module(self, path: str, steps: Sequence[str], name: str) -> tuple[Sequence[Located], Reason | None]:
-        """Return what a name of a module means; nothing where the steps are not those of one."""
+        """Return the definitions of a name in the module that `steps` name; nothing if they name no module."""
 
     def of_type(self, path: str, type_name: str, name: str) -> Sequence[Located]:
-        """Return the member of the class that a file calls so."""
+        """Return the members of that name of the class that `type_name` means in a file."""
 
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
         """Return the members of that name of the first class that has one."""
 
     def of_namespaces(self, path: str, steps: Sequence[str]) -> bool:
-        """Return whether all steps are namespaces of the files of a file's family."""
+        """Return whether all steps are namespaces in files of a file's language family."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeKinds:
-    """Syntax nodes of a language, by what they mean to names and types."""
+    """Kinds of syntax nodes of a language, by their role for names and types."""
 
     dotted: Sequence[str] = ()
-    """They look a name up in something."""
+    """They look a name up in a receiver."""
     calls: Sequence[str] = ()
     creations: Sequence[str] = ()
-    """They make a value of a type that they name."""
+    """They create a value of the type that they name."""
     casts: Sequence[str] = ()
     same: Sequence[str] = ()
-    """Their type is that of what is inside, pointers and references being those of what they lead to."""
+    """They have the type of the expression inside them; a pointer or reference has the type of its target."""
     items: Sequence[str] = ()
     literals: Sequence[str] = ()
     collections: Sequence[str] = ()
     classes: Sequence[str] = ()
     generic: Sequence[str] = ()
     wraps: Sequence[str] = ()
-    """Types that are another type, but for pointers and similar wrappers."""
+    """Types that have the members of the type inside them: pointers and similar wrappers."""
     opened: Sequence[str] = ()
-    """They hold bindings for what is around them: parameters, conditions, declarations."""
+    """They contain bindings that hold outside of them: parameters, conditions, declarations."""
     around: Sequence[str] = ()
-    """They bind a name for what is in themselves."""
+    """They bind a name that holds inside of them."""
     untyped: Sequence[str] = ()
     declarators: Sequence[str] = ()
     patterns: Sequence[str] = ()
-    """They are what is inside, as patterns."""
+    """Patterns that match what the pattern inside them matches."""
     groups: Sequence[str] = ()
-    """Declarations around the one that has the name."""
+    """Declarations around those that have the names."""
     aliases: Sequence[str] = ()
     binds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Nodes that bind a name in a function -> the fields that hold the name."""
 
 
 class LanguageRules:
-    """Rules of names in most languages; a language overrides what it says otherwise."""
+    """The rules of names of a language; the defaults are those of most languages."""
 
     common: ClassVar[frozenset[str]] = frozenset()
-    """Methods of the language's own types with compound names: a call of one says nothing of the repository's."""
+    """Compound names of methods of the language's own types: such a name alone means no method of the repository."""
     nodes: ClassVar[NodeKinds] = NodeKinds()
-    """The nodes of its grammars; of none where types are not read off as they are declared."""
-    own: ClassVar[frozenset[str]] = frozenset()
-    """Names of an object and of its class from inside."""
-    above: ClassVar[frozenset[str]] = frozenset()
-    """Those of `own` that mean the bases alone."""
+    """Kinds of nodes of its grammars; where `scripted`, only `binds`."""
+    self_names: ClassVar[frozenset[str]] = frozenset()
+    """Names of an object and of its class inside the class, such as `this`."""
+    super_names: ClassVar[frozenset[str]] = frozenset()
+    """Those of `self_names` that mean the bases alone."""
     open_objects: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of objects that may be given members that no class declares."""
+    """Receivers that may have members that no class declares."""
     standard: ClassVar[tuple[str, ...]] = ()
-    """Name of the standard library where a name is looked up in it."""
+    """Names of the standard library as the first part of a qualified name."""
     pointers: ClassVar[frozenset[str]] = frozenset()
-    """Types that have the members of what is inside."""
+    """Types that have the members of their type argument, such as smart pointers."""
     makers: ClassVar[frozenset[str]] = frozenset()
-    """Built-in functions that give what their first argument says."""
+    """Built-in functions whose first argument decides the type of their result."""
     kinds: ClassVar[Mapping[bool, frozenset[Kind]]] = {}
-    """True for a name that is looked up in something -> the kinds that it can be of by its name alone; else all."""
+    """True for a name with a receiver -> the kinds of definitions that its name alone can mean; else all kinds."""
     never_local: ClassVar[frozenset[str]] = frozenset()
-    """Syntax nodes whose names are those of types, so that no local is meant."""
+    """Kinds of syntax nodes that name types, so that no local is meant."""
     only_called: ClassVar[frozenset[str]] = frozenset()
-    """Forms of definitions that a name alone does not mean: in Rust a macro is called by `!`."""
+    """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
 
-    apart: ClassVar[bool] = False
+    by_python_names: ClassVar[bool] = False
     """True where `python_names` resolves the names of its files."""
     scripted: ClassVar[bool] = False
-    """True where types are read off as of JavaScript, by what a place expects, and not as they are declared."""
+    """True where `script_types` infers the types, which uses the type that the code around an expression expects."""
     implicit_members: ClassVar[bool] = False
-    """True where members are named without their object, and no constructor has another name than its class."""
+    """True where code names members without a receiver, and each constructor has the name of its class."""
     calls_no_local: ClassVar[bool] = False
-    """True where what is called is never a local."""
+    """True where a local is never called."""
     overloads: ClassVar[bool] = False
     """True where a class has several methods of one name."""
     inner_types: ClassVar[bool] = False
-    """True where a class in a class is looked up in that."""
+    """True where an inner class is looked up in its outer class."""
     namespaces: ClassVar[bool] = False
-    """True where names are looked up in namespaces, which say nothing of files."""
+    """True where namespaces qualify names and do not tell in which files these are."""
     sees_all: ClassVar[bool] = False
     """True where a file sees what all files define."""
     include_depth: ClassVar[int] = 1
-    """Depth to which whole imports are followed."""
-    gives_on: ClassVar[bool] = True
-    """True where a file can give on what it imports as its own."""
+    """Depth to which imports of all names of a file are followed."""
+    re_exports: ClassVar[bool] = True
+    """True where a file can export what it imports."""
     pointer_items: ClassVar[bool] = False
-    """True where an element is taken of what a pointer leads to."""
+    """True where a subscript of a pointer has the type of the pointer's target."""
     initializes_own: ClassVar[bool] = False
     """True where an initializer of a field is in the constructor of its class."""
     one_definition: ClassVar[bool] = False
-    """True where a method that several types define under one name is none of them."""
+    """True where a method name that several types define resolves to none of them."""
     hoists_enumerators: ClassVar[bool] = False
-    """True where what an enumeration lists is named without it, too."""
+    """True where code can name an enumerator without its enumeration."""
     outside_unless_found: ClassVar[bool] = False
-    """True where a type that no file has is from outside."""
+    """True where a type that no file defines is from outside the repository."""
     embeds: ClassVar[bool] = False
     """True where a type has the members of the types that it embeds."""
 
     def imports(self, files: Imports, path: str, text: str) -> Iterable[Import]:
-        """Read what a file imports; nothing unless the language says so."""
+        """Read the imports of a file; none by default."""
         return ()
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
-        """Return the files whose definitions a file sees without an import; none unless the language says so."""
+        """Return the files whose definitions a file sees without an import; none by default."""
         return ()
 
-    def given(self, names: Names, imported: Import) -> list[Located] | None:
-        """Return what is imported where its name says more than a file's top has; None where it does not."""
+    def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
+        """Return the definitions that an import names inside a class; None if it names one at the top level."""
         return None
 
-    def given_last(self, names: Names, imported: Import) -> list[Located]:
-        """Return what is imported where no file has its name at the top."""
+    def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
+        """Return the definitions that an import means if no file has its name at the top level."""
         return []
 
     def of_module(
@@ -189,15 +190,15 @@ class LanguageRules:
         steps: Sequence[str],
         name: str,
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return what a name of a module means; None where imports say it."""
+        """Return the definitions of a name in a module; None to follow the imports of the file."""
         return None
 
     def in_path(self, names: Names, path: str, steps: Sequence[str]) -> Sequence[Located]:
-        """Return the types of a path of modules that no import names."""
+        """Return the types that a path through modules means without an import."""
         return ()
 
     def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
-        """Return whether what a type's name is looked up in may be of these files."""
+        """Return whether the qualifier of a type's name may be in these files."""
         return True
 
     def looked_up(
@@ -207,7 +208,7 @@ class LanguageRules:
         steps: Sequence[str],
         name: str,
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return what a name is of the module or type before it; None if it is resolved as a member of any receiver."""
+        """Return the definitions of a name in the module or type before it; None to resolve it as any other member."""
         return None
 
     def members(
@@ -217,23 +218,23 @@ class LanguageRules:
         qualified: str,
         matches: list[Located],
     ) -> list[Located]:
-        """Return the members of a qualified name, given those that the files have that are seen."""
+        """Return the members of a qualified name; `matches` are those in the files that `path` sees."""
         return matches
 
     def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
-        """Return whether a definition can be what is called, or not called where `arguments` is None."""
+        """Return whether a definition fits a call, or a use without a call if `arguments` is None."""
         return True
 
     def may_take(self, signature: str, arguments: int) -> bool:
-        """Return whether a signature can be called with this number of arguments though it names another one."""
+        """Return whether a signature takes this number of arguments though it has another number of parameters."""
         return False
 
     def decides_alone(self, name_in: str, defined_in: str) -> bool:
-        """Return whether a file's name alone can mean a definition of another file."""
+        """Return whether a name in one file can mean a definition in another file by the name alone."""
         return True
 
     def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
-        """Return the one of several definitions of one qualified name in one file; None where it may be any."""
+        """Choose from the definitions of one qualified name in one file; None if the name may mean any of them."""
         return matches[0]
 
 

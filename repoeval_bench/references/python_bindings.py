@@ -1,4 +1,4 @@
-"""Walk a Python syntax tree and note, scope by scope, which site binds which name."""
+"""Walk a Python syntax tree and record, scope by scope, which site binds which name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OF_EVERY_OBJECT = frozenset({"__class__", "__dict__"})
 
 
 def read_module(file: SourceFile) -> Module | None:
-    """Return a file's scopes with what is bound in them; None where it is not valid for the Python that runs this."""
+    """Return a file's scopes with their bindings; None if it is not valid for the Python that runs this."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -52,7 +52,7 @@ def read_module(file: SourceFile) -> Module | None:
 
 
 def _in_lines_of(file: SourceFile, tree: ast.Module) -> None:
-    """Set a tree's positions to the file's lines where more than newlines end them: Python counts newlines alone."""
+    """Set a tree's positions to the file's lines, which more than newlines may end: Python counts newlines alone."""
     rows = [row.splitlines(keepends=True) for row in _ROW.findall(file.text)]
     first = [*accumulate(map(len, rows), initial=1)]
     starts = [[*accumulate((len(part.encode("utf-8", "surrogatepass")) for part in row), initial=0)] for row in rows]
@@ -76,7 +76,7 @@ class Binder:
         self._statement = LineSpan(0, 0)
 
     def bind_all(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
-        """Bind what a block's statements bind: by a stack, as a chain of `elif` is as deep as it is long."""
+        """Add the bindings of a block's statements; by a stack, as a chain of `elif` is as deep as it is long."""
         blocks = [self._in_block(statements, scope)]
         while blocks:
             inner = next(blocks[-1], None)
@@ -127,7 +127,7 @@ class Binder:
             yield from self._blocks_of(node, scope)
 
     def _blocks_of(self, node: ast.stmt, scope: Scope) -> Iterator[_Block]:
-        """The blocks of a statement in the order of the file: what is tried comes before its handlers."""
+        """The blocks of a statement in the order of the file: a `try` body comes before its handlers."""
         for _, parts in ast.iter_fields(node):
             if not isinstance(parts, list):
                 continue
@@ -164,20 +164,21 @@ class Binder:
         self._module.scopes[node] = inner
         return inner
 
-    def _parameters(self, given: ast.arguments, inner: Scope) -> None:
+    def _parameters(self, parameters: ast.arguments, inner: Scope) -> None:
         around = inner.parent or inner
-        defaults = [*[None] * (len(given.posonlyargs) + len(given.args) - len(given.defaults)), *given.defaults]
-        pairs = [*zip((*given.posonlyargs, *given.args), defaults, strict=True)]
-        pairs += zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        positional = [*parameters.posonlyargs, *parameters.args]
+        defaults = [*[None] * (len(positional) - len(parameters.defaults)), *parameters.defaults]
+        pairs = [*zip(positional, defaults, strict=True)]
+        pairs += zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
         for argument, default in pairs:
             self._name(argument.arg, "unknown", None, inner, argument)
             if argument.annotation:
                 self._name(argument.arg, "type", argument.annotation, inner, argument, read_in=around)
             if default:
                 self._name(argument.arg, "value", default, inner, argument, read_in=around)
-        for argument in filter(None, (given.vararg, given.kwarg)):
+        for argument in filter(None, (parameters.vararg, parameters.kwarg)):
             self._name(argument.arg, "unknown", None, inner, argument)
-            if argument.annotation:  # what is declared is each of the arguments
+            if argument.annotation:  # the annotation is the type of one argument
                 many = ast.Subscript(ast.Name("list", ast.Load()), argument.annotation, ast.Load())
                 self._name(argument.arg, "type", many, inner, argument, read_in=around)
 
@@ -233,7 +234,7 @@ class Binder:
                     owner.members[attribute].append((scope.name.rpartition(".")[2], bound))
 
     def _owner(self, name: str, scope: Scope) -> Scope | None:
-        """The class whose instance a name is: the first parameter of a method, also in functions inside it."""
+        """The class whose instance a name is: the name is a method's first parameter, also in functions inside it."""
         while scope.kind == "function":
             around = scope.parent
             if around is not None and around.kind == "class" and own_name(scope) == name:
@@ -282,7 +283,7 @@ class Binder:
 
 
 def _function_around(scope: Scope, name: str) -> Scope:
-    """The function whose name `nonlocal` means: the next that binds it above, else the next around."""
+    """The function whose name `nonlocal` means: the nearest around that binds it so far, else the nearest."""
     around: list[Scope] = []
     while scope.parent is not None:
         scope = scope.parent
@@ -329,7 +330,7 @@ def _part(source: ast.expr, role: Role, index: int, count: int) -> ast.expr | No
             return first
         case ast.Call(func=ast.Name(id="zip"), args=parts) if role == "item" and len(parts) == count:
             return parts[index]
-        # A dictionary is held as its values.
+        # The `Items` of a dictionary are its values.
         case ast.Call(func=ast.Attribute(value=of, attr="items")) if role == "item" and index == 1:
             return of
     return None

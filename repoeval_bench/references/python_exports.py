@@ -1,4 +1,4 @@
-"""Names that `from module import *` gives: those in the module's `__all__`, else those without an underscore."""
+"""Names that `from module import *` imports: those in the module's `__all__`, else those without an underscore."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from repoeval_bench.references.python_scopes import operands
 
 @dataclass(frozen=True, slots=True)
 class Exports:
-    """The names that `__all__` lists; `whole`: it lists no others, as each of its parts is written out."""
+    """The names that `__all__` lists; `complete`: it lists no others, as each of its parts is a literal."""
 
     names: frozenset[str]
-    whole: bool
+    complete: bool
 
     def __contains__(self, name: str) -> bool:
-        """Return whether a star import gives the name."""
-        return name in self.names or (not self.whole and not name.startswith("_"))
+        """Return whether a star import imports the name."""
+        return name in self.names or (not self.complete and not name.startswith("_"))
 
 
 def exports(tree: ast.Module) -> Exports:
-    """The exports of a module, by the statements that are not indented."""
+    """The exports of a module, read from its top-level statements."""
     parts = [*_parts(tree)]
     names = frozenset(name for part in parts for name in part or ())
     return Exports(names, bool(parts) and None not in parts)
 
 
 def _parts(tree: ast.Module) -> Iterator[list[str] | None]:
-    """Each part of `__all__`; None for one that is not written out."""
+    """The parts of `__all__`; None for a part that is not a literal."""
     for statement in tree.body:
         match statement:
             case (

@@ -1,4 +1,4 @@
-"""Attributes of values: the order in which classes, their bases and metaclasses are looked through."""
+"""Attributes of values, looked up in a class, its bases and its metaclass."""
 
 from __future__ import annotations
 
@@ -15,37 +15,41 @@ if TYPE_CHECKING:
 
 
 class Members:
-    """The attributes of values; `infer` gives the types of an expression in a scope, `cut` hears what goes without."""
+    """The attributes of values.
+
+    `infer` returns the types of an expression in a scope. `on_cycle` is called if bases are needed while their own
+    order is being computed, so that the result is incomplete.
+    """
 
     def __init__(
         self,
         modules: Modules,
         infer: Callable[[ast.expr, Scope], tuple[Type, ...]],
         target_span: tuple[str, LineSpan] | None,
-        cut: Callable[[], None],
+        on_cycle: Callable[[], None],
     ) -> None:
-        self._modules, self._infer, self._target_span, self._cut = modules, infer, target_span, cut
+        self._modules, self._infer, self._target_span, self._on_cycle = modules, infer, target_span, on_cycle
         self._ordering: set[Scope] = set()
         self._orders: dict[Scope, list[Scope | Outside]] = {}
         self._named: dict[Scope, list[Scope | Outside]] = {}
 
-    def of(self, of: Type, name: str) -> Target | None:
-        """Return what an attribute of a value denotes; None where its type says nothing."""
-        match of:
+    def of(self, value: Type, name: str) -> Target | None:
+        """Return what an attribute of a value denotes; None if its type does not tell."""
+        match value:
             case Outside():
-                return of
+                return value
             case Package():
-                return self._modules.attribute(of, name) or Outside("unresolved")
+                return self._modules.attribute(value, name) or Outside("unresolved")
             case Items() | Routine():
                 return Outside("builtin")
             case Class() | Instance():
-                return self._of_class(of, name)
+                return self._of_class(value, name)
 
-    def _of_class(self, of: Class | Instance, name: str) -> Target | None:
-        order = self.bases(of.scope)
+    def _of_class(self, value: Class | Instance, name: str) -> Target | None:
+        order = self.bases(value.scope)
         outside: Outside | None = None
         in_target: Name | None = None
-        for cls in order[1:] if isinstance(of, Instance) and of.above else order:
+        for cls in order[1:] if isinstance(value, Instance) and value.above else order:
             self._modules.steps.take()
             if isinstance(cls, Outside):
                 outside = outside or cls
@@ -54,17 +58,17 @@ class Members:
                     return self._modules.follow(imported, cls)
                 if not all(self._in_target(cls, site) for site in sites):
                     return Name(cls, name)
-                # It is written in the target: a base may define it, and else it gives the type.
+                # It is bound in the target alone: a base may define it; if none does, this still tells its type.
                 in_target = in_target or Name(cls, name)
             elif "__getattr__" in cls.names:
                 outside = outside or Outside("dynamic")
-        if in_target is None and isinstance(of, Class) and (member := self._of_metaclass(order, name)):
+        if in_target is None and isinstance(value, Class) and (member := self._of_metaclass(order, name)):
             return member
         known = name.startswith("__") and name.endswith("__")
         return in_target or outside or Outside("builtin" if known else "unresolved")
 
     def _of_metaclass(self, order: Iterable[Scope | Outside], name: str) -> Target | None:
-        """Return what a class has of the class that it is an instance of; None where it has none of this repository."""
+        """Return what an attribute of a class denotes by its metaclass; None if no metaclass here has it."""
         for node in order:
             if isinstance(node, Outside) or not isinstance(node.node, ast.ClassDef) or node.parent is None:
                 continue
@@ -80,20 +84,21 @@ class Members:
         return target_span is not None and scope.module.file.path == target_span[0] and site.inside(target_span[1])
 
     def bases(self, scope: Scope) -> list[Scope | Outside]:
-        """A class and what it inherits from, in the order in which names are looked up."""
+        """Return a class and its bases, in the order in which attributes are looked up."""
         if scope not in self._orders:
-            self._orders[scope] = [scope]  # what a class that inherits from itself has more is not known
+            self._orders[scope] = [scope]  # what a class that inherits from itself sees of its bases
             self._ordering.add(scope)
             self._orders[scope] = self._order(scope)
             self._ordering.discard(scope)
         elif scope in self._ordering:
-            self._cut()
+            self._on_cycle()
         return self._orders[scope]
 
     def _order(self, scope: Scope) -> list[Scope | Outside]:
-        """Depth first, of what is met twice the last: the order of Python for all but odd hierarchies.
+        """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies.
 
-        So it is found from its end, each class once, and by a stack: a hierarchy may be deeper than Python's.
+        The order is built from its end, so that each class is visited once. It takes a stack, as a hierarchy may be
+        deeper than Python's recursion.
         """
         last: dict[Scope | Outside, None] = {}
         opened = {scope}
@@ -113,7 +118,7 @@ class Members:
         return [*last][::-1]
 
     def _above(self, scope: Scope) -> list[Scope | Outside]:
-        """Return what a class names as its bases."""
+        """Return the direct bases of a class."""
         if scope not in self._named:
             self._named[scope] = [*self._bases_of(scope)]
         return self._named[scope]

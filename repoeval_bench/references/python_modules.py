@@ -1,6 +1,6 @@
-"""The Python files of a repository as modules: which file an import means, and what it then names.
+"""The Python files of a repository as modules: which file an import means, and what a name in it denotes.
 
-Imports and re-exports are followed to the end; a cycle ends where it began.
+Imports and re-exports are followed to the end; a cycle of them leads to nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Something that is not of the repository, or not known."""
+    """Something that is from outside the repository, or not known."""
 
     reason: Reason
 
@@ -49,14 +49,14 @@ class Name:
 Target = Name | Package | Outside
 
 _BINDS = re.compile(r"\b(?:def|class)[\s\\]+(?!(?:def|class)\b)(\w+)|(\w+)\b(?!\s*\()")
-"""A word that may be where a name is bound: one that is only called is not."""
+"""A word that may be a name where it is bound: no word before a bracket, except after `def` or `class`."""
 
 BUILTINS = frozenset(dir(builtins))
 
 _FARTHEST = 64
-"""The longest chain of imports that is followed; no code passes a name on so often."""
+"""The longest chain of imports that is followed; no code re-exports a name so often."""
 _Tried = dict[tuple[Package, str], Target | None]
-"""A module's members by name, as far as they are known; None while one is looked up, or where there is none."""
+"""(module, name) -> what it denotes; None while it is being looked up, or if there is no such name."""
 
 
 def is_python(path: str) -> bool:
@@ -82,20 +82,20 @@ class Modules:
             self._by_tail[package.rpartition("/")[2]].append(package)
 
     def of_file(self, path: str) -> Module | None:
-        """The module of a file; None where it is not valid Python 3, or not Python."""
+        """The module of a file; None if it is not valid Python 3, or not Python."""
         if path not in self._modules:
             file = self._files.get(path)
             self._modules[path] = read_module(file) if file else None
         return self._modules[path]
 
     def that_may_define(self, name: str) -> Iterable[Module]:
-        """Yield the modules whose text may bind a name, in the order of the files; no other one is read."""
+        """Yield the modules whose text may bind a name, in the order of the files; no other one is parsed."""
         paths = sorted({*self._binding.get(name, ()), *self._binding.get("", ())})
         return (module for index in paths if (module := self.of_file(self._paths[index])))
 
     @cached_property
     def _binding(self) -> Mapping[str, Sequence[int]]:
-        """Name -> the indexes of the files that may bind it; "" -> those that may spell a name in other letters."""
+        """Name -> the indexes of the files that may bind it; "" -> those that may spell it in other characters."""
         files: dict[str, list[int]] = defaultdict(list)
         for index, path in enumerate(self._paths):
             text = self._files[path].text
@@ -110,15 +110,15 @@ class Modules:
         return self.of_file(path) if path else None
 
     def follow(self, imported: Imported, scope: Scope) -> Target:
-        """Return what an import in a scope names in the end."""
+        """Return what an import in a scope denotes, re-exports followed."""
         return self._follow(imported, scope, {}, 0)
 
     def attribute(self, package: Package, name: str) -> Target | None:
-        """Return what a module has under a name: its own, an import, or a module in its folder; None for nothing."""
+        """Return what an attribute of a module denotes: a name bound in it, or a module in its folder; else None."""
         return self._attribute(package, name, {}, 0)
 
     def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
-        """Return what a name means in a scope, by Python's rule; each once where it is imported in several ways."""
+        """Return what a name denotes in a scope, by Python's rules: several targets if several imports bind it."""
         around: Scope | None = scope
         while around is not None:
             # A class's names are not seen from its methods.
@@ -138,14 +138,14 @@ class Modules:
             return tuple(inside or targets[:1])
         for star in scope.stars:
             target = self._follow(star, scope, tried, depth)
-            if isinstance(target, Package) and self._gives(target, name):
-                reached = self._attribute(target, name, tried, depth)
-                if reached is not None:
-                    return (reached,)
+            if isinstance(target, Package) and self._exports_name(target, name):
+                exported = self._attribute(target, name, tried, depth)
+                if exported is not None:
+                    return (exported,)
         return ()
 
-    def _gives(self, package: Package, name: str) -> bool:
-        """Return whether a star import of a module or folder may give a name."""
+    def _exports_name(self, package: Package, name: str) -> bool:
+        """Return whether a star import of a module or folder may import a name."""
         module = self.module(package)
         if module is None:
             return not name.startswith("_")
@@ -156,18 +156,17 @@ class Modules:
     def _attribute(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
         if depth > _FARTHEST:
             return None
-        if (package, name) not in tried:  # many ways may lead to one module
+        if (package, name) not in tried:  # many imports may lead to one module
             tried[package, name] = None
             tried[package, name] = self._looked_up(package, name, tried, depth + 1)
         return tried[package, name]
 
     def _looked_up(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
         module = self.module(package)
+        inner = Package(f"{package.path}/{name}".lstrip("/"))
         if module is not None and (targets := self._in_scope(name, module.top, tried, depth)):
-            inner = Package(f"{package.path}/{name}".lstrip("/"))
             # `from . import name` in the package itself names the module.
             return inner if isinstance(targets[0], Outside) and self._exists(inner) else targets[0]
-        inner = Package(f"{package.path}/{name}".lstrip("/"))
         if self._exists(inner):
             return inner
         if module is not None and "__getattr__" in module.top.names:
@@ -189,19 +188,20 @@ class Modules:
                 return Outside("unresolved")
             package = Package("/".join([*folders[: len(folders) - level + 1], *steps]))
             return package if self._exists(package) or not package.path else Outside("unresolved")
-        for root in self._roots(steps[0], folders):
+        roots = self._roots(steps[0], folders)
+        for root in roots:
             package = Package("/".join([*root, *steps]))
             if self._exists(package):
                 return package
-        if self._roots(steps[0], folders):
+        if roots:
             return Outside("unresolved")
         return Outside("builtin" if steps[0] in sys.stdlib_module_names else "third party")
 
     def _roots(self, first: str, folders: list[str]) -> list[list[str]]:
-        """The folders that hold a module or package of this name and may be on the path, the likeliest first.
+        """The folders that contain a module or package of this name and may be on Python's path, the likeliest first.
 
-        First come the top and `src`. Then come the importer's own folder and those around it, the nearest first, but
-        not inside a package. Any other folder that is not a package comes last.
+        First come the top, `src` and `lib`. Then come the importer's own folder and those around it, the nearest
+        first. Any other folder comes last. Packages are left out.
         """
         holding = [package.split("/")[:-1] for package in self._by_tail.get(first, ())]
         if first in sys.stdlib_module_names:

@@ -1,4 +1,4 @@
-"""The names on some lines of a Python file, and what each denotes by scope, imports and light types."""
+"""The names on some lines of a Python file, and what they denote by scope, imports and inferred types."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class PythonNames:
         return RULES["python"]
 
     def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
-        """Return every name on these lines in order; None where it is not valid Python 3, or nested too deeply."""
+        """Return every name on these lines in order; None if the file is not valid Python 3, or nested too deeply."""
         module = self._modules.of_file(path)
         if module is None:
             return None
         types = Types(self._modules, (path, lines))
         try:
-            uses = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
+            names = [_resolve(types, module, lines, name, node, scope) for name, node, scope in _names(module, lines)]
         except RecursionError:
             return None
-        return sorted(uses, key=lambda use: (use.line, use.column))
+        return sorted(names, key=lambda name: (name.line, name.column))
 
     def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """Return the definition that has a site of this name on a line (0-based); sites in the target do not count."""
@@ -63,7 +63,7 @@ class PythonNames:
         return next(filter(None, matches), None)
 
     def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
-        """Return the functions and methods that these lines are in, inner ones of the lines apart."""
+        """Return the functions and methods that these lines are in, other than those that the lines contain."""
         module = self._modules.of_file(path)
         return frozenset(module.around(lines)) if module else frozenset()
 
@@ -104,27 +104,22 @@ def _names(module: Module, lines: LineSpan) -> Iterator[tuple[str, ast.expr | as
 def _resolve(
     types: Types, module: Module, lines: LineSpan, name: str, node: ast.expr | ast.alias, scope: Scope
 ) -> ResolvedName:
-    if isinstance(node, ast.alias):
-        targets = types.lookup(name, scope)
-        line, column = node.lineno, node.col_offset
-    elif isinstance(node, ast.Attribute):
-        targets = types.targets(node, scope)
+    line, column = node.lineno, node.col_offset
+    if isinstance(node, ast.Attribute):
         line, column = node.end_lineno or node.lineno, (node.end_col_offset or 0) - len(name.encode())
-    else:
-        targets = types.targets(node, scope)
-        line, column = node.lineno, node.col_offset
+    targets = types.targets(node, scope)
     definitions: dict[CodeDefinition, None] = {}
     for target in targets:
         if isinstance(target, Name):
-            of = target.scope.module
-            if definition := of.definition(target.scope, target.name, lines if of is module else None):
+            defined_in = target.scope.module
+            if definition := defined_in.definition(target.scope, target.name, lines if defined_in is module else None):
                 definitions[definition] = None
     reason: Reason | None = None
-    outside = [end.reason for end in targets if isinstance(end, Outside)]
+    outside = [target.reason for target in targets if isinstance(target, Outside)]
     if not targets:
         reason = "dynamic"
     elif len(outside) == len(targets):
         reason = outside[0]
-    text = module.file.line_text(type(lines)(line - 1, line)).encode("utf-8", "surrogatepass")
+    text = module.file.line_text(LineSpan(line - 1, line)).encode("utf-8", "surrogatepass")
     start = len(text[:column].decode("utf-8", "surrogatepass"))
     return ResolvedName(name=name, line=line - 1, column=start, definitions=tuple(definitions), reason=reason)

@@ -1,6 +1,6 @@
-"""A Python file as scopes: what each name is bound to, and the definitions among the bindings.
+"""A Python file as scopes: the bindings of each name, and the definitions among them, by the syntax tree alone.
 
-Read from the syntax tree alone. Of a file that is not valid Python 3 nothing is known.
+Nothing is known of a file that is not valid Python 3.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from repoeval_bench.core.uses import LIMIT, CodeDefinition, Kind
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _INSIDE = frozenset({"body", "elt", "key", "value"})
-"""Fields that are read in the scope that a node opens: bodies, and the results of comprehensions."""
+"""Fields that are evaluated in the scope that a node opens: bodies, and the results of comprehensions."""
 Role = Literal["value", "item", "context", "type", "narrowed", "unknown"]
 
 
@@ -35,9 +35,9 @@ class Imported:
 class PythonBinding:
     """One site that binds a name: a def or class, a parameter, or a target with what it is assigned.
 
-    `role`: the name is the value of `source`, an item of it, or what its `with` gives; or it has the type that `source`
-    names, declared or tested. `scope` is where `source` is read. `lines` are those of the statement. `local` sites
-    define nothing that others see: targets of comprehensions, caught exceptions, parameters of a lambda, tests.
+    `role`: the name is the value of `source`, an item of it, or what `with source` returns; or it has the type that
+    `source` names, declared or tested. `source` is evaluated in `scope`. `lines` are those of the statement. `local`
+    sites define nothing for other code: targets of comprehensions, caught exceptions, parameters of a lambda, tests.
     """
 
     node: ast.AST | None
@@ -50,7 +50,7 @@ class PythonBinding:
     local: bool = False
 
     def inside(self, target_span: LineSpan) -> bool:
-        """Return whether the name is bound on these lines; a class around them is bound above."""
+        """Return whether the name is bound on these lines; a class around them is bound above them."""
         return self.line - 1 in target_span
 
 
@@ -80,7 +80,7 @@ class Scope:
 
 @dataclass(eq=False)
 class Module:
-    """A file's scopes; `scopes` is a node that has one of its own -> that."""
+    """The scopes of a file; `scopes` is a node that opens a scope -> that scope."""
 
     file: SourceFile
     tree: ast.Module
@@ -119,7 +119,7 @@ class Module:
                         yield scope, name, bound.line
 
     def around(self, lines: LineSpan) -> Iterator[CodeDefinition]:
-        """The functions and methods whose def is above these lines, or on the first, and whose end is not above."""
+        """The functions and methods whose def is above these lines, or on the first, and whose end is below that."""
         for node, scope in self.scopes.items():
             if isinstance(node, Function) and scope.parent is not None:
                 first, last = node.lineno - 1, node.end_lineno or node.lineno
@@ -127,9 +127,10 @@ class Module:
                     yield definition
 
     def site(self, scope: Scope, name: str, target_span: LineSpan | None = None) -> PythonBinding | None:
-        """The site that a definition is read from: of a class the first in its body, then in `__init__`, then in any.
+        """The site that defines a name; None if the name is not a definition.
 
-        Of several defs of a name the first that is not an overload. None where the name is not a definition.
+        Of several defs, it is the first that is not an overload. An attribute's is the first in the body of its class,
+        else in `__init__`, else in any method.
         """
 
         def counts(site: PythonBinding) -> bool:
@@ -153,9 +154,10 @@ class Module:
 
 
 def parts_of(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
-    """The nodes in a node, each with the scope that it is read in, where the node itself is read in `scope`.
+    """The nodes in a node, each with the scope that it is evaluated in; the node itself is evaluated in `scope`.
 
-    Decorators, defaults, annotations, bases and what a comprehension goes through first are read outside.
+    Decorators, defaults, annotations, bases and the first iterable of a comprehension are evaluated outside the scope
+    that the node opens.
     """
     inner = scope.module.scopes.get(node, scope)
     for name, value in ast.iter_fields(node):
@@ -192,12 +194,12 @@ def header(node: Function | ast.ClassDef, file: SourceFile) -> LineSpan:
 
 
 def is_overload(node: ast.AST | None) -> bool:
-    """Return whether a def is one of several signatures, whose body follows in another."""
+    """Return whether a def is one of several signatures; another def has the body."""
     return isinstance(node, Function) and any(last_word(decorator) == "overload" for decorator in node.decorator_list)
 
 
 def operands(node: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]:
-    """Yield what an operator joins, from left to right: a row of them is nested as deeply as it is long."""
+    """Yield the operands of a chain of one operator, from left to right: a chain is nested as deeply as it is long."""
     ahead = [node]
     while ahead:
         part = ahead.pop()
@@ -208,5 +210,5 @@ def operands(node: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]
 
 
 def last_word(node: ast.expr) -> str:
-    """The name behind the last dot; empty where there is none."""
+    """The name after the last dot; empty if there is none."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

@@ -1,4 +1,4 @@
-"""A light inference of types: from constructors, annotations, returned values and the classes around a method.
+"""Type inference in Python: from constructors, annotations, returned values and the classes around a method.
 
 Nothing is run. What does not follow from the source in a few steps has no type here.
 """
@@ -31,12 +31,13 @@ from repoeval_bench.references.python_values import (
     own_nodes,
 )
 
-_DEPTH, _TOO_FAR = 12, "farther"
-"""Steps from one expression to the next; what lies farther is not known."""
+_DEPTH = 12
+"""The most steps from one expression to the next; what needs more is not known."""
+_TOO_FAR = "farther"
 
 
 class Types:
-    """Types of expressions over the modules of one repository, remembered; names bound in the target do not count."""
+    """The types of expressions in the modules of one repository, cached; names bound in the target do not count."""
 
     def __init__(self, modules: Modules, target_span: tuple[str, LineSpan] | None = None) -> None:
         self._modules = modules
@@ -46,12 +47,10 @@ class Types:
         self._busy: set[object] = set()
         self._cut: set[object] = set()
 
-    def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
-        """Return what a name means in a scope."""
-        return self._modules.lookup(name, scope)
-
-    def targets(self, node: ast.expr, scope: Scope) -> tuple[Target, ...]:
-        """Return what a name or an attribute denotes; nothing where its object's type is not known."""
+    def targets(self, node: ast.expr | ast.alias, scope: Scope) -> tuple[Target, ...]:
+        """Return what a name, an attribute or an imported name denotes; nothing if its object's type is not known."""
+        if isinstance(node, ast.alias):
+            return self._modules.lookup(node.asname or node.name, scope)
         if isinstance(node, ast.Name):
             return self._modules.lookup(node.id, scope)
         if isinstance(node, ast.Attribute):
@@ -60,7 +59,7 @@ class Types:
         return ()
 
     def infer(self, node: ast.expr, scope: Scope) -> tuple[Type, ...]:
-        """The types that an expression may have; none where nothing is known."""
+        """The types that an expression may have; none if nothing is known."""
         key = (node, scope)
         if key in self._known:
             return self._known[key]
@@ -76,7 +75,7 @@ class Types:
             cut = frozenset(query for query in self._cut if query is _TOO_FAR or query in self._busy)
             self._cut = around | cut
         if types:
-            self._unknown.clear()  # with this known, what was cut short may lead farther
+            self._unknown.clear()  # with this known, an inference that was cut short may get farther
         if types or not self._busy or not cut:
             self._known[key] = types
         else:
@@ -84,7 +83,7 @@ class Types:
         return types
 
     def _is_unknown(self, key: tuple[ast.AST, Scope]) -> bool:
-        """Return whether an expression is too far to be known, or was cut short before as it would be again."""
+        """Return whether the inference of an expression is too deep, or would be cut short as it was before."""
         if len(self._busy) > _DEPTH:
             self._cut.add(_TOO_FAR)
             return True
@@ -96,7 +95,7 @@ class Types:
         return again
 
     def _is_busy(self, key: object) -> bool:
-        """Return whether this is being worked out already; the caller then does without it."""
+        """Return whether this is being inferred already; the caller then does without it."""
         self._cut |= {key} & self._busy
         return key in self._busy
 
@@ -146,7 +145,7 @@ class Types:
                     operand for operand in self.infer(node.left, scope) if isinstance(operand, Instance | Outside)
                 )
             case ast.Constant(value=None):
-                return  # of a name that is None at first, other sites say more
+                return  # other sites tell more of a name that is None at first
             case ast.Constant() | ast.JoinedStr():
                 yield Outside("builtin")
 
@@ -159,7 +158,7 @@ class Types:
         return None
 
     def types_of(self, target: Target, on: Scope | None = None) -> Iterator[Type]:
-        """The types of what a name is bound to, over all its sites."""
+        """The types of a name, over all its sites."""
         if isinstance(target, Package | Outside):
             yield target
             return
@@ -179,9 +178,9 @@ class Types:
             self._busy.discard(target)
 
     def _of_member(self, sites: Iterable[PythonBinding], scope: Scope, name: str, on: Scope | None) -> Iterator[Type]:
-        """The types of an attribute: as it is declared, else by what it is given, else as a base has it.
+        """The types of an attribute: as it is declared, else as it is assigned, else as a base has it.
 
-        An unknown declaration is none.
+        A declaration of unknown type does not count.
         """
         every = {site: tuple(self._of_site(site, scope, name, on)) for site in sites}
         declared = [
@@ -198,7 +197,7 @@ class Types:
                     return
 
     def _got(self, target: Target, of: tuple[Type, ...], types: Iterable[Type]) -> Iterator[Type]:
-        """Yield what reading an attribute of an instance gives: of a descriptor in its class what `__get__` returns."""
+        """Yield the types of an attribute that is read; of a descriptor on an instance, what `__get__` returns."""
         read = isinstance(target, Name) and target.scope.kind == "class" and target.name in target.scope.names
         for type_ in types:
             if not (read and isinstance(type_, Instance) and any(isinstance(owner, Instance) for owner in of)):
@@ -242,7 +241,7 @@ class Types:
         return (type_.of for type_ in types if isinstance(type_, Items))
 
     def _iterated(self, of: Type) -> Iterator[Type]:
-        """Yield what a loop over a value gives."""
+        """Yield the types of the items that a loop over a value takes."""
         if not isinstance(of, Instance):
             yield from self._items_of((of,))
             return
@@ -253,7 +252,7 @@ class Types:
                 yield from self._first_returned(type_, "__next__", "__anext__")
 
     def _contents(self, of: Type) -> Iterator[Items]:
-        """Yield what a value holds: it is a collection, or its class inherits from one that says of what."""
+        """Yield the items of a value that is a collection, or whose class inherits from one with a type argument."""
         if isinstance(of, Items):
             yield of
         for scope in self._members.bases(of.scope) if isinstance(of, Instance) else ():
@@ -278,11 +277,11 @@ class Types:
                     yield from self.returns(type_.scope, of.scope)
 
     def _first_returned(self, of: Instance, *methods: str) -> tuple[Type, ...]:
-        """Return what the first of the methods gives of which that is known: an object may be for `async` and not."""
+        """Return the types of the first method's result that is known: an object may have an `async` form too."""
         return next(filter(None, (tuple(self._returned(of, method)) for method in methods)), ())
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
-        """Yield what a function gives: by its annotation, else by what it returns or yields."""
+        """Yield the types of a function's result: by its annotation, else by what it returns or yields."""
         node = scope.node
         if not isinstance(node, Function) or self._is_busy((scope, "returns")):
             return
@@ -327,7 +326,7 @@ class Types:
                     yield from self._call_outside(name, node, scope) or (callee,)
 
     def _call_outside(self, name: str, node: ast.Call, scope: Scope) -> tuple[Type, ...]:
-        """Return what well-known functions give; the rest is not known."""
+        """Return the types of the result of a well-known function; nothing for others."""
         arguments = [argument for argument in node.args if not isinstance(argument, ast.Starred)]
         if name == "super":
             around = class_around(scope)
@@ -381,7 +380,7 @@ class Types:
         elif word in ("Type", "type"):
             yield from (Class(e.scope) for p in parts for e in self.annotated(p, scope, on) if isinstance(e, Instance))
         elif word in HOLDERS:
-            # Of a generator what it yields, of a dictionary its values.
+            # The items of a generator are what it yields, those of a dictionary its values.
             members = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]
             for part in members:
                 yield from map(Items, self.annotated(part, scope, on))

@@ -1,4 +1,4 @@
-"""Values of the light inference of types: classes, instances, routines, what holds others."""
+"""Values of the type inference: classes, instances, routines, collections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Routine:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Anything that holds or gives values of a type: a list, a dictionary (its values), a generator."""
+    """Anything that contains or yields values of a type: a list, a dictionary (its values), a generator."""
 
     of: Type
 
@@ -45,47 +45,13 @@ Type = Class | Instance | Routine | Items | Package | Outside
 WRAPPERS = frozenset(
     {"Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "Awaitable"}
 )
-HOLDERS = frozenset(
-    {
-        "list",
-        "List",
-        "set",
-        "Set",
-        "frozenset",
-        "FrozenSet",
-        "tuple",
-        "Tuple",
-        "Sequence",
-        "MutableSequence",
-        "Iterable",
-        "Iterator",
-        "Collection",
-        "Deque",
-        "deque",
-        "dict",
-        "Dict",
-        "Mapping",
-        "MutableMapping",
-        "DefaultDict",
-        "defaultdict",
-        "OrderedDict",
-        "Generator",
-        "AsyncIterator",
-        "AsyncIterable",
-        "AsyncGenerator",
-        "Counter",
-        "KeysView",
-        "ValuesView",
-        "ItemsView",
-        "ContextManager",
-        "AsyncContextManager",
-        "AbstractContextManager",
-        "AbstractAsyncContextManager",
-        "UserDict",
-        "UserList",
-        "Reversible",
-    }
-)
+_HOLDERS = """
+list List set Set frozenset FrozenSet tuple Tuple Sequence MutableSequence Iterable Iterator Collection Deque deque
+dict Dict Mapping MutableMapping DefaultDict defaultdict OrderedDict Generator AsyncIterator AsyncIterable
+AsyncGenerator Counter KeysView ValuesView ItemsView ContextManager AsyncContextManager AbstractContextManager
+AbstractAsyncContextManager UserDict UserList Reversible
+"""
+HOLDERS = frozenset(_HOLDERS.split())
 SAME = frozenset({"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy"})
 ONE_OF = frozenset({"next", "min", "max", "choice"})
 GIVES_ITEM = frozenset({"get", "pop", "popleft", "setdefault", "popitem"})
@@ -94,7 +60,7 @@ PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classpr
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what is in a function's body but not in functions and classes in it."""
+    """Yield the nodes in a function, without those in functions and classes inside it."""
     ahead = [*ast.iter_child_nodes(node)][::-1]
     while ahead:
         child = ahead.pop()

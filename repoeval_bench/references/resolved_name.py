@@ -1,4 +1,4 @@
-"""A name that was read, and what it leads to."""
+"""A name in a file, and the definitions that it refers to."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Literal
 from repoeval_bench.core.uses import KINDS, CodeDefinition, Kind
 
 Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
-"""Reasons for no definition: a name is the language's own, another package's, known at run time alone, or not found."""
+"""Reasons for no definition: a name is the language's own, another package's, known only at run time, or not found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedName:
-    """A name at a place (0-based line, column in characters): its definitions, or the reason why there are none.
+    """A name at a position (0-based line, column in characters): its definitions, or the reason why there are none.
 
-    A local, a parameter or a module has neither. `kinds` are what it can be at its place.
+    A local, a parameter or a module has neither. `kinds` are the kinds of definitions that it can mean there.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """The definitions of a repository that some of its lines use, and how sure each is.
 
-A name is looked up in a SCIP index first, then by scope, imports and light types, then by a compound name alone.
+A name is looked up in a SCIP index first, then by scope, imports and inferred types, then by a compound name alone.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
 class Resolution:
     """Definitions that some lines use, ordered by place.
 
-    `names` counts the names on the lines, `resolved` those with a definition by their surest tier, `without` those
-    without one by the reason. The others are locals, parameters, modules, and what the lines themselves define.
+    `names` counts the names on the lines; `resolved` those with a definition, by their surest tier; `without` those
+    without one, by the reason. The others are locals, parameters, modules, and what the lines themselves define.
     """
 
     used: tuple[UsedDefinition, ...]
@@ -55,15 +55,10 @@ class Resolver(ExitStack):
     """The resolvers of one repository, in order of trust. Use as a context.
 
     `scip` is a SCIP index of these files, in any language. `analyses` are tried first for each name, in their order;
-    each gives some of `definitions`.
+    they return some of `definitions`.
     """
 
-    def __init__(
-        self,
-        files: Iterable[SourceFile],
-        *,
-        scip: Path | None = None,
-    ) -> None:
+    def __init__(self, files: Iterable[SourceFile], *, scip: Path | None = None) -> None:
         super().__init__()
         sources = tuple(files)
         self.steps = Steps()
@@ -73,7 +68,7 @@ class Resolver(ExitStack):
     def uses(self, path: str, lines: LineSpan) -> Resolution | None:
         """The definitions that these lines of a file use; None if the file cannot be read within the limit of steps.
 
-        The functions around the lines are being written: they are left out, with what they define.
+        The functions around the lines and what they define are left out, as they are being written.
         """
         self.steps.begin()
         try:
@@ -113,16 +108,12 @@ class Resolver(ExitStack):
             only = [
                 candidate
                 for candidate in reader.named(path, name.name)
-                if not self._inside(candidate, path, target_span)
+                if not (candidate.file.endswith(f"/{path}") and candidate.lines.overlaps(target_span))
             ]
             if len(only) == 1 and only[0].kind in name.kinds:
                 rules = reader.rules(path)
                 if name.name not in rules.common and rules.decides_alone(path, only[0].file):
                     yield only[0], "distinctive"
-
-    @staticmethod
-    def _inside(definition: CodeDefinition, path: str, target_span: LineSpan) -> bool:
-        return definition.file.endswith(f"/{path}") and definition.lines.overlaps(target_span)
 
 
 def is_compound(name: str) -> bool:

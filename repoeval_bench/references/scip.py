@@ -1,6 +1,6 @@
-"""SCIP index files: which definition a name at a place refers to, as an indexer of the language found it.
+"""SCIP index files: the definition that a name at a position refers to, by an indexer of its language.
 
-The messages are those of scip.proto (Sourcegraph, Apache-2.0), as far as they are read; other fields are skipped.
+The messages are those of scip.proto (Sourcegraph, Apache-2.0); fields that are not needed are skipped.
 """
 
 from __future__ import annotations
@@ -51,35 +51,35 @@ class ScipNames:
             line = lines[first]
             start = _column(line, rest[0], document.position_encoding)
             end = _column(line, rest[-1], document.position_encoding)
-            # Where a name may be another than the definition's: it is imported so, and not looked up in something.
+            # Only a name without a receiver may differ from its definition's: an import may rename it.
             member = line[start:end] if line[:start].endswith(".") else ""
             self._symbols[file.path, first, start] = occurrence.symbol, member
             if occurrence.symbol_roles & _DEFINES:
                 self._defined.setdefault(_key(file.path, occurrence.symbol), (file.path, first, line[start:end]))
 
     def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[CodeDefinition, ...]:
-        """The definition that the name at a place (0-based) means; none where the index has none in these files.
+        """The definition that the name at a position (0-based) means; none if the index has none in these files.
 
-        An attribute that an index takes for a class, as scip-python does with those in `__slots__`, is none either.
+        An attribute that an index takes for a class, as scip-python does with those in `__slots__`, has none either.
         """
         symbol, member = self._symbols.get((path, line, column), ("", ""))
         occurrence = self._defined.get(_key(path, symbol)) if symbol else None
         if occurrence is None:
             return ()
-        where, line, name = occurrence
+        file, line, name = occurrence
         if member and member != name:
             return ()
-        definition = self._definitions.defined_at(where, line, name, target_span if where == path else None)
+        definition = self._definitions.defined_at(file, line, name, target_span if file == path else None)
         return (definition,) if definition else ()
 
 
 def _key(path: str, symbol: str) -> tuple[str, str]:
-    """A symbol that is local to a file is another one in another file."""
+    """The key of a symbol: one that is local to a file is another one in another file."""
     return (path if symbol.startswith("local ") else "", symbol)
 
 
 def _column(line: str, column: int, encoding: int) -> int:
-    """A column in characters."""
+    """Convert a column to characters."""
     if line.isascii() or encoding not in (_UTF8, _UTF16):
         return column
     name, width = ("utf-8", 1) if encoding == _UTF8 else ("utf-16-le", 2)
@@ -103,7 +103,7 @@ def _read(path: Path) -> Any:
 
 @cache
 def _message() -> Any:
-    """The class of an index, made of `_FIELDS`."""
+    """The message class of an index, built from `_FIELDS`."""
     require("reading a SCIP index", "google.protobuf")
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 

@@ -1,4 +1,4 @@
-"""Places of JavaScript and TypeScript code: what a name at one means, and what an expression there has to be."""
+"""Types in JavaScript and TypeScript that the code around a name or an expression tells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _PARAMETERS = ("required_parameter", "optional_parameter")
-# Methods of collections that call back with each of their elements.
+# Methods of collections that call a function with each of their elements.
 _EACH = frozenset({"map", "filter", "forEach", "some", "every", "find", "findIndex", "flatMap", "then"})
 
 
@@ -21,23 +21,23 @@ class ScriptPlaces(ScriptTypes):
     """Types of names and expressions that depend on the syntax around them."""
 
     def named(self, path: str, node: Node) -> list[tuple[str, Node]]:
-        """(file, node of the name) of what a name at a place may mean: a member of what it is looked up in, or alone.
+        """(file, name's node) of each binding that a name may mean: a member of its receiver, or a name without one.
 
-        Empty where the type of what it is looked up in is not known.
+        Empty if the type of the receiver is not known.
         """
         self.known.clear()
         self._depth = 0
         owners = self._owners(path, node)
         if owners is None:
-            return [(where, _name_of(binding)) for where, binding in self.trees.bound(path, node, text_of(node))]
-        by_place = {}
+            return [(file, _name_of(binding)) for file, binding in self.trees.bound(path, node, text_of(node))]
+        by_position = {}
         for member in self.looked_up(owners, text_of(node)):
             name = _name_of(member.node)
-            by_place[member.path, name.start_byte] = member.path, name
-        return [*by_place.values()]
+            by_position[member.path, name.start_byte] = member.path, name
+        return [*by_position.values()]
 
     def _owners(self, path: str, node: Node) -> Iterable[Type] | None:
-        """Return what a name is looked up in; None where it is alone."""
+        """Return the types that a name is looked up in; None if it has no receiver."""
         parent = node.parent
         if parent is None:
             return ()
@@ -55,7 +55,7 @@ class ScriptPlaces(ScriptTypes):
         return None
 
     def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
-        """Yield what is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
+        """Yield the types that are bound at a pattern or a parameter: as declared, or as the caller declares."""
         if node is None or node.parent is None:
             return
         parent, inside = node.parent, node.parent.type
@@ -79,20 +79,18 @@ class ScriptPlaces(ScriptTypes):
             yield from self._of_argument(path, node)
 
     def _of_argument(self, path: str, parameter: Node) -> Iterator[Type]:
-        """Yield what a parameter without a type is, by what takes its function."""
-        of = (
-            parameter.parent
-            if parameter.parent is None or parameter.parent.type in FUNCTIONS
-            else parameter.parent.parent
-        )
-        if of is None or of.type not in FUNCTIONS:
+        """Yield the types of a parameter without a declared one, by what its function is passed to."""
+        function = parameter.parent
+        if function is not None and function.type not in FUNCTIONS:
+            function = function.parent
+        if function is None or function.type not in FUNCTIONS:
             return
-        parameters = self.trees.parameters(of)
+        parameters = self.trees.parameters(function)
         index = parameters.index(parameter) if parameter in parameters else 0
-        for type_ in self.expected(path, of):
+        for type_ in self.expected(path, function):
             if type_.node.type in FUNCTIONS:
                 yield from self._parameter(type_, index)
-        outer = of.parent
+        outer = function.parent
         call = outer.parent if outer is not None and outer.type == "arguments" else None
         callee = child(call, "function") if call is not None else None
         if callee is not None and callee.type == "member_expression" and text_of(child(callee, "property")) in _EACH:
@@ -106,7 +104,7 @@ class ScriptPlaces(ScriptTypes):
             yield from self.of(of.path, child(parameters[index], "type"), of.names)
 
     def expected(self, path: str, node: Node | None) -> list[Type]:
-        """Return what an expression has to be, by its place."""
+        """Return the types that an expression must have, by the code around it."""
         if node is None or node.parent is None:
             return []
         parent = node.parent
@@ -130,11 +128,11 @@ class ScriptPlaces(ScriptTypes):
         elif kind == "arguments" and parent.parent is not None:
             yield from self._argument_types(path, parent.parent, parent.named_children.index(node))
         elif kind == "return_statement" or (kind == "arrow_function" and node == child(parent, "body")):
-            of: Node | None = parent
-            while of is not None and of.type not in FUNCTIONS:
-                of = of.parent
-            if of is not None:
-                yield from self._given(path, of)
+            function: Node | None = parent
+            while function is not None and function.type not in FUNCTIONS:
+                function = function.parent
+            if function is not None:
+                yield from self._expected_result(path, function)
 
     def _argument_types(self, path: str, call: Node, index: int) -> Iterator[Type]:
         """Yield the types that a call declares for the argument at an index."""
@@ -148,8 +146,8 @@ class ScriptPlaces(ScriptTypes):
                 for signature in signatures:
                     yield from self._parameter(signature, index)
 
-    def _given(self, path: str, function: Node) -> Iterator[Type]:
-        """Yield what a function has to return; of an async one, what it promises."""
+    def _expected_result(self, path: str, function: Node) -> Iterator[Type]:
+        """Yield the types that a function must return; for an async one, those that it promises."""
         declared = child(function, "return_type")
         types = self.of(path, declared) if declared is not None else []
         if declared is None:
@@ -161,7 +159,7 @@ class ScriptPlaces(ScriptTypes):
 
 
 def _name_of(node: Node) -> Node:
-    """Return the name of what is bound: `f` of the function of `{ f: () => 1 }` and `exports.f = () => 1` too."""
+    """Return the name of a binding, such as `f` for the function of `{ f: () => 1 }` or `exports.f = () => 1`."""
     own = child(node, "name", "key")
     if own is None and node.parent is not None and node == child(node.parent, "value", "right"):
         own = child(node.parent, "key") or child(child(node.parent, "left"), "property")

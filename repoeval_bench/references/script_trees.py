@@ -1,4 +1,4 @@
-"""Syntax trees of JavaScript and TypeScript: what binds a name at a place, what a module gives, what a class holds."""
+"""Syntax trees of JavaScript and TypeScript: bindings of names, exports of modules, members of classes."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ FUNCTIONS = frozenset(
 """Nodes that can be called: they may have parameters, a declared result and a body."""
 
 _MOST_CACHED = 4_000_000
-"""Characters of files whose trees are kept."""
+"""The most characters of files whose trees are cached."""
 _DEEPEST = 6
-"""Modules through which a name is followed."""
+"""The most modules through which a name is followed."""
 _BODIES = frozenset({"class_body", "interface_body", "object_type", "enum_body"})
 _BLOCKS = frozenset({"statement_block", "program", "switch_case", "switch_default", "class_static_block"})
 _WRAPPERS = frozenset({"export_statement", "ambient_declaration", "expression_statement"})
@@ -60,38 +60,38 @@ class Trees:
 
     def __init__(self, files: Mapping[str, SourceFile], imports: Imports, steps: Steps) -> None:
         self._files, self._imports, self.steps = files, imports, steps
-        self._kept: OrderedDict[str, Parsed] = OrderedDict()
+        self._cached: OrderedDict[str, Parsed] = OrderedDict()
         self._parents: dict[Node, Node | None] = {}
         self._declarations: dict[Node, Mapping[str, Sequence[Node]]] = {}
         self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
-        self._given: dict[tuple[str, int, str], tuple[int, list[tuple[str, Node]]]] = {}
+        self._exported_nodes: dict[tuple[str, int, str], tuple[int, list[tuple[str, Node]]]] = {}
 
     def of(self, path: str) -> Parsed:
         """The tree of a file."""
-        if path not in self._kept:
+        if path not in self._cached:
             language = language_of(path, self._files[path].text)
             assert language is not None
-            self._kept[path] = parse(self._files[path], language)
-            while len(self._kept) > 1 and sum(len(self._files[known].text) for known in self._kept) > _MOST_CACHED:
-                self._kept.popitem(last=False)
+            self._cached[path] = parse(self._files[path], language)
+            while len(self._cached) > 1 and sum(len(self._files[file].text) for file in self._cached) > _MOST_CACHED:
+                self._cached.popitem(last=False)
                 self._parents.clear()
                 self._declarations.clear()
                 self._assigned.clear()
-        self._kept.move_to_end(path)
-        return self._kept[path]
+        self._cached.move_to_end(path)
+        return self._cached[path]
 
     def begin(self) -> None:
-        """Forget what modules give: how far that leads depends on what was resolved before."""
-        self._given.clear()
+        """Forget the exports of modules: how far they were followed depends on what was resolved before."""
+        self._exported_nodes.clear()
 
     def parent(self, node: Node) -> Node | None:
-        """The node around one, looked for once: each search begins at the root of the tree."""
+        """The parent of a node, searched for once: tree-sitter begins each search at the root of the tree."""
         if node not in self._parents:
             self._parents[node] = node.parent
         return self._parents[node]
 
     def bound(self, path: str, node: Node, name: str) -> list[tuple[str, Node]]:
-        """(file, node) of what binds a name that is used at a node: nearest first, imports followed to the end."""
+        """(file, node) of the nearest bindings of a name that is used at a node, imports followed to the end."""
         current: Node | None = node
         while current is not None:
             self.steps.take()
@@ -101,7 +101,7 @@ class Trees:
         return self._imported(path, name)
 
     def _bound_in(self, node: Node, name: str) -> Iterator[Node]:
-        """Yield what this very node binds for what is inside it."""
+        """Yield the bindings of this node that hold inside it."""
         for type_parameter in children(child(node, "type_parameters"), "type_parameter"):
             if text_of(child(type_parameter, "name")) == name:
                 yield type_parameter
@@ -111,15 +111,15 @@ class Trees:
                 yield from (
                     (parameter if name_node == pattern else name_node)
                     for name_node in _names(pattern)
-                    if _is(name_node, name)
+                    if text_of(name_node) == name
                 )
         elif node.type == "for_in_statement":
-            yield from (left for left in _names(child(node, "left")) if _is(left, name))
+            yield from (left for left in _names(child(node, "left")) if text_of(left) == name)
         elif node.type in _BLOCKS or node.type == "for_statement":
             yield from self._declared(node, name)
 
     def _declared(self, block: Node, name: str) -> Sequence[Node]:
-        """Return what the statements of a block declare under a name."""
+        """Return the declarations of a name among the statements of a block."""
         if block not in self._declarations:
             declared: dict[str, list[Node]] = defaultdict(list)
             for named, node in self._declared_in(block):
@@ -128,7 +128,7 @@ class Trees:
         return self._declarations[block].get(name, ())
 
     def _declared_in(self, block: Node) -> Iterator[tuple[Node | None, Node]]:
-        """(name, what it is declared by) of each name that the statements of a block declare."""
+        """(name, declaration) of each name that the statements of a block declare."""
         for statement in block.named_children:
             node: Node | None = statement
             while node is not None and node.type in _WRAPPERS:
@@ -142,7 +142,7 @@ class Trees:
                     if is_required(child(declarator, "value")):  # an import
                         continue
                     bound = child(declarator, "name")
-                    yield from ((result, declarator if result == bound else result) for result in _names(bound))
+                    yield from ((named, declarator if named == bound else named) for named in _names(bound))
             elif node.type not in ("assignment_expression", "call_expression"):
                 yield child(node, "name"), node
 
@@ -152,20 +152,20 @@ class Trees:
                 if import_.original is None:
                     return [(file, self.of(file).root) for file in import_.files]
                 return [
-                    result
+                    exported
                     for file in import_.files
-                    for result in self.exported(file, self.of(file).root, import_.original)
+                    for exported in self.exported(file, self.of(file).root, import_.original)
                 ]
         return []
 
     def exported(self, path: str, module: Node, name: str, depth: int = 0) -> list[tuple[str, Node]]:
-        """(file, node) of what a module or a namespace in it gives under a name."""
+        """(file, node) of what a module or a namespace in it exports under a name."""
         key = path, module.start_byte, name
-        if self._given.get(key, (depth + 1, []))[0] > depth:  # many ways may lead to one module
+        if self._exported_nodes.get(key, (depth + 1, []))[0] > depth:  # many imports may lead to one module
             self.steps.take()
-            self._given[key] = depth, []
-            self._given[key] = depth, self._exported(path, module, name, depth)
-        return self._given[key][1]
+            self._exported_nodes[key] = depth, []
+            self._exported_nodes[key] = depth, self._exported(path, module, name, depth)
+        return self._exported_nodes[key][1]
 
     def _exported(self, path: str, module: Node, name: str, depth: int) -> list[tuple[str, Node]]:
         block = module if module.type == "program" else child(module, "body")
@@ -173,20 +173,20 @@ class Trees:
             return []
         if name == "default" and (result := self._default(path, block)):
             return result
-        given = self._required(block, name) if module.type == "program" else None
-        if given is not None:
-            return self._value(path, given)
+        value = self._required(block, name) if module.type == "program" else None
+        if value is not None:
+            return self._value(path, value)
         if declared := self._declared(block, name):
             return [(path, declaration) for declaration in declared]
         for statement in children(block, "export_statement"):
             for clause in children(statement, "export_clause") if child(statement, "source") is None else ():
                 for inner in clause.named_children:
-                    if _is(child(inner, "alias", "name"), name):
+                    if text_of(child(inner, "alias", "name")) == name:
                         return self.bound(path, block, text_of(child(inner, "name")))
-        return self._given_on(path, name, depth) if module.type == "program" else []
+        return self._re_exported(path, name, depth) if module.type == "program" else []
 
-    def _given_on(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
-        """Return what a module gives under a name that it has from others."""
+    def _re_exported(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
+        """Return what a module exports from other modules under a name."""
         exported_nodes: list[tuple[str, Node]] = []
         for import_ in self._imports.of(path):
             if not import_.exported or import_.name not in (name, EVERY):
@@ -200,18 +200,18 @@ class Trees:
 
     def _default(self, path: str, block: Node) -> list[tuple[str, Node]]:
         for statement in children(block, "export_statement"):
-            given = child(statement, "declaration", "value")
-            if given is not None and any(node.type == "default" for node in statement.children):
-                return self._value(path, given)
-        given = self._required(block)
-        return self._value(path, given) if given is not None and given.type != "object" else []
+            value = child(statement, "declaration", "value")
+            if value is not None and any(node.type == "default" for node in statement.children):
+                return self._value(path, value)
+        value = self._required(block)
+        return self._value(path, value) if value is not None and value.type != "object" else []
 
-    def _value(self, path: str, given: Node) -> list[tuple[str, Node]]:
-        """Return what an expression is, by the name that it may be."""
-        return self.bound(path, given, text_of(given)) if given.type.endswith("identifier") else [(path, given)]
+    def _value(self, path: str, value: Node) -> list[tuple[str, Node]]:
+        """Return the bindings of an expression that is a name, else the expression."""
+        return self.bound(path, value, text_of(value)) if value.type.endswith("identifier") else [(path, value)]
 
     def _required(self, block: Node, name: str = "") -> Node | None:
-        """Return what a CommonJS module gives: all of it, or what is under a name."""
+        """Return what a CommonJS module exports under a name; all that it exports if the name is empty."""
         value: Node | None = None
         if block not in self._assigned:
             self._assigned[block] = [*_exports(block)]
@@ -226,45 +226,44 @@ class Trees:
         return child(value, "value") if value is not None and value.type == "pair" else value
 
     def members(self, node: Node, name: str) -> Iterator[Node]:
-        """Yield what a class, interface, enum, object type or object itself declares under a name."""
+        """Yield the own members of that name of a class, interface, enum, object type or object."""
         body = node if node.type in (*_BODIES, "object") else child(node, "body")
         for member in body.named_children if body is not None else ():
             named = child(member, "name", "key") or member
-            if named.type.endswith("identifier") and _is(named, name):
+            if named.type.endswith("identifier") and text_of(named) == name:
                 yield member
-            elif member.type == "method_definition" and _is(named, "constructor"):
+            elif member.type == "method_definition" and text_of(named) == "constructor":
                 for parameter in self.parameters(member):  # `constructor(private name: string)` declares a member
                     if children(parameter, "accessibility_modifier") or children(parameter, "readonly"):
-                        yield from [parameter] if _is(child(parameter, "pattern"), name) else []
+                        yield from [parameter] if text_of(child(parameter, "pattern")) == name else []
 
     def narrowed(self, node: Node, name: str) -> Node | None:
-        """The class that a name is an instance of at a node, by the nearest condition around it that says so."""
+        """The class that a name is an instance of at a node, by the nearest `instanceof` condition around it."""
         current, parent = node, self.parent(node)
         while parent is not None and parent.type not in FUNCTIONS:
             self.steps.take()
             condition = child(parent, "condition")
             if condition is not None and current in (child(parent, "consequence"), child(parent, "body")):
                 test = condition.named_children[0] if condition.type == "parenthesized_expression" else condition
-                if _is(child(test, "left"), name) and _is(child(test, "operator"), "instanceof"):
+                if text_of(child(test, "left")) == name and text_of(child(test, "operator")) == "instanceof":
                     return child(test, "right")
             current, parent = parent, self.parent(parent)
         return None
 
     def parameters(self, function: Node) -> list[Node]:
         """The parameters of a function in order, `this` aside."""
-        alone = child(function, "parameter")
-        result = child(function, "parameters")
-        every = [alone] if alone is not None else result.named_children if result is not None else []
-        return [node for node in every if node.type != "comment" and text_of(child(node, "pattern")) != "this"]
+        alone, listed = child(function, "parameter"), child(function, "parameters")
+        nodes = [alone] if alone is not None else listed.named_children if listed is not None else []
+        return [node for node in nodes if node.type != "comment" and text_of(child(node, "pattern")) != "this"]
 
     def own(self, function: Node) -> Node | None:
         """The type that a function declares of `this`, as its first parameter."""
-        result = child(function, "parameters") if function.type in FUNCTIONS else None
-        first = result.named_children[0] if result is not None and result.named_children else None
+        listed = child(function, "parameters") if function.type in FUNCTIONS else None
+        first = listed.named_children[0] if listed is not None and listed.named_children else None
         return child(first, "type") if text_of(child(first, "pattern")) == "this" else None
 
     def returned(self, body: Node | None) -> Iterator[Node]:
-        """Yield what the return statements of a body give, those of functions in it aside."""
+        """Yield what the return statements of a body return, those of inner functions aside."""
         stack = [body] if body is not None and body.type == "statement_block" else []
         while stack:
             node = stack.pop()
@@ -275,7 +274,7 @@ class Trees:
 
 
 def _exports(block: Node) -> Iterator[tuple[str, Node]]:
-    """(target, value) of each statement of a CommonJS module that gives something."""
+    """(target, value) of each statement of a CommonJS module that exports something."""
     for statement in children(block, "expression_statement"):
         assigned = statement.named_children[0] if statement.named_children else None
         right = child(assigned, "right")
@@ -285,12 +284,8 @@ def _exports(block: Node) -> Iterator[tuple[str, Node]]:
                 yield target, right
 
 
-def _is(node: Node | None, name: str) -> bool:
-    return text_of(node) == name
-
-
 def _names(pattern: Node | None) -> Iterator[Node]:
-    """The nodes of a pattern that bind a name."""
+    """The nodes in a pattern that bind a name."""
     if pattern is None:
         return
     if pattern.type in ("identifier", "shorthand_property_identifier_pattern"):

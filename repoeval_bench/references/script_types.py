@@ -1,8 +1,7 @@
-"""Light types of JavaScript and TypeScript: what is declared, and what follows from it without running anything.
+"""Type inference in JavaScript and TypeScript: declared types, and what follows from them without running anything.
 
 A type is the node that declares it (a class, an interface, an object type or a function), and its type arguments.
-Overloads are not chosen between, type arguments are not inferred, and of mapped and conditional types the parts are
-taken.
+Overloads are not distinguished, type arguments are not inferred, and a mapped or conditional type counts as its parts.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEPTH, _STEPS = 40, 1500
-"""Steps from one type to another in a row, and in all for one name; more are not worth it."""
+"""The most steps from one type to another in a row, and in all for one name."""
 
 CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class", "interface_declaration"})
 _TYPES = CLASSES | {"object_type", "object", "array", "array_type", "tuple_type", "constructor_type"}
 DOTTED = frozenset({"member_expression", "nested_type_identifier"})
-"""Nodes that look a name up in something."""
+"""Nodes that look a name up in a receiver."""
 
 _MODULES = frozenset({"program", "internal_module", "module"})
 _LOGICAL = frozenset({"??", "||", "&&"})
@@ -43,7 +42,7 @@ def _first(node: Node) -> list[Node]:
 
 
 def _not_null(node: Node) -> list[Node]:
-    """Return what `!` is said of: the grammar takes all of `a - b!`."""
+    """Return the operand of `!`: in `a - b!` the grammar takes `a - b`."""
     inner = node.named_children[0]
     while inner.type in ("binary_expression", "unary_expression", "ternary_expression"):
         inner = inner.named_children[-1]
@@ -54,7 +53,7 @@ def _last(node: Node) -> list[Node]:
     return node.named_children[-1:]
 
 
-# Of these the type is that of parts: of what is inside, or of what it may be.
+# Nodes that have the type of some of their parts.
 _PARTS: Mapping[str, Callable[[Node], Iterable[Node | None]]] = {
     "parenthesized_expression": _first,
     "parenthesized_type": _first,
@@ -81,21 +80,21 @@ _INFERRED_BY = {
     "subscript_expression": "_of_subscript",
 }
 HOLDERS = ("generic_type", "new_expression", "array_type", "array")
-"""Nodes that may be types of collections."""
+"""Nodes that may be collections, or types of them."""
 _SAME = frozenset({"Readonly", "Partial", "Required", "NonNullable", "Omit", "Pick", "NoInfer"})
 _COLLECTIONS = frozenset({"Array", "ReadonlyArray", "Set", "ReadonlySet", "Promise", "PromiseLike", "Iterable"})
 _COLLECTIONS |= {"Map", "ReadonlyMap", "WeakMap", "Record", "ArrayLike", "AsyncIterable"}
 _ITERATORS = frozenset({"Iterator", "IterableIterator", "Generator"})
 _ITERATORS |= {f"Async{kind}" for kind in _ITERATORS}
 """Iterators, whose items have the first of their type arguments."""
-# Methods of collections: what gives one of the elements, and what gives some.
+# Methods of collections that return one element, and those that return some.
 _ONE = frozenset({"find", "pop", "shift", "at", "get"})
 _SOME = frozenset({"filter", "slice", "concat", "sort", "reverse", "values"})
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A node of a file that says what something is; `names` is type parameter -> its types."""
+    """The node of a file that declares a type; `names` is type parameter -> its types."""
 
     path: str
     node: Node
@@ -107,9 +106,9 @@ Names = Mapping[str, "tuple[Type, ...]"]
 
 
 class ScriptTypes(ABC):
-    """The types of the files of one repository, resolved on first use.
+    """The types in the files of one repository, resolved on first use.
 
-    What is bound at a place is for a subclass to say.
+    A subclass knows what a pattern or a parameter binds.
     """
 
     def __init__(self, trees: Trees) -> None:
@@ -118,14 +117,14 @@ class ScriptTypes(ABC):
         self._depth = 0
 
     def of(self, path: str, node: Node | None, names: Names | None = None) -> list[Type]:
-        """Return what an expression or a type may be."""
+        """Return the types that an expression, or the node of a type, may have."""
         if node is None:
             return []
         key = "of", path, node, tuple((names or {}).items())
         return self.once(key, lambda: self._of(path, node, names or {}))
 
     def once(self, key: Hashable, find: Callable[[], Iterable[Type]]) -> list[Type]:
-        """Return the types under a key; none where they are being looked up already, or where it takes too long."""
+        """Return the types under a key; none while `find` looks them up, or if that takes too many steps."""
         if key not in self.known:
             if len(self.known) > _STEPS or self._depth > _DEPTH:
                 return []
@@ -187,8 +186,8 @@ class ScriptTypes(ABC):
         if (narrowed := self.trees.narrowed(node, name)) is not None:
             yield from self.of(path, narrowed)
             return
-        for where, binding in self.trees.bound(path, node, name):
-            yield from self.of_binding(where, binding, arguments)
+        for file, binding in self.trees.bound(path, node, name):
+            yield from self.of_binding(file, binding, arguments)
 
     def of_binding(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...] = ()) -> Iterator[Type]:
         """The types of a name that is bound at a node."""
@@ -208,15 +207,15 @@ class ScriptTypes(ABC):
             yield from self.bound_at(path, node)
 
     def _bind(self, path: str, node: Node, arguments: tuple[tuple[Type, ...], ...]) -> dict[str, tuple[Type, ...]]:
-        """The types of a declaration's type parameters; those not given are what they default or extend to."""
+        """The types of a declaration's type parameters; without an argument, that of the default or the bound."""
         names: dict[str, tuple[Type, ...]] = {}
         for index, parameter in enumerate(children(child(node, "type_parameters"), "type_parameter")):
             name = text_of(child(parameter, "name"))
             if index < len(arguments):
                 names[name] = arguments[index]
             else:
-                left = child(parameter, "value") or child(parameter, "constraint")
-                names[name] = tuple(self.of(path, left, names))
+                default = child(parameter, "value") or child(parameter, "constraint")
+                names[name] = tuple(self.of(path, default, names))
         return names
 
     def _arguments(self, path: str, node: Node | None, names: Names) -> tuple[tuple[Type, ...], ...]:
@@ -252,13 +251,9 @@ class ScriptTypes(ABC):
                 yield instance
 
     def _instances(
-        self,
-        path: str,
-        head: Node,
-        names: Names,
-        arguments: tuple[tuple[Type, ...], ...],
+        self, path: str, head: Node, names: Names, arguments: tuple[tuple[Type, ...], ...]
     ) -> Iterator[Type]:
-        """Yield what a named type is with these arguments."""
+        """Yield the types that a named type means with these type arguments."""
         if head.type in DOTTED:
             owners = self.of(path, child(head, "object", "module"), names)
             for member in self.looked_up(owners, text_of(child(head, "property", "name"))):
@@ -267,7 +262,7 @@ class ScriptTypes(ABC):
             yield from self._of_name(path, head, names, arguments)
 
     def _around(self, path: str, node: Node | None) -> Iterator[Type]:
-        """Yield what `this` is at a node: the class that it is in, or what a function declares it to be."""
+        """Yield the types of `this` at a node: the class around it, or what a function around it declares."""
         while node is not None:
             if node.type in CLASSES:
                 yield Type(path, node)
@@ -281,7 +276,7 @@ class ScriptTypes(ABC):
         for clause in children(of.node, "index_signature") if of.node.type == "object_type" else ():
             for mapped in children(clause, "mapped_type_clause"):
                 keys = child(mapped, "type")
-                if keys is not None and keys.type == "index_type_query":  # of each key of another type
+                if keys is not None and keys.type == "index_type_query":  # it maps the keys of another type
                     yield from self.of(of.path, keys.named_children[0], of.names)
         for heritage in of.node.children:
             if heritage.type not in ("class_heritage", "extends_type_clause"):
@@ -295,15 +290,15 @@ class ScriptTypes(ABC):
                 elif clause.type in ("extends_type_clause", "implements_clause"):
                     for inner in clause.named_children:
                         yield from self.of(of.path, inner, of.names)
-                else:  # in JavaScript the base is alone
+                else:  # in JavaScript the base has no clause around it
                     yield from self.of(of.path, clause)
 
     def members(self, of: Type, name: str) -> Iterator[Type]:
-        """The members of that name: nodes of what declares them. Those of a class hide its bases'."""
+        """The members of that name, each as the node that declares it. Those of a class hide its bases'."""
         yield from self._members(of, name, frozenset(), {})
 
     def _members(self, of: Type, name: str, below: frozenset[Node], tried: dict[Hashable, int]) -> Iterator[Type]:
-        """The same, `below` being what it is a base of; `tried`: how high up each was met so far."""
+        """The same; `below` are the types that it is a base of, `tried` is type -> the fewest types below it so far."""
         key = of, tuple(of.names.items())
         if of.node in below or len(below) > _DEPTH or tried.get(key, len(below) + 1) <= len(below):
             return
@@ -322,7 +317,7 @@ class ScriptTypes(ABC):
                 yield from self._members(base, name, below | {of.node}, tried)
 
     def looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
-        """The members of that name. What a namespace has is hidden by no base of the class that it is merged with."""
+        """The members of that name. Bases of a class do not hide members of a namespace that is merged with it."""
         every = [*owners]
         merged = {
             _declared(module) for module in every if module.node.type in _MODULES and any(self.members(module, name))
@@ -334,7 +329,7 @@ class ScriptTypes(ABC):
                 yield from self.members(owner, name)
 
     def values(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
-        """Yield what the members of that name are."""
+        """Yield the types of the members of that name."""
         for member in self.looked_up(owners, name):
             kind = member.node.type
             if kind in ("property_signature", "public_field_definition"):
@@ -352,11 +347,11 @@ class ScriptTypes(ABC):
                 yield from self.of_binding(member.path, member.node)
 
     def head(self, of: Type) -> str:
-        """The name of a collection or promise; "" of anything else."""
+        """The name of a collection's or promise's type; "" for anything else."""
         return text_of(child(of.node, "name", "constructor")) if of.node.type in HOLDERS[:2] else ""
 
     def elements(self, of: Type) -> Iterator[Type]:
-        """Yield what a collection or promise is of; of a map the values."""
+        """Yield the types that a collection or promise contains; for a map, those of its values."""
         if of.node.type in ("array_type", "tuple_type", "array"):
             for argument in of.node.named_children:
                 yield from self.of(of.path, argument, of.names)
@@ -380,7 +375,7 @@ class ScriptTypes(ABC):
                 yield from self.returns(function)
 
     def returns(self, of: Type) -> Iterator[Type]:
-        """Yield what a function gives: as declared, else what its return statements do."""
+        """Yield the types of a function's result: as declared, else by its return statements."""
         declared = child(of.node, "return_type")
         if declared is not None:
             yield from self.of(of.path, declared, of.names)
@@ -393,7 +388,7 @@ class ScriptTypes(ABC):
 
     @abstractmethod
     def bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
-        """Return what is bound at a pattern, or at a parameter: as declared, or as what calls it declares."""
+        """Return the types that are bound at a pattern or a parameter: as declared, or as the caller declares."""
 
 
 def _declared(of: Type) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Bindings of local names in Go, Rust, Java, C, C++ and C#, and what is written there of their types."""
+"""Bindings of local names in Go, Rust, Java, C, C++ and C#, with their declared types or values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 Step = int | Literal["item", "inside"]
-"""From a value to what is bound of it: one of several, one that it holds, or what an optional one has inside."""
+"""From a value to what is bound of it: a part by its index, an item, or what an optional value contains."""
 
 _OPENED = nodes_of(lambda nodes: nodes.opened)
-"""Nodes that hold bindings for what is around them."""
+"""Nodes that contain bindings that hold outside of them."""
 _HIGHEST = 100
-"""Syntax nodes above a name that are looked through: each step up a tree begins at its root."""
+"""The most syntax nodes above a name that are searched: tree-sitter searches for each parent from the root."""
 _AROUND = nodes_of(lambda nodes: nodes.around)
-"""Nodes that bind a name for what is inside them."""
+"""Nodes that bind a name that holds inside of them."""
 _NO_TYPE = nodes_of(lambda nodes: nodes.untyped)
 _SHAPES = nodes_of(lambda nodes: nodes.declarators)
 _PLAIN = nodes_of(lambda nodes: nodes.patterns)
@@ -42,22 +42,22 @@ class StaticBinding:
 
 
 class Bindings:
-    """The bindings in syntax trees; what a node binds is read once."""
+    """The bindings in syntax trees, read once for each node."""
 
     def __init__(self, trees: Trees) -> None:
         self._trees = trees
         self._inside: dict[Node, Mapping[str, list[tuple[int, StaticBinding]]]] = {}
 
     def begin(self) -> None:
-        """Forget what nodes bind: they hold their trees."""
+        """Forget the bindings: nodes keep their trees in memory."""
         self._inside.clear()
 
     def of(self, node: Node, name: str) -> StaticBinding | None:
-        """The nearest binding of a name above a node in its function; None where it is not a local one."""
+        """The nearest binding of a name above a node in its function; None if the name is not local."""
         current, parent = node, self._trees.parent(node)
         for _ in range(_HIGHEST):
             around = self._trees.parent(parent) if parent is not None else None
-            if parent is None or around is None:  # what is outermost is a definition
+            if parent is None or around is None:  # an outermost node is a definition
                 break
             self._trees.steps.take()
             if parent.type == "type_case" and (bound := _case(parent, name)):
@@ -66,18 +66,18 @@ class Bindings:
                 for binding in _bound(parent):
                     if text_of(binding.name) == name:
                         return binding
-            every = self._in(parent).get(name, ())
-            if before := bisect_right(every, node.start_byte, key=itemgetter(0)):
-                return every[before - 1][1]
+            bindings = self._in(parent).get(name, ())
+            if before := bisect_right(bindings, node.start_byte, key=itemgetter(0)):
+                return bindings[before - 1][1]
             current, parent = parent, around
         return None
 
     def _in(self, parent: Node) -> Mapping[str, list[tuple[int, StaticBinding]]]:
-        """Name -> (where it ends, binding) of the children of a node that bind one, in order."""
+        """Name -> (end of the child, binding) for the children of a node that bind the name, in order."""
         if parent not in self._inside:
             by_name: dict[str, list[tuple[int, StaticBinding]]] = defaultdict(list)
             for child in parent.named_children:
-                # Of what one child binds twice, the last counts.
+                # If one child binds a name twice, the last binding counts.
                 bound = [(text_of(part.name), (child.end_byte, part)) for part in _within(child)]
                 for name, last in dict(reversed(bound)).items():
                     by_name[name].append(last)
@@ -86,7 +86,7 @@ class Bindings:
 
 
 def _within(node: Node) -> Iterator[StaticBinding]:
-    """Yield what a node binds for what is after it, the last one first."""
+    """Yield the bindings of a node that hold after it, the last one first."""
     if node.type in _OPENED:
         for child in reversed(node.named_children):
             yield from _within(child)
@@ -95,7 +95,7 @@ def _within(node: Node) -> Iterator[StaticBinding]:
 
 
 def _case(case: Node, name: str) -> StaticBinding | None:
-    """In Go what a type switch binds is of the type of a case with one."""
+    """The binding that a type switch of Go has in a case: it has the case's type if that is a single one."""
     alias = child(case.parent, "alias")
     types = case.children_by_field_name("type")
     if alias is None or text_of(alias) != name:
@@ -108,7 +108,7 @@ def _case(case: Node, name: str) -> StaticBinding | None:
 
 
 def _bound(node: Node) -> Iterator[StaticBinding]:  # noqa: C901, PLR0912 - one branch a kind of binding
-    """Yield what a node itself binds."""
+    """Yield the bindings of a node itself."""
     kind = node.type
     typed = child(node, "type")
     if typed is not None and (typed.type in _NO_TYPE or text_of(typed) == "var"):
@@ -199,18 +199,18 @@ def _pattern(  # noqa: C901, PLR0912 - one branch a kind of pattern
     elif node.type == "tuple_struct_pattern":
         inside = node.named_children[1:]
         known = text_of(child(node, "type")) in _INSIDE
-        for index, inner_ in enumerate(inside):
+        for index, inner in enumerate(inside):
             if known:
-                yield from _pattern(inner_, typed, value, (*steps, "inside"))
-            else:  # what a variant has, by its place
-                yield from _pattern(inner_, child(node, "type"), None, (index,))
+                yield from _pattern(inner, typed, value, (*steps, "inside"))
+            else:  # a field of a variant, by its index
+                yield from _pattern(inner, child(node, "type"), None, (index,))
     elif node.type in ("tuple_pattern", "slice_pattern"):
         for index, part in enumerate(node.named_children):
             yield from _pattern(part, typed, value, (*steps, index if node.type == "tuple_pattern" else "item"))
     elif node.type == "struct_pattern":
         for field in node.named_children[1:]:
             name = child(field, "pattern", "name")
-            if name is not None:  # what it is of is asked of the field's own name
+            if name is not None:  # its type is that of the field
                 yield from _pattern(name, None, child(field, "name"))
     elif node.type == "or_pattern":
         for alternative in node.named_children:

@@ -1,4 +1,4 @@
-"""Types of Go, Rust, Java, C, C++ and C# as they are written: their names, their arguments, what they wrap."""
+"""Syntax nodes of types in Go, Rust, Java, C, C++ and C#: their names, their arguments, the types inside them."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def bare_type(node: Node) -> Node:
 
 
 def generic_part(node: Node) -> Node | None:
-    """The part of a type that has arguments: `vector<T>` of `std::vector<T>`."""
+    """The part of a type that has type arguments: `vector<T>` of `std::vector<T>`."""
     while node.type == "qualified_identifier" and (inner := child(node, "name")) is not None:
         node = inner
     return node if node.type in GENERIC else None
 
 
 def head_of(node: Node) -> str:
-    """A type's own name, without what is before it and its arguments."""
+    """A type's own name, without qualifiers and type arguments."""
     steps = steps_of(bare_type(node))
     return steps[-1] if steps else ""
 
 
 def arguments_of(node: Node) -> list[Node]:
-    """The arguments of a generic type; none of another."""
+    """The arguments of a generic type; none for another."""
     generic = generic_part(bare_type(node))
     if generic is None:
         return []
@@ -61,14 +61,14 @@ def arguments_of(node: Node) -> list[Node]:
 
 
 def steps_of(node: Node) -> Sequence[str]:
-    """The names of a type, from the outermost on."""
+    """The parts of a type's qualified name, the outermost first."""
     text = re.sub(r"[<\[(].*", "", text_of(node), flags=re.DOTALL)
     words = re.findall(r"\w+", text)
     return words if re.fullmatch(r"[\w.:\s]*", text) else ()
 
 
 def callee_of(function: Node) -> Node | None:
-    """Return where a function of C or C++ has its name."""
+    """Return the node of a function's name in C or C++."""
     current = child(function, "declarator")
     while current is not None and current.type not in ("qualified_identifier", "identifier"):
         current = child(current, "declarator") or (current.named_children[0] if current.named_children else None)
@@ -76,7 +76,7 @@ def callee_of(function: Node) -> Node | None:
 
 
 def called_with(node: Node) -> int | None:
-    """Return how many arguments a name is called with; None where it is not what is called."""
+    """Return the number of arguments that a name is called with; None if it is not called."""
     call = node.parent
     while call is not None and call.type in (*DOTTED, *GENERIC):
         call = call.parent

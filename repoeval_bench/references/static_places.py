@@ -1,4 +1,4 @@
-"""Places of Go, Rust, Java, C, C++ and C# code: what a name at one is looked up in."""
+"""Receivers of names in Go, Rust, Java, C, C++ and C#: those in the text, and those that the context implies."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from repoeval_bench.references.language_rules import Names
 
-_NOTHING = Value(" ", None)
+_NO_OWNER = Value(" ", None)
 
 
 class StaticPlaces(StaticTypes):
-    """Meanings of names that depend on the syntax around them."""
+    """Types of names that depend on the syntax around them."""
 
     def __init__(self, trees: Trees, names: Names) -> None:
         super().__init__(trees, names)
@@ -31,31 +31,31 @@ class StaticPlaces(StaticTypes):
         self._literals.clear()
 
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
-        """Return whether a name at a place is looked up in something, and what of that it then is.
+        """Return (whether a name is looked up in something, the members of that name there).
 
-        Nothing where it is not known what it is looked up in.
+        There are none if the type of what it is looked up in is not known.
         """
         owner = self._owner(path, node)
-        if owner is None or owner is _NOTHING:
+        if owner is None or owner is _NO_OWNER:
             return owner is None, ()
         matches = self.members(owner, text_of(node))
         return True, self._names.fitting(matches, called_with(node)) if matches else matches
 
     def _owner(self, path: str, node: Node) -> Value | None:
-        """Return what a name is looked up in, also where a literal or a pattern names a member.
+        """Return the value that a name is looked up in: its receiver, or the literal or pattern whose member it names.
 
-        `_NOTHING` where it is alone.
+        `_NO_OWNER` if it is looked up in nothing.
         """
         receiver, parent = receiver_of(node), node.parent
         if receiver is not None:
-            # Of what is above a class `Names` knows.
+            # `Names` knows the bases of a class.
             return None if text_of(receiver) in ("super", "base") else self.of(path, receiver)
         holder = parent.parent if parent is not None else None
         if parent is None or holder is None:
-            return _NOTHING
+            return _NO_OWNER
         if parent.type == "literal_element" and holder.type == "keyed_element" and parent == child(holder, "key"):
             owner = self._literal(path, holder.parent)
-            return _NOTHING if owner is not None and self.step(owner, "item") is not None else owner
+            return _NO_OWNER if owner is not None and self.step(owner, "item") is not None else owner
         if parent.type in ("field_initializer", "shorthand_field_initializer") and node == (
             child(parent, "field") or node
         ):
@@ -66,11 +66,11 @@ class StaticPlaces(StaticTypes):
         if parent.type == "field_pattern" and node == child(parent, "name"):
             return self.typed(path, child(holder, "type"))
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":
-            return self.of(path, holder.parent) if node == child(parent, "left") else _NOTHING
-        return self._of_case(path, node) if parent.type == "switch_label" else _NOTHING
+            return self.of(path, holder.parent) if node == child(parent, "left") else _NO_OWNER
+        return self._of_case(path, node) if parent.type == "switch_label" else _NO_OWNER
 
     def _of_case(self, path: str, node: Node) -> Value | None:
-        """The enumeration that the name after `case` is of, alone in Java; `_NOTHING` where it is another constant."""
+        """The enumeration of a name after `case`, which Java does not write; `_NO_OWNER` for another constant."""
         current: Node | None = node
         while current is not None and current.type != "switch_expression":
             current = current.parent
@@ -79,10 +79,10 @@ class StaticPlaces(StaticTypes):
             return owner
         line = self._trees.of(path).span(node).start
         matches = self._names.bare(path, LineSpan(line, line + 1), text_of(node))[0]
-        return _NOTHING if any(definition.kind != "class" for _, definition in matches) else None
+        return _NO_OWNER if any(definition.kind != "class" for _, definition in matches) else None
 
     def _literal(self, path: str, body: Node | None) -> Value | None:
-        """The type of the literal of Go that these braces are of, worked out once: each asks for what is around it."""
+        """The type of the Go literal with these braces, found once: each literal needs that of the one around it."""
         if body is None:
             return None
         key = path, body.start_byte

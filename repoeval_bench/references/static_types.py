@@ -1,7 +1,7 @@
-"""Light types of Go, Rust, Java, C, C++ and C#: what is declared, and what follows from it in a few steps.
+"""Type inference in Go, Rust, Java, C, C++ and C#: declared types, and what follows from them in a few steps.
 
-A value is where its type is written. Type parameters are not bound, and overloads are distinguished by their number of
-arguments alone. What a name means without an object is for `Names` to say.
+A value is the node that writes its type. Type parameters are not bound, and overloads are distinguished by their number
+of arguments alone. `Names` resolves names without a receiver.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from repoeval_bench.references.language_rules import Names
 
 _MOST_CACHED = 200
-"""Files whose definitions are kept with their trees."""
+"""The most files whose definitions are cached with their trees."""
 _DEPTH = 24
-"""Steps from one value to another in a row."""
+"""The most steps from one value to another in a row."""
 
 # Types and methods of standard libraries that lead from one value to another.
 _INSIDE = frozenset({"Option", "Result", "Optional", "optional", "Mutex", "RwLock", "RefCell", "Cell", "Task"})
 _OPENS = frozenset({"unwrap", "expect", "unwrap_or_default", "unwrap_or_else", "unwrap_or", "lock", "borrow", "read"})
 _OPENS |= {"borrow_mut", "write", "value", "get", "orElseThrow", "orElse"}
-"""Methods that give what is inside."""
+"""Methods that return what is inside."""
 _KEEPS = frozenset(
     {"clone", "as_ref", "as_mut", "to_owned", "iter", "iter_mut", "into_iter", "as_deref", "rev", "take"}
 )
@@ -65,7 +65,7 @@ _RESULT = ("result", "return_type", "returns", "type")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """`node` is a type as it is written in a file, or the definition of a function; None of what is from outside."""
+    """`node` is a type as a file writes it, or the definition of a function; None if it is from outside."""
 
     path: str
     node: Node | None
@@ -73,11 +73,11 @@ class Value:
 
 _OUTSIDE = Value("", None)
 Members = Sequence[tuple[str, Definition]] | None
-"""(file, definition) of each; None where what a name is looked up in is known, and of no file here."""
+"""(file, definition) of members; None if the receiver's type is known to be from outside the repository."""
 
 
 class StaticTypes(ABC):
-    """The types of the files of one repository, resolved on first use."""
+    """The types in the files of one repository, resolved on first use."""
 
     def __init__(self, trees: Trees, names: Names) -> None:
         self._trees, self._names = trees, names
@@ -87,9 +87,9 @@ class StaticTypes(ABC):
         self._depth = 0
 
     def begin(self) -> None:
-        """Forget values: how far steps lead depends on what is known, and a task's gold on no other task.
+        """Forget values: how far inference gets depends on what is known, and a task's gold must not depend on others.
 
-        Trees are kept as long as a value of them is.
+        Values keep their trees in memory.
         """
         self._known.clear()
         self.bindings.begin()
@@ -99,16 +99,16 @@ class StaticTypes(ABC):
 
     @abstractmethod
     def named(self, path: str, node: Node) -> tuple[bool, Members]:
-        """Return whether a name at a place is looked up in something, and what of that it then is."""
+        """Return (whether a name is looked up in something, the members of that name there)."""
 
     def of(self, path: str, node: Node | None) -> Value | None:
-        """Return what an expression is; None where that is not known."""
+        """Return the value of an expression; None if it is not known."""
         if node is None or self._depth > _DEPTH:
             return None
         key = path, node.start_byte, node.end_byte, node.kind_id
         if key not in self._known:
             self._names.steps.take()
-            self._known[key] = None  # what asks for itself is not known
+            self._known[key] = None  # a value that depends on itself is not known
             self._depth += 1
             self._known[key] = self._of(path, node)
             self._depth -= 1
@@ -116,7 +116,7 @@ class StaticTypes(ABC):
 
     def _of(self, path: str, node: Node) -> Value | None:  # noqa: C901, PLR0911 - one branch a kind of expression
         kind = node.type
-        if text_of(node) in self._names.rules(path).own:
+        if text_of(node) in self._names.rules(path).self_names:
             return self.around(path, node)
         if kind in ("bracketed_type", *GENERIC):
             named = child(node, "name")
@@ -168,20 +168,20 @@ class StaticTypes(ABC):
             matches, reason = self._names.of_module(path, steps, text_of(name))
             if matches or reason == "third party":
                 return self._first(matches) if matches else _OUTSIDE
-        found_member = self.named(path, name)[1]
-        if found_member is None:
+        members = self.named(path, name)[1]
+        if members is None:
             return _OUTSIDE
-        return self._first(found_member) or self._embedded_as(self.of(path, owner), text_of(name))
+        return self._first(members) or self._embedded_as(self.of(path, owner), text_of(name))
 
     def _of_inner(self, path: str, node: Node) -> Value | None:
-        """A class of Java in a class or in a package."""
+        """The type of a class of Java in a class or in a package."""
         return Value(path, node) if self._names.types(path, steps_of(node))[0] else None
 
     def _first(self, matches: Members) -> Value | None:
         return self.of_definition(*matches[0]) if matches else None
 
     def of_definition(self, path: str, parsed: Definition) -> Value | None:
-        """Return what a name that is defined so is."""
+        """Return the value of a name by its definition."""
         node = self._node(path, parsed)
         if node is None:
             return None
@@ -202,7 +202,7 @@ class StaticTypes(ABC):
         return self.typed(path, typed) if typed is not None else self.of(path, value)
 
     def _node(self, path: str, parsed: Definition) -> Node | None:
-        """The syntax node of a definition, of several in one declaration its own."""
+        """The syntax node of a definition; its own if one declaration has several."""
         if path not in self._nodes:
             bindings = defining_nodes(self._trees.of(path))
             self._nodes[path] = {(binding.named, binding.name): node for binding, node in bindings}
@@ -213,11 +213,11 @@ class StaticTypes(ABC):
         return node
 
     def around(self, path: str, node: Node) -> Value | None:
-        """Return what `this` is of."""
+        """Return the type of `this`."""
         current: Node | None = node
         while current is not None and current.type not in CLASSES:
             if current.type == "function_definition" and (scope := child(callee_of(current), "scope")) is not None:
-                return Value(path, scope)  # of C++, outside of its class
+                return Value(path, scope)  # a method of C++ that is defined outside of its class
             current = current.parent
         name = child(current, "type") if current is not None and current.type == "impl_item" else child(current, "name")
         return Value(path, name) if name is not None else None
@@ -246,7 +246,7 @@ class StaticTypes(ABC):
         return self._result(called)
 
     def _known_method(self, of: Value | None, name: str) -> Value | None:
-        """Return what well-known methods of collections and optional values give."""
+        """Return the results of well-known methods of collections and optional values."""
         if of is None or of.node is None or name in _KEEPS:
             return of
         head = head_of(of.node)
@@ -257,7 +257,7 @@ class StaticTypes(ABC):
         )
 
     def _result(self, called: Value) -> Value | None:
-        """Return what a function gives; a class gives its own kind."""
+        """Return the result of a function; that of a class is its instance."""
         node = called.node
         if node is None:
             return called
@@ -273,14 +273,14 @@ class StaticTypes(ABC):
         return Value(path, node) if node is not None else None
 
     def step(self, of: Value | None, step: Step) -> Value | None:
-        """Return what is inside a value, or one of several."""
+        """Return a part of a value, an item of it, or what it contains."""
         node = bare_type(of.node) if of is not None and of.node is not None else None
         if of is None or node is None:
             return of
         if isinstance(step, int):
             parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
-            one = child(parts[step], "type") or parts[step] if step < len(parts) else None
-            return self.typed(of.path, one) if parts or step else of
+            part = child(parts[step], "type") or parts[step] if step < len(parts) else None
+            return self.typed(of.path, part) if parts or step else of
         if node.type in COLLECTIONS:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(of.path, element)
@@ -289,14 +289,12 @@ class StaticTypes(ABC):
             return Value(of.path, given[0]) if given and head_of(node) != "Err" else None
         if given:
             return Value(of.path, given[-1])
-        for path, parsed in self._classes(of):  # a named collection of Go
+        for path, parsed in self._classes(of):  # a collection type of Go that has a name
             spec = self._node(path, parsed)
             written = child(spec, "type") if spec is not None and spec.type in ("type_spec", "type_item") else None
             if written is not None and written.type in COLLECTIONS:
                 return self.step(Value(path, written), "item")
-        if self._names.rules(of.path).pointer_items:
-            return of
-        return None
+        return of if self._names.rules(of.path).pointer_items else None
 
     def _classes(self, of: Value) -> Sequence[tuple[str, Definition]]:
         node = bare_type(of.node) if of.node is not None else None
@@ -305,15 +303,15 @@ class StaticTypes(ABC):
         return [type_ for type_ in self._names.types(of.path, steps_of(node))[0] if type_[1].kind == "class"]
 
     def members(self, of: Value, name: str) -> Members:
-        """The members of that name of what a value is; None where its type is from outside."""
+        """The members of that name of a value; None if its type is from outside the repository."""
         return self._members(of, name, {})
 
     def _members(self, of: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
-        """The same, without types that were `tried` before: typedefs may name one another."""
+        """The same; `tried` are the types so far, as type aliases may name one another."""
         key = of.path, text_of(of.node)
         if key not in tried:
             self._names.steps.take()
-            tried[key] = ()  # what is another name of itself has none
+            tried[key] = ()  # a type that is an alias of itself has none
             tried[key] = self._members_of(of, name, tried)
         return tried[key]
 
@@ -334,7 +332,7 @@ class StaticTypes(ABC):
         matches = self._names.members(of.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if matches:
             return matches
-        for path, parsed in classes if self._depth < _DEPTH else ():  # another name of a type
+        for path, parsed in classes if self._depth < _DEPTH else ():  # an alias of a type
             spec = self._node(path, parsed)
             if spec is not None and spec.type in _ALIASES:
                 written = child(spec, "type")
@@ -343,14 +341,14 @@ class StaticTypes(ABC):
                 self._depth -= 1
                 if meant:
                     return meant
-        if self._names.members(of.path, classes, "operator->") and (given := arguments_of(node)):  # another's pointer
+        if self._names.members(of.path, classes, "operator->") and (given := arguments_of(node)):  # a smart pointer
             return self._members(Value(of.path, given[0]), name, tried)
         return (
             None if reason == "third party" or (not classes and self._names.rules(of.path).outside_unless_found) else ()
         )
 
     def _embedded_as(self, of: Value | None, name: str) -> Value | None:
-        """Return what a struct of Go embeds: it is a field that is called as its type."""
+        """Return the type that a struct of Go embeds under a name: the field has the name of its type."""
         for path, parsed in self._classes(of) if of is not None and self._names.rules(of.path).embeds else ():
             for steps in self.embedded(path, parsed):
                 if steps and steps[-1] == name and (matches := self._names.types(path, steps)[0]):

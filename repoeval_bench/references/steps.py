@@ -1,4 +1,4 @@
-"""The steps that resolving the names of a task takes, the same on every machine."""
+"""The steps that it takes to resolve the names of a task, the same on every machine."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MOST = 200_000
-"""Steps that a task may take. Tasks of published packages take up to some thousand, and this limit ends in about a
-second."""
+"""The most steps of a task. Tasks of published packages take up to some thousand; this many take about a second."""
 
 DEEPEST = 2_000
-"""Depth of nested syntax nodes up to which a task's names are resolved. Each step up a tree begins at its root, so deep
-code takes the square of its depth. Nobody writes so by hand, and Python's own parser gives up not far from there."""
+"""The deepest nesting of syntax nodes in which a task's names are resolved. tree-sitter searches for each parent from
+the root, so deep code takes the square of its depth. Nobody writes such code by hand, and Python's own parser gives up
+at little more."""
 
 
 class TooManyStepsError(Exception):
@@ -19,9 +19,9 @@ class TooManyStepsError(Exception):
 
 
 class Steps:
-    """Counts the steps of a search: each type, file or syntax node in which a name is looked up is one.
+    """Counts the steps of a search: a step is a type, file or syntax node in which a name is looked up.
 
-    `taken` are those of this task, and `total` all.
+    `taken` counts those of this task, `total` all.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -41,7 +41,7 @@ class Steps:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Count what is remembered for all tasks on its own, so that a task's steps depend on no other task."""
+        """Count the steps of what is cached for all tasks on their own, so that a task's count depends on no other."""
         before, self.taken = self.taken, 0
         try:
             yield

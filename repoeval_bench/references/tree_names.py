@@ -1,4 +1,4 @@
-"""Names in the grammars' terms: which nodes are one, what each is looked up in, and where a local is bound."""
+"""Syntax nodes of names: which nodes are names, what their receivers are, and which bind a local."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def text_of(node: Node | None) -> str:
 
 
 def is_macro(node: Node) -> bool:
-    """Return whether a name in Rust is that of a macro that is called: `format` in `format!("…")`."""
+    """Return whether a name calls a macro of Rust: `format` in `format!("…")`."""
     parent, after = node.parent, node.next_sibling
     called = parent is not None and parent.type in ("macro_invocation", "token_tree")
     return called and after is not None and after.type == "!"
 
 
 def receiver_of(node: Node) -> Node | None:
-    """Return what a name is looked up in; None where it is alone."""
+    """Return the receiver that a name is looked up in; None if it has none."""
     parent = node.parent
-    if parent is not None and parent.type == "token_tree":  # what Rust gives a macro is a row of signs
+    if parent is not None and parent.type == "token_tree":  # the arguments of a Rust macro are a flat row of tokens
         sign = node.prev_sibling
         return sign.prev_sibling if sign is not None and sign.type in (".", "::") else None
     if parent is not None and parent.type in _TEMPLATES:  # of `std::list<T>` the receiver is that of `list<T>`

@@ -1,4 +1,4 @@
-"""Meanings of names in a repository's files, in languages other than Python: by scope, imports and bases."""
+"""Definitions that names mean in a repository's files, in languages other than Python: by scope, imports and bases."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.source import SourceFile
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from repoeval_bench.references.steps import Steps
 
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
-"""A name, and of `Outer.Inner` the last."""
+"""A name; of `Outer.Inner`, the last part."""
 
 
 class VisibleNames(FileDefinitions):
-    """Definitions that a file sees under a name, and that a class has under one."""
+    """The definitions of a name that a file sees, and those that a class has."""
 
     def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
         super().__init__(files)
@@ -38,7 +39,7 @@ class VisibleNames(FileDefinitions):
         self._above: dict[tuple[str, str], Sequence[tuple[str, str]]] = {}
 
     def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
-        """(file, definition) of what a name alone means on some lines of a file, locals aside, or why there is none."""
+        """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
         rules = self.rules(path)
         if rules.implicit_members and lines and (matches := self._own(path, lines, name)):
             return matches, None
@@ -51,7 +52,7 @@ class VisibleNames(FileDefinitions):
                     return (), None  # a module
                 elif matches := self._given(import_, name, rules, 0):
                     return matches, None
-        if top := self._named_in(path).top.get(name):  # what is imported may be for a module in the file
+        if top := self._named_in(path).top.get(name):  # the import may be for a module inside the file
             return [(path, definition) for definition in top], None
         if outside:
             return (), "third party"
@@ -61,9 +62,9 @@ class VisibleNames(FileDefinitions):
         return (), "unresolved"
 
     def _visible(self, path: str) -> Sequence[Sequence[str]]:
-        """The files whose definitions are seen without naming them, nearest first."""
+        """The files whose definitions a file sees without naming the file, in groups, the nearest first."""
         if path not in self._seen:
-            # Beside a file there may be files of other languages.
+            # Files of other languages may be beside it.
             rules = self.rules(path)
             reached = ([file for file in files if self.rules(file) is rules] for files in self._reached(path, rules))
             with self.steps.apart():
@@ -72,12 +73,12 @@ class VisibleNames(FileDefinitions):
 
     @cached_property
     def _tops(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        """The files by the names at their tops, where each file sees all of its language."""
+        """(rules, name) -> the files with that name at the top level, in languages where a file sees all files."""
         return self._by_names(lambda path: self._named_in(path).top)
 
     @cached_property
     def _wholes(self) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
-        """The same by the qualified names in them."""
+        """(rules, qualified name) -> the files with a definition of it, in the same languages."""
         return self._by_names(lambda path: self._named_in(path).whole)
 
     def _by_names(self, names_of: Callable[[str], Iterable[str]]) -> Mapping[tuple[LanguageRules, str], Sequence[str]]:
@@ -92,7 +93,7 @@ class VisibleNames(FileDefinitions):
         yield rules.beside(self.imports, path)
         seen = {path}
         reach = [path]
-        # What is included or imported whole; in C also through what that includes.
+        # Files of which all names are included or imported; in C also the files that these include.
         for _ in range(rules.include_depth):
             reach = [
                 file
@@ -116,9 +117,9 @@ class VisibleNames(FileDefinitions):
         depth: int,
         tried: dict[tuple[str, str], int] | None = None,
     ) -> list[tuple[str, Definition]]:
-        """Return what files define under a name at their top, or give on from others.
+        """Return the definitions of a name at the top level of files, re-exports included.
 
-        `tried`: how deep each was searched so far, as many ways may lead to one file.
+        `tried` is (file, name) -> the least depth of its searches so far, as many imports may lead to one file.
         """
         matches = []
         tried = {} if tried is None else tried
@@ -129,14 +130,15 @@ class VisibleNames(FileDefinitions):
             tried[path, original] = depth
             top = self._named_in(path).top
             if original == "default":
-                matches += [(path, e) for definitions in top.values() for e in definitions if self._is_default(path, e)]
+                every = chain.from_iterable(top.values())
+                matches += [(path, definition) for definition in every if self._is_default(path, definition)]
                 matches = matches or [(path, definition) for definition in top.get(name, ())]
-            matches += [(path, original_definition) for original_definition in top.get(original, ())]
-            if matches or depth > 4 or not rules.gives_on or self.rules(path) is not rules:
+            matches += [(path, definition) for definition in top.get(original, ())]
+            if matches or depth > 4 or not rules.re_exports or self.rules(path) is not rules:
                 continue
             for import_ in self.imports.of(path):
-                given_on = import_.exported or import_.original == EVERY
-                if given_on and import_.original is not None and import_.name in (original, EVERY):
+                exported = import_.exported or import_.original == EVERY
+                if exported and import_.original is not None and import_.name in (original, EVERY):
                     if import_.original == EVERY:
                         matches += self._in_files(import_.files, original, name, rules, depth + 1, tried)
                     else:
@@ -146,15 +148,15 @@ class VisibleNames(FileDefinitions):
     def _given(
         self, of: Import, name: str, rules: LanguageRules, depth: int, tried: dict[tuple[str, str], int] | None = None
     ) -> list[tuple[str, Definition]]:
-        """Return what is imported by its name: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
-        given = rules.given(self, of)
-        if given is not None:
-            return given
+        """Return the definitions of an import: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
+        members = rules.imported_member(self, of)
+        if members is not None:
+            return members
         matches = self._in_files(of.files, of.original or "", name, rules, depth, tried)
-        return matches or rules.given_last(self, of)
+        return matches or rules.imported_otherwise(self, of)
 
     def in_files(self, path: str, files: Sequence[str], name: str) -> list[tuple[str, Definition]]:
-        """Return what files define under a name at their top, or give on from others, as the file `path` sees it."""
+        """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
         return self._in_files(files, name, name, self.rules(path), 0)
 
     def _is_default(self, path: str, parsed: Definition) -> bool:
@@ -163,7 +165,7 @@ class VisibleNames(FileDefinitions):
         return begins.startswith(("export default", "module.exports ="))
 
     def of_namespaces(self, path: str, steps: Sequence[str]) -> bool:
-        """Return whether all steps are namespaces of the files of a file's family."""
+        """Return whether all steps are namespaces in files of a file's language family."""
         rules = self.rules(path)
         if not rules.namespaces:
             return False
@@ -177,7 +179,7 @@ class VisibleNames(FileDefinitions):
     def of_module(
         self, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
-        """The same of a name of a module; nothing where the steps are not those of one."""
+        """Return the definitions of a name in the module that `steps` name; nothing if they name no module."""
         rules = self.rules(path)
         if (special := rules.of_module(self, path, steps, name)) is not None:
             return special
@@ -188,7 +190,7 @@ class VisibleNames(FileDefinitions):
         return (), None
 
     def types(self, path: str, steps: Sequence[str]) -> tuple[Sequence[tuple[str, Definition]], Reason | None]:
-        """The same of a type's name, whose parts these are."""
+        """Return the types that a qualified name with the parts `steps` means, or the reason for none."""
         rules = self.rules(path)
         if not steps or steps[0] in rules.standard:
             return (), "third party" if steps else None
@@ -210,24 +212,24 @@ class VisibleNames(FileDefinitions):
     ) -> Sequence[tuple[str, Definition]]:
         """The members of that name of the first class that has one."""
         rules = self.rules(path)
-        matches = (self._members(where, cls.qualified, name, rules) for where, cls in classes if cls.kind == "class")
+        matches = (self._members(file, cls.qualified, name, rules) for file, cls in classes if cls.kind == "class")
         return next(filter(None, matches), ())
 
     def of_type(self, path: str, type_name: str, name: str) -> Sequence[tuple[str, Definition]]:
-        """Return the member of the class that a file calls so."""
+        """Return the members of that name of the class that `type_name` means in a file."""
         return self.members(path, self.bare(path, NOWHERE, type_name)[0], name)
 
     def members_of(self, path: str, qualified: str, name: str) -> list[tuple[str, Definition]]:
-        """Return the members of that name of a class as a file sees it, or of its bases."""
+        """Return the members of that name of a class that a file sees, or of its bases."""
         return self._members(path, qualified, name, self.rules(path))
 
     def fitting(
         self, matches: Sequence[tuple[str, Definition]], arguments: int | None
     ) -> Sequence[tuple[str, Definition]]:
-        """Of the definitions of one name those that fit a call's number of arguments, if any do.
+        """Return the definitions of one name that fit a call's number of arguments; all of them if none fits.
 
-        In Java and C# a class has its base's methods of that name beside its own. In C# one of its own that can be
-        called so, by defaults or `params`, comes first.
+        In Java and C# a class also has the methods of that name of its bases. In C# its own come first if the call fits
+        by default values or `params`.
         """
         candidates = matches
         for _ in range(4):
@@ -244,25 +246,25 @@ class VisibleNames(FileDefinitions):
                 break
             if fitting := [located for located in candidates if rules.may_take(located[1].signature, arguments)]:
                 return fitting
-            # A part of a class of C# may have the method, and another part its base.
+            # One part of a partial class of C# may have the method, and another part the base.
             of = method.qualified.rpartition(".")[0]
             parts = self._seen_from(path, rules, of) if rules.sees_all else [path]
             bases = [base for part in parts for base in self._bases(part, of)]
             candidates = next(filter(None, (self._members(file, of, method.name, rules) for file, of in bases)), [])
         return matches
 
-    def _own(self, path: str, lines: LineSpan, name: str, *, above: bool = False) -> list[tuple[str, Definition]]:
-        """The member of the classes around the lines, or of their bases, the innermost first.
+    def _own(self, path: str, lines: LineSpan, name: str, *, bases_only: bool = False) -> list[tuple[str, Definition]]:
+        """The members of that name of the innermost class around the lines that has one, bases included.
 
-        `above`: of the bases alone of the innermost one.
+        `bases_only`: those of the bases of the innermost class.
         """
         rules, defined = self.rules(path), self.defined(path)
         around = [definition for definition in defined if definition.lines.start <= lines.start < definition.lines.end]
         classes = [definition.qualified for definition in around if definition.kind == "class"]
-        # A method may be outside of its class.
+        # A method may be defined outside of its class.
         classes += [definition.qualified.rpartition(".")[0] for definition in around if definition.kind == "method"]
         for qualified in dict.fromkeys(filter(None, reversed(classes))):
-            if above:
+            if bases_only:
                 bases = self._bases(path, qualified)
                 return next(filter(None, (self._members(base_file, of, name, rules) for base_file, of in bases)), [])
             if matches := self._members(path, qualified, name, rules):
@@ -270,21 +272,21 @@ class VisibleNames(FileDefinitions):
         return []
 
     def _members(self, path: str, qualified: str, name: str, rules: LanguageRules) -> list[tuple[str, Definition]]:
-        """The members of this name of a class as a file sees it; else of its bases, up to four above it.
+        """The members of this name of a class that a file sees; else those of its bases, up to four levels up.
 
-        A constructor is none: its name is that of the class.
+        A constructor is no member if it has the name of the class.
         """
         tried: dict[tuple[str, str], int] = {}
         ahead = [(path, qualified, 0)]
         while ahead:
             path, qualified, depth = ahead.pop()
-            if tried.get((path, qualified), depth + 1) <= depth:  # bases of bases lead to the same again and again
+            if tried.get((path, qualified), depth + 1) <= depth:  # many bases may lead to one class
                 continue
             tried[path, qualified] = depth
             if name == qualified.rpartition(".")[2] and rules.implicit_members:
                 continue
             full_name = f"{qualified}.{name}"
-            # A class farther away may be another of its name.
+            # A class in a farther file may be another one of that name.
             files = self._seen_from(path, rules, full_name)
             self.steps.take(len(files))
             in_files = ((file, self._named_in(file).whole.get(full_name, ())) for file in files)
@@ -298,13 +300,13 @@ class VisibleNames(FileDefinitions):
         return []
 
     def _seen_from(self, path: str, rules: LanguageRules, qualified: str) -> Collection[str]:
-        """A file and those whose names it sees, the nearest first; where it sees all, those with this name."""
+        """A file and those whose names it sees, the nearest first; if it sees all files, those with this name."""
         if rules.sees_all:
             return dict.fromkeys([path, *self._wholes.get((rules, qualified), ())])
-        return dict.fromkeys([path, *(located for paths in self._visible(path) for located in paths)])
+        return dict.fromkeys([path, *chain.from_iterable(self._visible(path))])
 
     def _bases(self, file: str, qualified: str) -> Sequence[tuple[str, str]]:
-        """(file, qualified name) of the classes that a class of a file names in its header behind its own name."""
+        """(file, qualified name) of the classes that a class names in its header after its own name."""
         if (file, qualified) not in self._above:
             with self.steps.apart():
                 self._above[file, qualified] = self._read_bases(file, qualified)
@@ -329,7 +331,7 @@ class VisibleNames(FileDefinitions):
 
 
 def _without_arguments(text: str) -> str:
-    """Without type arguments: `Order` in `List<Order>` is not a base."""
+    """Remove type arguments: `Order` in `List<Order>` is not a base."""
     while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
         text = shorter
     return text

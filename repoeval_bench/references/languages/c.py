@@ -13,7 +13,7 @@ from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Loc
 if TYPE_CHECKING:
     from repoeval_bench.references.resolved_name import Reason
 
-_C = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
+_INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
 _COMMON = """
 at_exit compare_exchange_strong compare_exchange_weak emplace_back emplace_front find_first_not_of find_first_of
@@ -60,27 +60,27 @@ class C(LanguageRules):
             "for_range_loop": ("declarator",),
         },
     )
-    own: ClassVar = frozenset({"this"})
+    self_names: ClassVar = frozenset({"this"})
     standard: ClassVar = ("std",)
     pointers: ClassVar = frozenset({"unique_ptr", "shared_ptr", "weak_ptr", "observer_ptr", "reference_wrapper"})
     never_local: ClassVar = frozenset({"type_identifier"})
     implicit_members = True
     namespaces = True
     include_depth = 4
-    gives_on = False  # what an include includes is seen, only farther away
+    re_exports = False  # `include_depth` covers what an included file includes
     pointer_items = True
     initializes_own = True
     hoists_enumerators = True
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
-        """Read what is included, each header with the source of its name."""
-        for match in _C.finditer(text):
+        """Read the includes, each header with the source file of its name."""
+        for match in _INCLUDE.finditer(text):
             included = match["path"]
             near = posixpath.normpath(posixpath.join(posixpath.dirname(path), included))
             name = posixpath.basename(included)
             paths = [near] if near in files.files else []
             paths = paths or [known for known in files.tails[name] if f"/{known}".endswith(f"/{included}")][:1]
-            # What a header declares is defined in the source of its name.
+            # The source file of its name defines what a header declares.
             stems = {source.rpartition(".")[0] for source in paths}
             ends = (".c", ".cc", ".cpp", ".cxx")
             sources = [file for stem in stems for end in ends for file in _source(files, stem, end)]
@@ -90,11 +90,11 @@ class C(LanguageRules):
     def of_module(
         self, names: Names, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return what a name of a namespace means, which is what it means alone."""
+        """Return the definitions of a name in a namespace, which are those of the name alone."""
         return names.bare(path, NOWHERE, name) if names.of_namespaces(path, steps) else None
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
-        """Return the members with their definitions in other files, where a header only declares them."""
+        """Return the members; those that a header only declares with their definitions in other files."""
         if not matches or not all(definition.declaration for _, definition in matches):
             return matches
         named = names.of_name(path, qualified.rpartition(".")[2])
@@ -104,7 +104,7 @@ class C(LanguageRules):
 
 
 def _source(files: Imports, stem: str, end: str) -> Sequence[str]:
-    """Return the source of a header: beside it, or the first of its name."""
+    """Return the source file of a header: the one beside it, else the first of its name."""
     beside = stem + end
     if beside in files.files:
         return [beside]

@@ -1,4 +1,4 @@
-"""C#: overloads, defaults and `params`, classes in parts; a file sees all namespaces."""
+"""C#: overloads, default values and `params`, partial classes; a file sees all namespaces."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ class CSharp(LanguageRules):
             "declaration_expression": ("name",),
         },
     )
-    own: ClassVar = frozenset({"this", "base"})
-    above: ClassVar = frozenset({"base"})
+    self_names: ClassVar = frozenset({"this", "base"})
+    super_names: ClassVar = frozenset({"base"})
     implicit_members = True
     overloads = True
     inner_types = True
     sees_all = True
 
     def may_take(self, signature: str, arguments: int) -> bool:
-        """Return whether a call fits by defaults of parameters or by `params`."""
+        """Return whether a call fits by default values or by `params`."""
         parameters = parameters_of(signature)
         open_ended = any(parameter.startswith("params ") for parameter in parameters)
         needed = sum(1 for parameter in parameters if "=" not in parameter) - open_ended

@@ -10,9 +10,9 @@ from typing import ClassVar
 from repoeval_bench.references.imports import Import, Imports
 from repoeval_bench.references.language_rules import LanguageRules, Names, NodeKinds
 
-_GO = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
-_GO_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
-_GO_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
+_IMPORT_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
+_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 
 _COMMON = """
 EqualFold HasPrefix HasSuffix IndexByte LastIndex LoadOrStore MarshalJSON MustCompile ParseBool ParseFloat ParseInt
@@ -68,37 +68,37 @@ class Go(LanguageRules):
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read the packages that are imported, each a folder."""
-        for block in _GO_BLOCK.finditer(text):
-            for match in _GO.finditer(block["many"] or block["one"]):
+        for block in _IMPORT_BLOCK.finditer(text):
+            for match in _IMPORT.finditer(block["many"] or block["one"]):
                 steps = match["module"].split("/")
                 folders = ("/".join(steps[index:]) for index in range(len(steps)))
                 folder = next((known for known in folders if known in files.folders), None)
                 own = re.sub(r"^v\d+$", steps[-2] if steps[1:] else "", steps[-1])
                 own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3
-                # A package does not import itself: from the outermost folder its name is that of another.
-                beside = "/" not in path and not path.endswith("_test.go")
-                if folder is None and "." in steps[0] and own == _outermost(files) and not beside:
+                # A package does not import itself: in the outermost folder its name is that of another.
+                in_outermost = "/" not in path and not path.endswith("_test.go")
+                if folder is None and "." in steps[0] and own == _outermost(files) and not in_outermost:
                     folder = ""
                 package = tuple(file for file in files.folders.get(folder or "", ()) if not file.endswith("_test.go"))
                 yield Import((match["alias"] or "").strip() or own, None, package if folder is not None else ())
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
-        """Return the files of the package, which are those of the folder."""
+        """Return the files of the package: those of the folder."""
         return files.folders[posixpath.dirname(path)]
 
     def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
-        """Say no: a package of the repository has been imported, and is found so."""
+        """Return False: a package of the repository is resolved by its import."""
         return False
 
 
 def _outermost(files: Imports) -> str:
-    """Return the package in the outermost folder, which others import by the name of the whole."""
+    """Return the name of the package in the outermost folder, which others import by the name of the module."""
 
     def read() -> str:
         paths = (
             folder for folder in files.folders.get("", ()) if folder.endswith(".go") and not folder.endswith("_test.go")
         )
-        matches = (_GO_PACKAGE.search(files.files[path].text) for path in paths)
+        matches = (_PACKAGE.search(files.files[path].text) for path in paths)
         return next((match[1] for match in matches if match), "")
 
     return files.once("go: package of the outermost folder", read)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.definitions import Definition
     from repoeval_bench.references.resolved_name import Reason
 
-_JAVA = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
 _PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 
 _COMMON = """
@@ -60,9 +60,9 @@ class Java(LanguageRules):
             "enhanced_for_statement": ("name",),
         },
     )
-    own: ClassVar = frozenset({"this", "super"})
-    above: ClassVar = frozenset({"super"})
-    # An enumerator has no object in a `case`.
+    self_names: ClassVar = frozenset({"this", "super"})
+    super_names: ClassVar = frozenset({"super"})
+    # An enumerator has no receiver in a `case`.
     kinds: ClassVar = {False: frozenset({"class", "attribute"})}
     implicit_members = True
     calls_no_local = True
@@ -71,7 +71,7 @@ class Java(LanguageRules):
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read imports of classes, of members and of whole packages."""
-        for match in _JAVA.finditer(text):
+        for match in _IMPORT.finditer(text):
             steps = match["path"].split(".")
             if match["every"]:
                 tail = "/".join(steps)
@@ -83,7 +83,7 @@ class Java(LanguageRules):
                 ]
                 yield Import(EVERY, EVERY, tuple(inside))
                 continue
-            # `a.b.C`, or a member or inner class `a.b.C.d`, which has its name in the file's class.
+            # `a.b.C`, or a member or an inner class of it: `a.b.C.d`.
             index, paths = len(steps), tuple[str, ...]()
             for index in range(len(steps), max(0, len(steps) - 3), -1):
                 if paths := _class(files, steps[:index]):
@@ -91,7 +91,7 @@ class Java(LanguageRules):
             yield Import(steps[-1], ".".join(steps[index - 1 :]) if paths else steps[-1], paths)
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
-        """Return the files of the package, which has a folder in each tree of sources."""
+        """Return the files of the package, which may have a folder in each source tree."""
         folder = posixpath.dirname(path)
         package = _PACKAGE.search(files.files[path].text)
         inside = package[1].replace(".", "/") if package else ""
@@ -100,8 +100,8 @@ class Java(LanguageRules):
         others = (other for other in files.folders if other != folder and f"/{other}".endswith(f"/{inside}"))
         return [file for near in (folder, *others) for file in files.folders[near]]
 
-    def given(self, names: Names, imported: Import) -> list[Located] | None:
-        """Return the member or inner class that an import names in its class."""
+    def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
+        """Return the member or inner class that an import names."""
         owner, dot, own = (imported.original or "").rpartition(".")
         if not dot:
             return None
@@ -110,28 +110,28 @@ class Java(LanguageRules):
     def of_module(
         self, names: Names, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the class whose packages are named."""
+        """Return the class of that name in the package `steps`."""
         files = _class(names.imports, [*steps, name])
         return (names.in_files(path, files, name), None) if files else None
 
     def is_here(self, names: Names, path: str, steps: Sequence[str]) -> bool:
-        """Return whether the class around a type, or a package of it, is of these files."""
+        """Return whether the outer class of a type, or one of its packages, is in these files."""
         outer = names.bare(path, NOWHERE, steps[-2])[0]
         return bool(outer) or any(_class(names.imports, steps[:index]) for index in range(2, len(steps) + 1))
 
     def looked_up(
         self, names: Names, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return the class of a package that is named."""
+        """Return the class of that name if `steps` are a package."""
         named = names.of_module(path, steps, name)[0]
         return (named, None) if named else None
 
     def is_fit(self, parsed: Definition, arguments: int | None) -> bool:
-        """Return whether a definition is called as it is here: a field may have the name of a method."""
+        """Return whether a definition is a method exactly if it is called: a field may have the name of a method."""
         return (parsed.kind == "method") == (arguments is not None)
 
 
 def _class(files: Imports, steps: Sequence[str]) -> tuple[str, ...]:
-    """Return the files of a class whose packages are named, as in `a.b.C`."""
+    """Return the files of a class with a qualified name such as `a.b.C`."""
     tail = f"/{'/'.join(steps)}.java"
     return tuple(path for path in files.tails.get(f"{steps[-1]}.java", ()) if f"/{path}".endswith(tail))

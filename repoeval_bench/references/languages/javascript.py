@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: modules of both kinds; types are read by what a place expects."""
+"""JavaScript and TypeScript: ES modules and CommonJS; `script_types` infers the types."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _JS_REQUIRE = re.compile(
     r"\b(?:const|let|var)\s+(?P<what>\{[^}]*\}|[\w$]+)\s*=\s*(?:await\s+)?(?:require|import)\(\s*"
     r"[\"'](?P<module>[^\"']+)[\"']\s*\)(?:\s*\.\s*(?P<member>[\w$]+)\b)?"
 )
-_JS_GIVEN = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
-"""A module that gives one thing, and no object of names."""
+_EXPORTS_ONE = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
+"""A module that exports one value, and no object of names."""
 _JS_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
-"""Endings of scripts that define what a declaration file beside them says."""
+"""Endings that an import may omit: a script comes before the declaration file beside it."""
 
 _COMMON = """
 addEventListener appendChild charAt charCodeAt codePointAt createElement defineProperty dispatchEvent endsWith
@@ -48,10 +48,10 @@ class JavaScript(LanguageRules):
             "for_in_statement": ("left",),
         },
     )
-    own: ClassVar = frozenset({"this", "self", "super"})
-    above: ClassVar = frozenset({"super"})
+    self_names: ClassVar = frozenset({"this", "self", "super"})
+    super_names: ClassVar = frozenset({"super"})
     open_objects: ClassVar = frozenset({"this"})
-    # What is looked up in a module can be a function.
+    # A receiver may be a module, whose members are functions too.
     kinds: ClassVar = {
         True: frozenset({"method", "attribute", "function"}),
         False: frozenset({"function", "class", "variable"}),
@@ -77,12 +77,12 @@ class JavaScript(LanguageRules):
                 elif "word" in match.groupdict():
                     yield Import(clause, "default", modules, exported)
                 else:
-                    # A required module is an object of its names, or the one thing that it gives.
-                    one = any(_JS_GIVEN.search(files.files[file].text) for file in modules)
-                    yield Import(clause, match["member"] or ("default" if one else None), modules)
+                    # A required module is an object of its names, or the one value that it exports.
+                    is_value = any(_EXPORTS_ONE.search(files.files[file].text) for file in modules)
+                    yield Import(clause, match["member"] or ("default" if is_value else None), modules)
 
     def decides_alone(self, name_in: str, defined_in: str) -> bool:
-        """Return whether a name alone decides: a declaration file often has another thing for users of a script."""
+        """Return False for a name in a script and a definition in a declaration file, which is often something else."""
         return not defined_in.endswith(".d.ts") or name_in.endswith((".ts", ".tsx"))
 
 
@@ -94,4 +94,4 @@ def _module(files: Imports, path: str, module: str) -> tuple[str, ...]:
     bare = re.sub(r"\.[cm]?jsx?$", "", stem)
     tries = [stem, *(start + end for start in (stem, bare) for end in _JS_ENDINGS)]
     tries += [f"{stem}/index{end}" for end in _JS_ENDINGS]
-    return next(((try_,) for try_ in tries if try_ in files.files), ())
+    return next(((file,) for file in tries if file in files.files), ())

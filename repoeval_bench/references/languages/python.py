@@ -1,4 +1,4 @@
-"""Python: its names are resolved by `python_names`; here is what the resolver asks of every language."""
+"""Python: `python_names` resolves its names; here is what the resolver needs of every language."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ class Python(LanguageRules):
     """Python, and its stubs."""
 
     common: ClassVar = frozenset(_COMMON.split())
-    apart = True
+    by_python_names = True

@@ -1,4 +1,4 @@
-"""Rust: `use` and module paths, `impl` in any file, macros; smart pointers have what is inside."""
+"""Rust: `use` and module paths, `impl` in any file, macros; smart pointers have the members of their target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from repoeval_bench.references.language_rules import NOWHERE, LanguageRules, Loc
 if TYPE_CHECKING:
     from repoeval_bench.references.resolved_name import Reason
 
-_RUST = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
+_USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 
 _COMMON = """
 and_then as_bytes as_deref as_mut as_mut_ptr as_mut_slice as_ptr as_ref as_slice as_str as_string borrow_mut
@@ -60,7 +60,7 @@ class Rust(LanguageRules):
         aliases=["type_item"],
         binds={"let_declaration": ("pattern",), "for_expression": ("pattern",), "parameter": ("pattern",)},
     )
-    own: ClassVar = frozenset({"self", "Self", "super"})
+    self_names: ClassVar = frozenset({"self", "Self", "super"})
     standard: ClassVar = ("std", "core", "alloc")
     pointers: ClassVar = frozenset(
         {"Box", "Rc", "Arc", "Ref", "RefMut", "Cow", "Pin", "MutexGuard", "RwLockReadGuard", "RwLockWriteGuard"}
@@ -69,24 +69,22 @@ class Rust(LanguageRules):
     one_definition = True
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
-        """Read `use`, into other crates of the source too."""
-        for match in _RUST.finditer(text):
+        """Read `use` declarations, those of other crates of the repository too."""
+        for match in _USE.finditer(text):
             exported = match[0].lstrip().startswith("pub")
             for steps, name in _use_tree(re.sub(r"\s+", " ", match["tree"]).strip(), ()):
-                if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(steps[0])}\b", text):  # of this file
+                if re.search(rf"\b(?:enum|struct|trait)\s+{re.escape(steps[0])}\b", text):  # a type of this file
                     steps = ("self", *steps)  # noqa: PLW2901
-                of, original = _module(files, path, steps[:-1]), steps[-1]
+                outer, original = _module(files, path, steps[:-1]), steps[-1]
                 if original == "self":
-                    yield Import(
-                        name if name != "self" else steps[-2], None, _module(files, path, steps[:-1]), exported
-                    )
+                    yield Import(name if name != "self" else steps[-2], None, outer, exported)
                 elif original == EVERY:
-                    yield Import(EVERY, EVERY, of, exported)
+                    yield Import(EVERY, EVERY, outer, exported)
                 else:
                     module = _module(files, path, steps)
-                    yield Import(name, None if module and module != of else original, module or of, exported)
+                    yield Import(name, None if module and module != outer else original, module or outer, exported)
 
-    def given_last(self, names: Names, imported: Import) -> list[Located]:
+    def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
         """Return the variant that is imported, as in `use Shape::Round`."""
         every = ((path, definition) for path in imported.files for definition in names.defined(path))
         return [
@@ -104,14 +102,14 @@ class Rust(LanguageRules):
         outer = names.bare(path, NOWHERE, steps[-2])[0]
         known = {"crate", "self", "super", *(import_.name for import_ in names.imports.of(path) if import_.files)}
         module = rf"\bmod\s+{re.escape(steps[0])}\b"
-        # A crate's name is written small; what is written large may be a type parameter.
+        # A crate's name is lower case; any other may be a type parameter.
         here = outer or steps[0] in known or not steps[0].islower() or _module(names.imports, path, (steps[0],))
         return bool(here or re.search(module, names.text(path)))
 
     def looked_up(
         self, names: Names, path: str, steps: Sequence[str], name: str
     ) -> tuple[Sequence[Located], Reason | None] | None:
-        """Return what a type has whose path is named."""
+        """Return the members of that name of the type at a path."""
         if not steps[1:]:
             return None
         classes, reason = names.types(path, steps)
@@ -119,7 +117,7 @@ class Rust(LanguageRules):
         return members, None if members else reason or "dynamic"
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
-        """Return the members that are seen, else those of an `impl`, which may be in any file."""
+        """Return the members in the files that `path` sees, else those of an `impl`, which may be in any file."""
         if matches:
             return matches
         every = [
@@ -130,7 +128,7 @@ class Rust(LanguageRules):
         return every if len({index for index, _ in every}) == 1 else []
 
     def best(self, matches: Sequence[Located], of_trait: Collection[int]) -> Located | None:
-        """Return the method of the type's own `impl`; None where it may be any of several."""
+        """Return the method of the type's own `impl`; None if the name may mean any of several."""
         own = [located for index, located in enumerate(matches) if index not in of_trait]
         if len(own or matches) > 1 and matches[0][1].kind == "method":
             return None
@@ -138,7 +136,7 @@ class Rust(LanguageRules):
 
 
 def _module(files: Imports, path: str, steps: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the file of a module path, or of the nearest module around what it names."""
+    """Return the file of a module path, or of the nearest module around the item that it names."""
     folder = posixpath.dirname(path)
     own = path.removesuffix(".rs").removesuffix("/mod").removesuffix("/lib").removesuffix("/main")
     root = path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else folder
@@ -154,13 +152,13 @@ def _module(files: Imports, path: str, steps: tuple[str, ...]) -> tuple[str, ...
     for end in range(len(rest), -1, -1):
         stem = "/".join([*filter(None, [here]), *rest[:end]])
         tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
-        if sources := tuple(try_ for try_ in tries if try_ in files.files):
+        if sources := tuple(file for file in tries if file in files.files):
             return sources[:1]
     return ()
 
 
 def _crates(files: Imports) -> Mapping[str, str]:
-    """Return crate -> its folder, whose name it has with underscores."""
+    """Return crate -> its source folder; a crate has the name of its own folder, with underscores."""
 
     def read() -> Mapping[str, str]:
         roots = [posixpath.dirname(path) for path in files.tails["lib.rs"] if path.count("/") > 1]
