@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from tree_sitter import Language
 
-from repoeval_bench.core.languages import LANGUAGES, language_of
-from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.syntax import bare_grammar
 from repoeval_bench.references import languages
 from repoeval_bench.references.imports import Imports
@@ -55,20 +54,3 @@ def test_a_language_names_nodes_of_its_own_grammars(family):
 def test_a_language_reads_no_import_of_an_empty_file(family):
     files = Imports({}, lambda path: RULES[family].imports)
     assert [*RULES[family].imports(files, "a", "")] == []
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "name", "files"),
-    [
-        ("src/a.ts", 'import { f as g } from "./b"\n', "g", ("src/b.ts",)),
-        ("src/a.js", 'const b = require("./b")\n', "b", ("src/b.js",)),
-        ("x/A.java", "import y.B;\n", "B", ("y/B.java",)),
-        ("main.go", 'import "m/pkg"\n', "pkg", ("pkg/p.go",)),
-        ("src/main.rs", "use crate::b::f;\n", "f", ("src/b.rs",)),
-        ("a.c", '#include "b.h"\n', "*", ("b.h", "b.c")),
-    ],
-)
-def test_what_a_file_imports_is_led_to_files(path, text, name, files):
-    held = {each: SourceFile("r", each, "") for each in files} | {path: SourceFile("r", path, text)}
-    imports = Imports(held, lambda each: RULES[language_of(each).family].imports)
-    assert [(each.name, each.files) for each in imports.of(path)] == [(name, files)]

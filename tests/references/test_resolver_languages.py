@@ -195,17 +195,6 @@ def resolve(files):
     return uses(files, path, marked[0], marked[-1] + 1)
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    CASES.values(),
-    ids=CASES,
-)
-def test_what_lines_use(files, expected):
-    found = resolve(files)
-    named = {f"{u.definition.file.removeprefix('r/')} {u.definition.name}" for u in found.used if u.tier == "imported"}
-    assert named == expected
-
-
 def test_what_resolves_to_nothing_is_counted_and_told_by_name_alone():
     found = resolve(TYPESCRIPT)
     # `z` and its member are another package's; `x.roundedTotal` is the only definition of a compound name.
@@ -213,32 +202,6 @@ def test_what_resolves_to_nothing_is_counted_and_told_by_name_alone():
         ("roundedTotal", "distinctive")
     ]
     assert found.without == {"third party": 2, "unresolved": 1}
-
-
-def test_gold_ends_with_the_header():
-    """The doc comment above and the header; of a long comment the last lines, so that the header is in it."""
-    found = {u.definition.name: u.definition.lines for u in resolve(TYPESCRIPT).used}
-    assert found["Item"] == LineSpan(0, 2)
-    long = "/**\n" + " * line\n" * 20 + " */\n"
-    files = {
-        "a.ts": f"{long}export function far(): number {{\n  return 1;\n}}\n",
-        "b.ts": 'import { far } from "./a";\nfar(); // HOLE\n',
-    }
-    (used,) = resolve(files).used
-    assert used.definition.lines == LineSpan(11, 23)
-
-
-def test_bases_of_bases_are_looked_up_once():
-    """Each class here has all those before it as bases: the ways up are more than anyone can wait for."""
-    names = [f"C{number}" for number in range(90)]
-    classes = ["class C0 {\n public:\n  int first();\n};\n"]
-    classes += [
-        f"class {name} : {', '.join(f'public {each}' for each in names[:number])} {{ int own{number}; }};\n"
-        for number, name in enumerate(names[1:], start=1)
-    ]
-    task = '#include "all.hpp"\nint C89::total(int x) {\n  return first() + own3 + absent; // HOLE\n}\n'
-    found = resolve({"all.hpp": "".join(classes), "all.cpp": task})
-    assert [each.definition.name for each in found.used] == ["C0.first", "C3.own3"]
 
 
 def test_a_script_is_imported_by_its_path_from_the_outermost_folder():
@@ -391,7 +354,10 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize(("files", "expected"), RULES.values(), ids=RULES)
+EVERY = {**CASES, **RULES}
+
+
+@pytest.mark.parametrize(("files", "expected"), EVERY.values(), ids=EVERY)
 def test_what_a_name_is_led_to(files, expected):
     found = resolve(files)
     used = [each for each in found.used if each.tier == "imported"]

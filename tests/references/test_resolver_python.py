@@ -190,10 +190,6 @@ def test_at_most_twelve_lines_that_are_not_blank_are_gold():
     assert lines_of(found)["long"] == (1, 13)
 
 
-def test_a_star_import_leaves_private_names_out():
-    assert not uses("_hidden", "from shop.core import *\n").used
-
-
 def test_what_is_written_and_what_it_defines_are_left_out():
     body = "def inner(): return written(1)\nreturn inner()"
     assert not uses(body).used
@@ -353,13 +349,6 @@ def test_deep_code_is_read_or_counted_as_unread(case):
     found = written.uses({**FILES, "shop/task.py": text}, "shop/task.py", 2, text.count("\n"))
     assert found is None or "Item" in names(found)
     assert found or case == "annotation"
-
-
-def test_a_hierarchy_of_diamonds_is_looked_through_once():
-    classes = "class L0: deep = 1\nclass R0: pass\n"
-    classes += "".join(f"class L{n}(L{n - 1}, R{n - 1}): pass\nclass R{n}(L{n - 1}): pass\n" for n in range(1, 60))
-    found = uses("L59().deep", "from shop.diamonds import L59\n", **{"shop/diamonds.py": classes})
-    assert names(found) == {"L59", "L0.deep"}
 
 
 def test_names_without_a_definition_are_counted_by_reason():
