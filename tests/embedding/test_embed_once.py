@@ -1,52 +1,19 @@
 """A command's distinct texts are embedded once, in one pass, whatever number of chunkers and settings it compares."""
 
-import hashlib
-
-import numpy as np
 import pytest
 
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.long_text import HEADS
 from repoeval_bench.embedding.storage import VectorCache
-from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
 from repoeval_bench.runs.runner import evaluate, plan_run
+from support.encoders import CountingEncoder
 from support.runs import make_together
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400", "fixed:max_nws=800")
 
 
-class DigestEncoder(Unchecked):
-    """A real function of prompt and text: unit vectors seeded by their SHA-256. It remembers every pass."""
-
-    spec = "digest"
-    usage = NO_USAGE
-
-    def __init__(self, **prompts):
-        self.files = self
-        self.limit = Limit(40, self.token_starts)
-        self.identity = {"model": "digest"}
-        self.prompts = prompts
-        self.passes = []
-
-    def prompt(self, role):
-        return self.prompts.get(role, "")
-
-    def count_tokens(self, texts, role):
-        return [len(text.split()) for text in texts]
-
-    def token_starts(self, text):
-        return [i for i in range(len(text)) if not text[i].isspace() and (i == 0 or text[i - 1].isspace())]
-
-    def encode_batches(self, texts, role, tokens):
-        self.passes.append([self.prompt(role) + text for text in texts])
-        for i, text in enumerate(self.passes[-1]):
-            seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
-            row = np.random.default_rng(seed).standard_normal((1, 8))
-            yield [i], (row / np.linalg.norm(row)).astype(np.float32)
-
-
 def embedder(folder, policies=HEADS, **prompts):
-    encoder = DigestEncoder(**prompts)
+    encoder = CountingEncoder(reads=40, prompts=prompts)
     return encoder, CachedEmbedder(encoder, VectorCache(folder / "vectors"), policies)
 
 

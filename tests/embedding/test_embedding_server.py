@@ -10,13 +10,9 @@ from repoeval_bench.core.api_server import server_address
 from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.choice import find_encoder, parse_embedder
-from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.server import EmbeddingServer
 from repoeval_bench.embedding.storage import VectorCache
-from support.embedding_server import KEY, MINILM
-
-TEXTS = ["def add(a, b):\n    return a + b\n", "", "class Ω:\n    '''naïve 𝒳'''\n", "lone \ud800", "import os\n" * 300]
-
+from support.embedding_server import KEY
 
 pytestmark = pytest.mark.usefixtures("no_faults")
 
@@ -43,23 +39,6 @@ def refused(client, texts=("a", "b")):
     assert KEY not in str(error.value)
     assert "\n" not in str(error.value)
     return str(error.value)
-
-
-@pytest.mark.slow  # end_to_end/test_embedders_cli.py compares the two by their scores every day
-def test_vectors_are_those_of_the_local_model(server, tmp_path):
-    """Through batches, the cache and the wire, a text has the vector that the model gives it here."""
-    from sentence_transformers import SentenceTransformer
-
-    encoder = find_encoder(f"openai:{MINILM},base_url={server.base_url},batch=2", tmp_path)
-    cache = VectorCache(tmp_path / "vectors")
-    rows = CachedEmbedder(encoder, cache).encode(TEXTS, "document")
-    readable = [text.replace("\ud800", "\ufffd") for text in TEXTS]
-    here = SentenceTransformer(str(locate("minilm").folder), device="cpu").encode(readable)
-    assert np.einsum("ij,ij->i", rows, here) == pytest.approx(np.ones(len(TEXTS)), abs=1e-4)
-    assert sorted(len(item["input"]) for item in server.seen()) == [1, 2, 2]
-    CachedEmbedder(encoder, cache).encode(TEXTS, "document")
-    assert server.seen() == []
-    cache.close()
 
 
 def test_tokens_are_those_that_the_server_counts(server, client):

@@ -1,15 +1,11 @@
 """The choice of a precision; two are never taken for one."""
 
-import numpy as np
 import pytest
 
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.embedding import device, models, precision
-from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
 from repoeval_bench.embedding.precision import choose_precision, cpu_has_bf16
-from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.parts import make_embedder
 from repoeval_bench.runs.problems import Problems, check_setting
 from repoeval_bench.runs.request import RunRequest
@@ -62,22 +58,6 @@ def test_an_unknown_precision_is_refused():
     """The nearest is offered."""
     with pytest.raises(SpecError, match="did you mean 'fp32'"):
         choose_precision("fp23", "cpu")
-
-
-@pytest.mark.slow
-def test_a_cache_never_gives_vectors_of_another_precision(tmp_path):
-    """In one cache, each precision has vectors of its own."""
-    cache = VectorCache(tmp_path)
-    text = ["def add(a, b):\n    return a + b\n"]
-    single, half = (
-        CachedEmbedder(SentenceTransformerEncoder(models.locate(f"minilm:precision={item}")), cache)
-        for item in ("fp32", "bf16")
-    )
-    first = single.encode(text, "document")
-    assert half.pending({"document": text}) == {"document": text}
-    assert not np.array_equal(first, half.encode(text, "document"))
-    assert np.array_equal(first, single.encode(text, "document"))
-    cache.close()
 
 
 def test_runs_of_two_precisions_are_not_compared(tmp_path):

@@ -105,7 +105,7 @@ def test_long_texts_are_cut_by_the_servers_tokenizer_as_local_ones_are(server, e
     policies = f",long_queries={policy},long_chunks={policy}"
     encoder = embedder(f",tokenizer={tokenizer},max_tokens=32{policies}", MINILM)
     local = embedder(spec=f"minilm:max_length=32,precision=fp32{policies}")
-    texts = [LONG, "def short(): pass", LONG.replace("first", "zeroth")]
+    texts = [LONG, "def short(): pass", "", "class \u03a9: pass", LONG.replace("first", "zeroth")]
     there, counts = encoder.encode_windows(texts, "document")
     pieces = sent(server)
     assert max(Tokens.of(tokenizer).count(pieces)) <= 32
@@ -115,6 +115,11 @@ def test_long_texts_are_cut_by_the_servers_tokenizer_as_local_ones_are(server, e
     assert np.einsum("ij,ij->i", there, here) == pytest.approx(np.ones(len(here)), abs=1e-4)
     assert encoder.read_chars(texts, "document") == local.read_chars(texts, "document")
     assert encoder.count_tokens(texts, "query") == local.count_tokens(texts, "query")
+
+
+def test_a_lone_surrogate_is_sent_as_a_replacement_character(server, embedder):
+    embedder().encode(["lone \ud800"], "document")
+    assert sent(server) == ["lone \ufffd"]
 
 
 def test_a_prefix_counts_among_the_tokens_that_are_read(server, embedder, tokenizer):

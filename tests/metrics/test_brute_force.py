@@ -43,24 +43,6 @@ def test_rank_measures_equal_the_formulas(seed, real_gains):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_alpha_ndcg_equals_the_formula(seed):
-    """alpha-nDCG with a greedy ideal, also for a query whose sub-topics nothing covers."""
-    rng = random.Random(seed)
-    ids = [f"d{i}" for i in range(12)]
-    run, covers = {}, {}
-    for q in range(5):
-        run[f"q{q}"] = [(d, 0.0) for d in rng.sample(ids, rng.randint(0, 12))]
-        covers[f"q{q}"] = {d: set(rng.sample("abcd", rng.randint(1, 3))) for d in rng.sample(ids, rng.randint(0, 8))}
-    for alpha in (0.0, 0.3, 0.5, 1.0):
-        for k in (1, 4, 20):
-            scores = score_run(run, {q: {} for q in run}, [f"alpha_ndcg(alpha={alpha})@{k}"], Context(subtopics=covers))
-            (values,) = scores.values.values()
-            for query, value in zip(scores.query_ids, values, strict=True):
-                expected = brute.alpha_ndcg([d for d, _ in run[query]], covers[query], alpha, k)
-                assert value == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(10))
 def test_line_measures_equal_the_formulas(seed):
     """line_recall, line_precision and line_iou at every budget, line_rprec and the area, read line by line again."""
     context, run = random_lines(seed)

@@ -72,30 +72,6 @@ def recall_auc(ids, gains, k):
     return sum(recall(ids, gains, i) for i in range(1, k + 1)) / k
 
 
-def alpha_dcg(ids, topics, alpha, k=None):
-    total = 0.0
-    for i, d in enumerate(ids[:k], 1):
-        gain = 0.0
-        for topic in topics.get(d, ()):
-            before = sum(topic in topics.get(earlier, ()) for earlier in ids[: i - 1])
-            gain += (1 - alpha) ** before
-        total += gain / math.log2(i + 1)
-    return total
-
-
-def alpha_ndcg(ids, topics, alpha, k):
-    chosen = []
-    while len(chosen) < min(k, len(topics)):
-        # Of equals the larger id, as it is documented: the greedy choice itself is what is checked.
-        left = sorted((d for d in topics if d not in chosen), reverse=True)
-        gains = []
-        for d in left:
-            gains.append(math.fsum((1 - alpha) ** sum(t in topics[c] for c in chosen) for t in topics[d]))
-        chosen.append(left[gains.index(max(gains))])
-    best = alpha_dcg(chosen, topics, alpha, k)
-    return alpha_dcg(ids, topics, alpha, k) / best if best else 0.0
-
-
 def read_lines(chunks, nws, budget):
     """Distinct (file, line) read before the first line that does not fit; chunks are (file, start, end, header)."""
     left, seen = budget, set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 
 import numpy as np
 
@@ -10,24 +11,29 @@ from repoeval_bench.embedding.text_encoder import NO_USAGE, Limit, Unchecked
 
 
 class CountingEncoder(Unchecked):
-    """A real function of the text (its characters' sums), counting what it is asked for; no vector of it is ever scored."""
+    """A real function of the text (its characters' sums), counting what it is asked for, by itself and by pass.
+
+    It reads so many words; no vector of it is ever scored.
+    """
 
     spec = "fake"
-    limit = Limit(4, lambda text: [word.start() for word in re.finditer(r"\S+", text)])
     usage = NO_USAGE
 
-    def __init__(self, fail_after=None, **identity):
+    def __init__(self, fail_after=None, reads=4, prompts=MappingProxyType({"query": "ask: "}), **identity):
         self.identity = {"model": "fake", **identity}
-        self.asked = []
+        self.limit = Limit(reads, lambda text: [word.start() for word in re.finditer(r"\S+", text)])
+        self.prompts = prompts
+        self.asked, self.passes = [], []
         self.fail_after = fail_after
 
     def prompt(self, role):
-        return {"query": "ask: "}.get(role, "")
+        return self.prompts.get(role, "")
 
     def count_tokens(self, texts, role):
         return [len(text.split()) for text in texts]
 
     def encode_batches(self, texts, role, tokens):
+        self.passes.append([self.prompt(role) + text for text in texts])
         for i, text in enumerate(texts):
             if self.fail_after is not None and i >= self.fail_after:
                 raise KeyboardInterrupt
