@@ -90,13 +90,6 @@ def test_a_closing_bracket_does_not_open_a_chunk() -> None:
     assert not any(piece.lstrip().startswith("]") for piece in texts(text, max_nws=25))
 
 
-def test_a_long_string_is_split_at_lines() -> None:
-    text = 'X = """\n' + "word word word\n" * 50 + '"""\n'
-    pieces = texts(text, max_nws=100)
-    assert "".join(pieces) == text
-    assert all(count_nws(piece) <= 100 for piece in pieces)
-
-
 def test_a_single_line_above_the_limit_is_one_chunk() -> None:
     long = "x = [" + "1, " * 1000 + "]\n"
     assert texts("a = 1\n" + long + "b = 2\n", max_nws=50) == ["a = 1\n", long, "b = 2\n"]
@@ -116,20 +109,6 @@ def test_overlap_repeats_whole_lines_and_the_first_chunk_has_none() -> None:
     for with_overlap, without in zip(overlapping[1:], plain[1:], strict=True):
         assert with_overlap.lines.start == max(0, without.lines.start - 2)
         assert with_overlap.lines.end == without.lines.end
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\n", "x = " + "(\n" * 10_000 + "1" + ")\n" * 10_000),
-        *("x = 1" + " + \\\n  1" * 10_000 + "\n", "x = f" + "(1)" * 10_000 + "\n"),
-        "x = a" + "\\\n .b" * 10_000 + "\n",
-    ],
-    ids=["one line", "a bracket a line", "a long sum", "calls of calls", "attributes of attributes"],
-)
-def test_ten_thousand_levels_need_no_recursion(text: str) -> None:
-    chunks = cut(text)
-    assert "".join(chunk.text for chunk in chunks) == text
 
 
 def test_a_long_sum_is_opened_at_its_line_ends(monkeypatch) -> None:

@@ -4,9 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from repoeval_bench.chunkers._tokens import counter, tokenizer_named
+from repoeval_bench.chunkers._tokens import counter
 from repoeval_bench.chunkers.file import FileChunker
-from repoeval_bench.chunkers.fixed_tokens import FixedTokensChunker
 from repoeval_bench.chunkers.functions import FunctionsChunker
 from repoeval_bench.chunkers.recursive import RecursiveChunker
 from repoeval_bench.chunkers.registry import make_chunker
@@ -86,22 +85,6 @@ def test_the_cascade_cuts_at_classes_then_functions_then_blank_lines_then_lines(
 def test_the_cascade_ends_at_words_and_characters() -> None:
     assert texts(RecursiveChunker(max_nws=4), "ab cd ef\n") == ["ab cd ", "ef\n"]
     assert texts(RecursiveChunker(max_nws=3), "abcdefgh\n") == ["abc", "def", "gh\n"]
-
-
-def test_tokens_are_the_models_and_no_chunk_of_several_lines_is_above() -> None:
-    text = "".join(f"def function_{index}(argument):\n    return argument * {index}\n\n" for index in range(60))
-    chunks = texts(FixedTokensChunker(max_tokens=50), text)
-    assert "".join(chunks) == text
-
-    tokenizer = tokenizer_named("default")
-    counts = [len(tokenizer.encode(chunk, add_special_tokens=False)) for chunk in chunks]
-    assert max(counts) <= 50
-    assert min(counts[:-1]) > 30
-
-
-def test_a_tokenizer_that_is_not_there_is_refused() -> None:
-    with pytest.raises(SpecError, match=r"neither a tokenizer\.json"):
-        make_chunker("fixed-tokens:tokenizer=nowhere")
 
 
 def test_a_tokenizer_of_ones_own_is_read_from_its_folder(tmp_path) -> None:

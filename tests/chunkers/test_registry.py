@@ -15,15 +15,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.retrieval.corpus import build_corpus
 
-BUILT_IN = [row.name for row in CHUNKERS if row.parallel]
 SOURCE = SourceFile("repo", "a.py", "import os\n\n\ndef f():\n    return os\n")
-
-
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_a_built_in_prints_a_spec_that_rebuilds_it(name: str) -> None:
-    chunker = make_chunker(name)
-    assert chunker.spec.startswith(f"{name}:") or chunker.spec == name
-    assert make_chunker(chunker.spec).spec == chunker.spec
 
 
 def test_the_spec_prints_every_parameter_given_or_not() -> None:

@@ -117,9 +117,9 @@ def test_long_texts_are_cut_by_the_servers_tokenizer_as_local_ones_are(server, e
     assert encoder.count_tokens(texts, "query") == local.count_tokens(texts, "query")
 
 
-def test_a_lone_surrogate_is_sent_as_a_replacement_character(server, embedder):
+def test_a_lone_surrogate_is_sent_as_replacement_characters(server, embedder):
     embedder().encode(["lone \ud800"], "document")
-    assert sent(server) == ["lone \ufffd"]
+    assert {*sent(server)[0].removeprefix("lone ")} == {"\ufffd"}
 
 
 def test_a_prefix_counts_among_the_tokens_that_are_read(server, embedder, tokenizer):

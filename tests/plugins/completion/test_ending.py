@@ -4,24 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench import LineSpan, Task, load_benchmark
+from repoeval_bench import LineSpan, load_benchmark
 from repoeval_bench.plugins.completion.ending import cut, stops
+from support import written
 
 LINES = st.lists(st.sampled_from(["", "    a = 1", "        b", "  c", "d()", "def x():", "if y:", "}", "\tt", "    "]))
 
 
 def task(truth, level="function"):
-    n = len(truth.splitlines())
-    return Task(
-        task_id="r/0",
-        repo="r",
-        path="a.py",
-        prompt="def f():\n",
-        ground_truth=truth,
-        body=LineSpan(1, 1 + n),
-        context_start=0,
-        level=level,
-    )
+    body = LineSpan(1, 1 + len(truth.splitlines()))
+    return written.task(prompt="def f():\n", ground_truth=truth, body=body, level=level)
 
 
 def test_a_function_ends_where_its_indentation_does():

@@ -4,27 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench import LineSpan, Task
 from repoeval_bench.plugins.completion.layout import MOST_FRAGMENTS, Fragment, count_tokens, lay_out
+from support.written import task
 
 RULER = "-" * 50
 CODE = "def total(prices):"
 
 
-def task(code):
-    return Task(
-        task_id="r/0",
-        repo="r",
-        path="shop/total.py",
-        prompt=code,
-        ground_truth="    return 1\n",
-        body=LineSpan(1, 2),
-        context_start=0,
-        level="function",
-    )
-
-
-TASK = task(CODE)
+TASK = task(path="shop/total.py", prompt=CODE)
 FIRST = Fragment("a", "r/shop/tax.py", "def tax(x):\n    return x * RATE\n")
 SECOND = Fragment("b", "r/shop/rates.py", "RATE = 2\n")
 
@@ -52,7 +39,7 @@ def test_the_layout_is_repocoders():
 
 def test_the_mark_is_that_of_the_language():
     """Every line above the code is a comment in it."""
-    above = lay_out(task("total(prices) {"), [FIRST], "//", budget=1000).text.partition("\n\n")[0]
+    above = lay_out(task(prompt="total(prices) {"), [FIRST], "//", budget=1000).text.partition("\n\n")[0]
     assert all(line.startswith("// ") for line in above.splitlines())
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from repoeval_bench.analysis.statistics import SEED, Sample, intervals
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -32,6 +31,7 @@ from repoeval_bench.plugins.lab.sensitivity import PairedResult, flips, paired_r
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.corpus import build_corpus
 from repoeval_bench.runs.problems import Problems
+from support.written import task
 
 CELL = Cell("context", "bm25", "ndcg@10")
 
@@ -237,17 +237,8 @@ def test_each_choice_of_a_protocol_is_judged_apart():
     """Two protocols share their judgements only where no choice that judging reads differs: the gold does."""
     text = "".join(f"line{i} = {i}\n" for i in range(20))
     files = {"r": (SourceFile("r", "a.py", text), SourceFile("r", "b.py", text))}
-    task = Task(
-        task_id="r/0",
-        repo="r",
-        path="a.py",
-        prompt="line5 = 5",
-        ground_truth="x\n",
-        body=LineSpan(9, 10),
-        context_start=5,
-        level="function",
-    )
-    benchmark = SimpleNamespace(tasks=(task,), files=files)
+    asked = task(path="a.py", prompt="line5 = 5", body=LineSpan(9, 10), context_start=5)
+    benchmark = SimpleNamespace(tasks=(asked,), files=files)
     candidate = _Candidate(benchmark, build_corpus(files, make_chunker("window:lines=1,step=1")), None, "none")
     relevant = {
         protocol.name: set(candidate.judge(_Setting(protocol, ("mrr",), benchmark), Lines({})).qrels["r/0"])

@@ -3,7 +3,7 @@
 import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.registry import Row, find, is_outside, known, plug_ins, rows
 from support.plug_ins import install
 
@@ -31,13 +31,6 @@ def test_they_are_not_code_from_outside():
     assert make_chunker("blocks:header=path").spec.endswith("header=path")
     with pytest.raises(SpecError, match="did you mean 'blocks'"):
         find("chunker", "block")
-
-
-@pytest.mark.parametrize("name", ["astchunk", "cocoindex", "semchunk", "semantic-text-splitter"])
-def test_one_that_is_not_installed_names_the_extra(name, monkeypatch):
-    monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: None)
-    with pytest.raises(UsageError, match=name):
-        make_chunker(name)
 
 
 def test_a_row_of_another_package_is_from_outside(tmp_path, monkeypatch):
