@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.console import print_paragraph, print_table, print_tables
+from repoeval_bench.cli.console import print_lines, print_paragraph, print_table, print_tables
 from repoeval_bench.cli.echo import echo
-from repoeval_bench.report.answer import answer_table
+from repoeval_bench.report.answer import answer_table, skipped_notes
 from repoeval_bench.report.choosing import choice_table
 from repoeval_bench.report.comparison import comparison_tables
 from repoeval_bench.report.scores import score_tables
@@ -20,7 +21,6 @@ from repoeval_bench.runs.request import shell_line
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.analysis.verdicts import Choice
     from repoeval_bench.runs.runner import Runner
     from repoeval_bench.runs.view import RunView
 
@@ -77,20 +77,24 @@ def unmade_rows(runner: Runner) -> list[dict[str, str]]:
     ]
 
 
-def print_comparison(runs: Sequence[RunView], comparisons: Sequence[Comparison], choice: Choice | None) -> None:
-    """The score tables of the runs (an imported one has none), the differences with their notes, and the choice.
+def print_details(
+    runs: Sequence[RunView],
+    comparisons: Sequence[Comparison] = (),
+    *,
+    with_baseline: bool = False,
+    skipped: Iterable[str] = (),
+) -> None:
+    """The score tables of the runs (an imported one has none), their differences with the choice, and what was skipped.
 
-    There is none where the runs were compared with a baseline, which is another question.
+    There is no choice where the runs were compared with a baseline, which is another question.
     """
     if not any(run.metrics.imported for run in runs):
-        print_scores(runs)
-        echo()
-    print_tables(comparison_tables(comparisons))
-    if choice is not None:
-        echo()
-        print_table(choice_table(choice))
-
-
-def print_scores(runs: Sequence[RunView]) -> None:
-    """The score tables of runs of one protocol and their notes."""
-    print_tables(score_tables(runs))
+        print_tables(score_tables(runs))
+        if comparisons:
+            echo()
+    if comparisons:
+        print_tables(comparison_tables(comparisons))
+        if not with_baseline:
+            echo()
+            print_table(choice_table(choose(runs, comparisons)))
+    print_lines(skipped_notes(skipped))

@@ -63,9 +63,8 @@ def compare_command(  # longer than 60 lines: each option has its line
     # These take as long to import as the server to start, so they are imported while it does.
     from repoeval_bench.analysis.choosing import choose
     from repoeval_bench.analysis.comparison import check_margin, compare
-    from repoeval_bench.cli.answer import answer_to, print_answer, print_comparison
-    from repoeval_bench.cli.console import print_lines
-    from repoeval_bench.report.answer import answer_markdown, skipped_notes
+    from repoeval_bench.cli.answer import answer_to, print_answer, print_details
+    from repoeval_bench.report.answer import answer_markdown
     from repoeval_bench.runs.execution import runner_on
     from repoeval_bench.runs.naming import find_runs, remember
     from repoeval_bench.runs.results import results_at
@@ -94,14 +93,12 @@ def compare_command(  # longer than 60 lines: each option has its line
         remember(stored, out)
         # The baseline may be none of the runs: the answer is about it all the same.
         compared = stored if base is None else [base, *stored]
-        choice = choose(stored, comparisons) if base is None and (as_json or details) else None
         if summary:
             append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped))
         if as_json:
-            _print_json(comparisons, choice, skipped | failed)
+            _print_json(comparisons, choose(stored, comparisons) if base is None else None, skipped | failed)
         elif details:
-            print_comparison(stored, comparisons, choice)
-            print_lines(skipped_notes(skipped))
+            print_details(stored, comparisons, with_baseline=base is not None, skipped=skipped)
         else:
             print_answer(compared, out, comparisons, failed=len(failed), skipped=skipped)
 

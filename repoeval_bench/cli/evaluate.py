@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from repoeval_bench.cli.answer import print_answer, print_scores, unmade_rows
-from repoeval_bench.cli.console import print_json, print_lines
+from repoeval_bench.cli.answer import print_answer, print_details, unmade_rows
+from repoeval_bench.cli.console import print_json
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import details_option, requests_of, run_options
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
-from repoeval_bench.report.answer import skipped_notes
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.runner import Runner
 
@@ -59,8 +58,7 @@ def _print(runner: Runner, runs_by_setting: Sequence[Sequence[RunView]], out: Pa
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
         skipped, failed = runner.skipped_of(setting), len(runner.failed_of(setting))
         if details:
-            print_scores(runs)
-            print_lines(skipped_notes(skipped))
+            print_details(runs, skipped=skipped)
         else:
             print_answer(runs, out, failed=failed, skipped=skipped, remembered=False)
 

@@ -10,7 +10,7 @@ import click
 
 from repoeval_bench.analysis.choosing import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.cli.answer import print_answer, print_comparison, print_scores
+from repoeval_bench.cli.answer import print_answer, print_details
 from repoeval_bench.cli.console import print_json, print_lines
 from repoeval_bench.cli.echo import echo
 from repoeval_bench.cli.options import (
@@ -24,7 +24,6 @@ from repoeval_bench.cli.options import (
 )
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.report.answer import skipped_notes
 from repoeval_bench.report.choosing import choice_record
 from repoeval_bench.report.comparison import comparison_records
 from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, read_benchmark
@@ -168,14 +167,10 @@ def _print(
     if not runs:
         return
     echo(f"{setting.pack} · " + " · ".join(f"{option} {value}" for option, value in _named(setting).items()))
-    if not details:
-        print_answer(runs, out, comparisons, failed=failed, skipped=skipped, remembered=remembered)
+    if details:
+        print_details(runs, comparisons, with_baseline=with_baseline, skipped=skipped)
     else:
-        if comparisons:
-            print_comparison(runs, comparisons, None if with_baseline else choose(runs, comparisons))
-        else:
-            print_scores(runs)
-        print_lines(skipped_notes(skipped))
+        print_answer(runs, out, comparisons, failed=failed, skipped=skipped, remembered=remembered)
     echo()
 
 
