@@ -1,6 +1,6 @@
 """The command line: the one place that names concrete parts, catches errors, and sets the exit code.
 
-0 = done, 1 = a failed run or gate, 2 = a usage error, 130 = interrupted, 141 = the reader of a pipe has gone.
+0 = done, 1 = a failed run or gate, 2 = a usage error, 130 = interrupted, 141 = the reader of the output closed it.
 Each command is in a file of its own and is imported when it is called, so that `--help` and a warm run stay fast.
 """
 
@@ -12,7 +12,7 @@ import os
 import sys
 from typing import NoReturn
 
-# No plug-in of pydantic takes part: to look for one is to read the metadata of every installed package.
+# Without this, pydantic reads the metadata of every installed package in search of its plug-ins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 try:
@@ -24,7 +24,7 @@ try:
     from repoeval_bench.cli.interrupts import interrupts_heeded
     from repoeval_bench.core.errors import BenchError, os_reason, shortened
     from repoeval_bench.core.notices import show_notices
-except KeyboardInterrupt:  # Ctrl-C comes at any time, also before there is a command that could end cleanly
+except KeyboardInterrupt:  # Ctrl-C may come before there is a command that could end cleanly
     sys.stderr.write("error: interrupted before anything was computed\n")
     sys.exit(130)
 
@@ -57,14 +57,13 @@ COMMANDS = {
     "chunker": ("repoeval_bench.cli.more:chunker", "See how a chunker cuts, without a model."),
     "export": ("repoeval_bench.cli.more:export", "Write runs in the formats that other programs and papers read."),
 }
-"""Name -> (where it is, what it is for). `--help` shows them without importing any."""
+"""Name -> (its location, its purpose), so that `--help` imports no command."""
 
 _FURTHER = frozenset({"cache", "chunker", "export"})
-"""Listed apart, with the commands of plug-ins."""
+"""Commands that `--help` lists apart, with those of plug-ins."""
 
-_RUNS = {"recommend", "eval", "run", "compare", "sweep", "report", "verify"}
-_RESUMING = frozenset({*_RUNS, "data", "cache"})
-"""Commands that keep what they computed or fetched, and find it when they are called again."""
+_RESUMING = frozenset({"recommend", "eval", "run", "compare", "sweep", "report", "verify", "data", "cache"})
+"""Commands that continue from what an interrupted call has stored."""
 
 
 app = CommandGroup(
@@ -89,7 +88,7 @@ app = click.version_option(package_name="repoeval-bench", prog_name="repoeval-be
 
 def main() -> NoReturn:
     """Run the command line and exit; a user's mistake ends in one sentence, never in a traceback."""
-    # A run keeps nearly all that it makes until it ends: looking for garbage every 700 objects is a tenth of its time.
+    # A run keeps nearly all of its objects, and to look for garbage every 700 objects would take a tenth of its time.
     gc.set_threshold(200_000, 20, 100)
     show_notices(lambda line: echo(line, err=True))
     try:
@@ -109,14 +108,14 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, click.Abort):
         fail("interrupted", 130)
     except OSError as error:
-        # To ask whether a file is there is an error for names that no file may have, and in folders that are closed.
+        # Even the question whether a file exists fails for a name that is too long, or in a folder without access.
         if error.filename is None:
             raise
         code = 2 if error.errno == errno.ENAMETOOLONG else 1
         fail(f"{error.filename}: {os_reason(error)}; give another file or folder", code)
     except ReaderGone:
-        # Python would write what is left once more at exit, and complain. 141 is what a shell gives for SIGPIPE: a
-        # gate that was not read to its end must not look passed.
+        # Without the new descriptor Python would try to write the rest at exit, and complain. 141 is a shell's code for
+        # SIGPIPE: with 0, a gate whose output was not read to its end would look passed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def answer_to(
     runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0
 ) -> tuple[list[RunView], WordedVerdict]:
-    """The runs, each once, and the verdict on them; `comparisons` are made of all pairs where none are.
+    """Return the runs without duplicates, and the verdict on them; without `comparisons` every pair is compared.
 
-    `failed` runs belong to them and could not be made.
+    `failed`: how many further runs could not be made.
     """
     different = list({run.folder: run for run in runs}.values())
     comparisons = comparisons or (compare(different) if len(different) > 1 else ())
@@ -46,9 +46,9 @@ def print_answer(
     skipped: Iterable[str] = (),
     remembered: bool = True,
 ) -> None:
-    """The verdict on the runs, one table with a note on the chunkers that were `skipped`, and where the rest is.
+    """Print the verdict on the runs, one table, a note on the `skipped` chunkers, and where the runs are stored.
 
-    `remembered`: these are the runs that `report` finds without names. See `answer_to`.
+    `remembered`: `report` finds these runs without their names. `failed` is as in `answer_to`.
     """
     different, worded = answer_to(runs, comparisons, failed=failed)
     print_paragraph(worded.text)
@@ -57,23 +57,23 @@ def print_answer(
     print_table(replace(table, notes=()))
     for note in table.notes:
         print_paragraph(note, indent="  ")
-    if table.notes:  # without them the blank line below the rows is the one
+    if table.notes:  # a table without notes ends in a blank line
         echo()
     report = shell_line(["report", *(() if remembered else (run.run_id for run in different))], out=out)
     if all(run.folder.resolve().parent != out.resolve() for run in different):
-        # Such runs are not those that `report` finds without names.
+        # `report` finds runs outside `out` by their folders alone.
         report = shell_line(["report", *(str(run.folder) for run in different)])
     echo("stored in " + "\n          ".join(shown_place(run.folder) for run in different))
     echo(f"for every measure, test and note add --details; for a page: {report}")
 
 
 def unmade_rows(runner: Runner) -> list[dict[str, str]]:
-    """A row for each chunker that was left out, and for each run that failed, behind the rows of runs in JSON."""
+    """Return a JSON row for each skipped chunker, and for each run that failed."""
     skipped = [{"chunker": name, "left_out": reason} for name, reason in runner.skipped.items()]
     return skipped + [
         {"chunker": name, "protocol": setting.resolved_protocol().name, "left_out": str(error)}
-        for setting, of_setting in runner.failed.items()
-        for name, error in of_setting.items()
+        for setting, errors in runner.failed.items()
+        for name, error in errors.items()
     ]
 
 
@@ -84,9 +84,9 @@ def print_details(
     with_baseline: bool = False,
     skipped: Iterable[str] = (),
 ) -> None:
-    """The score tables of the runs (an imported one has none), their differences with the choice, and what was skipped.
+    """Print the score tables of runs (an imported one has none), their differences, the choice, and what was skipped.
 
-    There is no choice where the runs were compared with a baseline, which is another question.
+    Runs that were compared with a baseline get no choice: that is another question.
     """
     if not any(run.metrics.imported for run in runs):
         print_tables(score_tables(runs))

@@ -34,7 +34,7 @@ def cache_group() -> None:
 def _command(function: Callable[..., None]) -> click.Command:
     @wraps(function)
     def checked(*, home: Path | None, **options: Any) -> None:
-        # The environment may name a home that the first run will make; one on the command line must be there.
+        # The environment may name a folder that the first run will make; a folder on the command line must exist.
         typed = click.get_current_context().get_parameter_source("home") is ParameterSource.COMMANDLINE
         if typed and home is not None and not home.is_dir():
             raise UsageError(f"--home {home} is not a folder; name one that runs have used, or leave --home out")
@@ -47,7 +47,7 @@ def _command(function: Callable[..., None]) -> click.Command:
 def info(*, home: Path | None, as_json: bool) -> None:
     """Show the folder, its size and its models.
 
-    Of each model and precision: vectors, other entries and bytes.
+    Each model and precision has its vectors, other entries and bytes.
     """
     from repoeval_bench.embedding.housekeeping import info as describe
 
@@ -75,7 +75,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
 def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
     """Check each entry; exit 1 if a broken one is left.
 
-    Checked are its checksum, its length, and a vector's norm.
+    The checks are the checksum, the length, and the norm of a vector.
     """
     from repoeval_bench.embedding.housekeeping import verify as check
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
 
 
-_skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files the chunker fails on, and count them.")
+_skip_option = click.option("--skip-errors", is_flag=True, help="Skip files that the chunker fails on, and count them.")
 
 
 @click.command("show")
@@ -54,7 +54,7 @@ _skip_option = click.option("--skip-errors", is_flag=True, help="Leave out files
 def show_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) -> None:
     """Cut the file, folder or archive PATH and print the chunks with their boundaries; lines count from 1.
 
-    Of a folder or an archive its own code is read, as `recommend` reads it.
+    A folder or an archive is read as by `recommend`: without vendored, generated and minified files.
     In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.
     """
     chunker = make_chunker(spec)
@@ -83,9 +83,9 @@ def stats_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Measure chunkers on the files and folders PATH, or on the benchmark's repositories where none is given.
+    """Measure chunkers on the files and folders PATH, or without PATH on the benchmark's repositories.
 
-    A chunker that fails is named at the end, and the exit code is 1; the others are shown.
+    If a chunker fails, the others are shown, it is named at the end, and the exit code is 1.
     """
     from repoeval_bench.chunkers.tools.statistics import chunk_stats
 
@@ -94,7 +94,7 @@ def stats_command(
     chunkers = of_each(make_chunker, specs or ("ast",))
     check_distinct(chunkers)
     if paths:
-        files = [*{place: file for path in paths for place, file in _read(path).items()}.values()]
+        files = [*{location: file for path in paths for location, file in _read(path).items()}.values()]
     else:
         from repoeval_bench.dataset.loader import load_benchmark
 
@@ -135,7 +135,7 @@ def check_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
 
 
 def _read(path: Path) -> dict[Path, SourceFile]:
-    """Place -> a file of any name, or each of a folder's or archive's own code by the rules of packs."""
+    """Read a file of any name, or those files of a folder or archive that a pack would have; return path -> file."""
     from repoeval_bench.dataset.build.opening import ARCHIVES
     from repoeval_bench.dataset.build.plain import read_code
     from repoeval_bench.dataset.trees import decode
@@ -155,7 +155,7 @@ def _read(path: Path) -> dict[Path, SourceFile]:
 def _chunked(
     chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool
 ) -> list[tuple[SourceFile, tuple[Chunk, ...]]]:
-    """Each file with its chunks. Files that the chunker fails on end the command, or are left out and counted."""
+    """Return each file with its chunks. A file that the chunker fails on ends the command, or is skipped and noted."""
     chunked, skipped = chunk_files(files, chunker, skip_errors=skip_errors)
     if skipped:
         first = skipped[0].removesuffix(OR_SKIP)
@@ -203,13 +203,12 @@ def _print_stats(measured: Sequence[ChunkStats]) -> None:
         for row in measured
     ]
     print_table(make_table(["chunker", *figures(*heads, number="")], rows))
-    if measured:
-        if measured[0].unknown:
-            echo(f"{count(measured[0].unknown, 'file')} of an unknown language, whose definitions are not counted")
-        echo(
-            f"{count(measured[0].definitions, 'function or type', 'functions and types')}, "
-            f"{count(measured[0].lines, 'non-blank line')}; {CHARACTERS_NOTE}"
-        )
+    if measured[0].unknown:
+        echo(f"{count(measured[0].unknown, 'file')} of an unknown language, whose definitions are not counted")
+    echo(
+        f"{count(measured[0].definitions, 'function or type', 'functions and types')}, "
+        f"{count(measured[0].lines, 'non-blank line')}; {CHARACTERS_NOTE}"
+    )
 
 
 def _share(part: int, whole: int) -> str:

@@ -55,7 +55,7 @@ def compare_command(  # longer than 60 lines: each option has its line
 
     Without --baseline every pair is compared, the later minus the earlier.
     """
-    # Where each chunker has a run, these may be stored, and then no worker is needed.
+    # If every chunker has some run in `out`, all runs may be stored already, and no worker is needed.
     names = [path.name for path in out.iterdir()] if out.is_dir() else []
     missing = [spec for spec in chunker if not any(name.startswith(spec.partition(":")[0]) for name in names)]
     if len(chunker) > 1 and missing and fields["limit"] is None and execution.executor is None:
@@ -79,19 +79,18 @@ def compare_command(  # longer than 60 lines: each option has its line
     with ExitStack() as stack:
         skipped, failed = dict[str, str](), dict[str, str]()
         if chunker:
-            where: dict[str, Any] = {"out": out, "home": home}
-            runner = stack.enter_context(runner_on(execution, requests_of(chunker, fields), **where))
+            runner = stack.enter_context(runner_on(execution, requests_of(chunker, fields), out=out, home=home))
             (setting,) = runner.settings
             stored += [run for run in runner.run(setting, reuse=True) if run]
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
         base = baseline_of(stored, baseline, out, skipped | failed)
         if len(stored) < 2:
             if chunker:
-                runner.check()  # what was not made is the reason
+                runner.check()  # its error names the runs that were not made
             raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
         comparisons = compare(stored, base, measures=fields["measures"], equivalence=equivalence)
         remember(stored, out)
-        # The baseline may be none of the runs: the answer is about it all the same.
+        # The answer is also about a baseline that is none of the runs.
         compared = stored if base is None else [base, *stored]
         if summary:
             append_summary(summary, answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped))
@@ -115,10 +114,11 @@ def _print_json(comparisons: Sequence[Comparison], choice: Choice | None, unmade
 def baseline_of(
     stored: Sequence[RunView], name: str | None, out: Path, unmade: Mapping[str, str] | None = None
 ) -> RunView | None:
-    """The run that a name, a folder or a spec as it was typed means; None where none is given.
+    """Return the run that `name` means: a run's id or folder, or a chunker spec; None for None.
 
-    A spec whose options have their defaults comes before one that leaves them open. A spec that fits two is a
-    UsageError, and one of a chunker in `unmade`: chunker -> why it has no run.
+    A run of exactly this spec, with defaults for the options that it leaves open, comes before a run with other values
+    for these. A spec that fits two runs is a UsageError, and so is a chunker in `unmade` (chunker -> why it has no
+    run).
     """
     if name is None:
         return None
@@ -128,8 +128,8 @@ def baseline_of(
         if name == chunker or is_chunker(name, chunker) or is_chunker(chunker, name):
             raise UsageError(f"--baseline {name} was left out: {reason}")
     exact = {name, full_spec(name)}
-    fitting = [run for run in stored if exact & {run.run_id, str(run.folder), run.metrics.chunker}]
-    fitting = fitting or [run for run in stored if is_chunker(name, run.metrics.chunker)]
-    if len(fitting) > 1:
-        raise UsageError(f"--baseline {name} fits {', '.join(run.metrics.chunker for run in fitting)}; name one")
-    return fitting[0] if fitting else find_run(name, out)
+    matches = [run for run in stored if exact & {run.run_id, str(run.folder), run.metrics.chunker}]
+    matches = matches or [run for run in stored if is_chunker(name, run.metrics.chunker)]
+    if len(matches) > 1:
+        raise UsageError(f"--baseline {name} fits {', '.join(run.metrics.chunker for run in matches)}; name one")
+    return matches[0] if matches else find_run(name, out)

@@ -1,4 +1,4 @@
-"""Completion of names in a shell: stored runs, and parts. Nothing heavy is imported."""
+"""Complete names in a shell: stored runs, and parts. Nothing heavy is imported."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def run_argument(name: str = "run", **options: Any) -> Callable[..., Any]:
 
 
 def names_for(option: str) -> Callable[..., list[str]] | None:
-    """Return the completion of an option's value; None where nothing is known."""
+    """Return the function that completes an option's value, or None."""
     if option == "baseline":
         return _runs
     return _part if option in _KINDS else None
 
 
-def _runs(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+def _runs(context: click.Context, _: click.Parameter, prefix: str) -> list[str]:
     from repoeval_bench.runs.naming import NEWEST
     from repoeval_bench.runs.records import MANIFEST
 
     results = context.params.get("out") or RESULTS
     stored = sorted(path.parent.name for path in results.glob(f"*/{MANIFEST}"))
-    return [name for name in (NEWEST, *stored) if name.startswith(begun) and visible(name) == name]
+    return [name for name in (NEWEST, *stored) if name.startswith(prefix) and visible(name) == name]
 
 
-def _part(_: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+def _part(_: click.Context, parameter: click.Parameter, prefix: str) -> list[str]:
     assert parameter.name is not None
-    return [row.name for row in rows(_KINDS[parameter.name]) if row.name.startswith(begun)]
+    return [row.name for row in rows(_KINDS[parameter.name]) if row.name.startswith(prefix)]

@@ -26,7 +26,7 @@ def print_table(table: Table) -> None:
     console = _console()
     lines = table_lines(table, console, console.width if sys.stdout.isatty() else None)
     if lines:
-        # Its texts are visible already, its styles are ours.
+        # `echo` would show the styles as text; control characters of the cells are visible already.
         click.echo("\n".join(lines))  # noqa: TID251
     print_lines(table.notes)
 
@@ -43,7 +43,7 @@ def print_json(content: Any) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines of text, such as `  key   meaning`; on a terminal folded between words, a meaning below itself."""
+    """Print lines of text such as `  key   meaning`; a terminal gets them folded, with the meaning below itself."""
     for line in visible("\n".join(lines)).splitlines():
         if not sys.stdout.isatty():
             echo(line)

@@ -70,7 +70,7 @@ def fetch(*, upgrade: bool, as_json: bool, **options: Any) -> None:
 @set_options
 @json_option
 def verify(*, as_json: bool, **options: Any) -> None:
-    """Check that every ground truth is at its lines and that no file has changed; exit code 1 where not."""
+    """Check that every ground truth is at its lines and that no file has changed; exit code 1 if not."""
     from repoeval_bench.dataset.loader import describe
     from repoeval_bench.dataset.verification import verify as verify_set
 
@@ -181,7 +181,7 @@ def _obtain(
 
 
 def _table(rows: dict[str, RepositorySummary]) -> Table:
-    """Repositories, the total below."""
+    """Tabulate the repositories, and below them the total."""
     cells = [
         (repo, _part(row.tasks, row.whole_tasks), _part(row.files, row.whole_files), row.licence)
         for repo, row in rows.items()

@@ -1,4 +1,4 @@
-"""The one place where text leaves for a terminal."""
+"""The one function that prints."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from repoeval_bench.core.visible import visible
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True, colour: str | None = None) -> None:
-    """Print a text on standard output, or on standard error, with what a terminal would obey made visible.
+    r"""Print a text on standard output, or on standard error, with its control characters made visible.
 
-    JSON stays the same JSON: the escapes are its own. `colour` is used on a terminal only.
+    They become escapes such as `\u001b`, which JSON reads as the same character. `colour` is used on a terminal only.
     """
-    click.secho(visible(str(text)), err=err, nl=nl, fg=colour)  # noqa: TID251 - the one place
+    click.secho(visible(str(text)), err=err, nl=nl, fg=colour)  # noqa: TID251 - the one function

@@ -52,7 +52,7 @@ def evaluate_command(
 
 
 def _print(runner: Runner, runs_by_setting: Sequence[Sequence[RunView]], out: Path, *, details: bool) -> None:
-    """The runs of each setting, under its protocol where there are several."""
+    """Print the runs of each setting, below the name of its protocol if there are several."""
     for number, (setting, runs) in enumerate(zip(runner.settings, runs_by_setting, strict=True)):
         if len(runs_by_setting) > 1:
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
@@ -64,7 +64,7 @@ def _print(runner: Runner, runs_by_setting: Sequence[Sequence[RunView]], out: Pa
 
 
 def _protocols(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """The protocol that was asked for; without one all that suit a shipped pack, the deciding one first."""
+    """Return the protocol that was given; without one, all that suit a shipped pack, the deciding one first."""
     is_given = click.get_current_context().get_parameter_source("protocol") is not ParameterSource.DEFAULT
     shipped = edition_of(fields["pack"]) or shipped_pack(fields["source"])
     return (fields["protocol"],) if is_given or not shipped else PROTOCOLS

@@ -48,4 +48,4 @@ explain "lines found"
 explain linemap
 explain ast
 """
-"""Words after `repoeval-bench`, the lines of a command together."""
+"""An example a line, without `repoeval-bench`."""

@@ -14,7 +14,8 @@ from repoeval_bench.core.options import named_option
 from repoeval_bench.core.registry import KINDS, Row, find, is_part, known, rows
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.uses import TIERS
-from repoeval_bench.metrics import explain, is_measure
+from repoeval_bench.metrics import Measure, explain, is_measure
+from repoeval_bench.metrics.measure import with_cutoff
 from repoeval_bench.retrieval.expansion import Expansion
 
 if TYPE_CHECKING:
@@ -40,10 +41,7 @@ def explain_command(*, name: str, as_json: bool) -> None:
 
 
 def _unknown(name: str) -> str:
-    """Say what is wrong with a name that no list has, or has otherwise."""
-    from repoeval_bench.metrics import Measure, is_measure
-    from repoeval_bench.metrics.measure import with_cutoff
-
+    """Say why no list has a name, and which name may be meant."""
     stem, names = name.partition("@")[0].partition("(")[0].partition(":")[0], all_names()
     if is_measure(stem) and ":" not in name:
         Measure.parse(name)
@@ -55,12 +53,12 @@ def _unknown(name: str) -> str:
 
 
 def explanations(name: str) -> Iterator[str]:
-    """Yield what the lists say of a name; nothing where no list has it."""
+    """Yield the explanation of a name from each list that has it."""
     yield from _protocols(name)
     for kind in ("chunker", "embedder", "retriever", "reranker"):
         yield from _parts(kind, name)
-    for plain in _PLAIN:
-        yield from _rows_of(plain, name)
+    for title in _PLAIN:
+        yield from _rows_of(title, name)
     yield from _measures(name)
     yield from _packs(name)
     yield from _lists(name)
@@ -69,48 +67,48 @@ def explanations(name: str) -> Iterator[str]:
 
 
 _PLAIN = ("headers", "relevance", "exclusions", "expansions", "languages", "datasets")
-"""Lists whose row says all that there is to say of a name."""
+"""Lists whose rows explain a name in full."""
 
 
 def _lists(name: str) -> Iterator[str]:
-    """Yield the names of the list that is called so: `headers`, or `header`."""
+    """Yield the names in the list of this title, in the plural or the singular: `headers`, `header`."""
     for title, table in LISTS.items():
         if name in (title, title.removesuffix("s")):
             yield f"{title}: {', '.join(row[0] for row in table().texts())}; see `list {title}`"
 
 
-def _rows_of(plain: str, name: str) -> Iterator[str]:
-    """Yield the rows of a name, or else those of its rule: `iou:0.5` is `iou:T`, `graded` all that begin so."""
-    table = LISTS[plain]()
+def _rows_of(title: str, name: str) -> Iterator[str]:
+    """Yield the rows of a name, or else those of its rule: `iou:T` for `iou:0.5`, every `graded:…` for `graded`."""
+    table = LISTS[title]()
     kind, *heads = [column.name for column in table.columns]
     stem = name.partition(":")[0]
     texts_of = table.texts()
     same = [texts for texts in texts_of if texts[0] == name]
-    if not same and (stem == name or _has_value(plain, name)):
+    if not same and (stem == name or _has_value(title, name)):
         same = [texts for texts in texts_of if texts[0].partition(":")[0] == stem]
     for first, *cells in same:
         texts = cells if len(cells) == 1 else [f"{head} {cell}" for head, cell in zip(heads, cells, strict=True)]
         yield f"{kind} {first}: {'; '.join(texts)}"
 
 
-def _has_value(plain: str, name: str) -> bool:
-    """Return whether a name is a rule of this list with a value that is possible."""
+def _has_value(title: str, name: str) -> bool:
+    """Return whether a name is a rule of this list with a valid value."""
     from repoeval_bench.protocols.qrels import relevance_rule
 
     try:
-        {"relevance": relevance_rule, "expansions": Expansion.parse}[plain](name)
+        {"relevance": relevance_rule, "expansions": Expansion.parse}[title](name)
     except (KeyError, UsageError):
         return False
     return True
 
 
 def all_names() -> list[str]:
-    """The names of all lists, without options, and the facts of tasks."""
+    """Return the names of all lists, without options, and the facts of tasks."""
     from repoeval_bench.dataset.shipped import editions
     from repoeval_bench.metrics.condensed import UNREGISTERED
 
     parts = [row.name for kind in KINDS for row in available(kind)]
-    plain = [row[0] for name in _PLAIN for row in LISTS[name]().texts()]
+    plain = [row[0] for title in _PLAIN for row in LISTS[title]().texts()]
     return [
         *dict.fromkeys(name.partition(":")[0] for name in (*parts, *plain)),
         *UNREGISTERED,
@@ -132,7 +130,7 @@ def _parts(kind: str, name: str) -> Iterator[str]:
 
 
 def _from_outside(kind: str, target: str) -> Row | None:
-    """The row of `py:module:Name` where it is of this kind; the open form itself for no name."""
+    """Return the row of `py:module:Name` if it is of this kind; without a name, the row of the open form."""
     if target in ("", "MODULE:NAME"):
         return available(kind)[-1]
     row = find(kind, "py", ":".join(target.split(":")[:2]))

@@ -69,8 +69,8 @@ def export_command(
     """Export RUNs (folders, ids, or parts of an id); of several runs the differences too.
 
     `csv` writes the scores to FILE and the differences beside it. `trec` writes the ranking to FILE and the judgements
-    to FILE.qrels. `log` is the run log with every place in full. With --measure, `markdown` and `latex` are one table
-    of short names, the best in bold. Letters name the runs that a mean is significantly better than.
+    to FILE.qrels. `log` is the run log with each chunk's file and lines. With --measure, `markdown` and `latex` are one
+    table of short names, the best in bold. Letters name the runs that a mean is significantly better than.
     """
     if form is None and output is not None and output.suffix:
         form = form_of(output, ENDINGS)
@@ -84,7 +84,7 @@ def export_command(
         refuse_unread({"baseline"}, f"in {_ONE_RANKING[form]}, which holds one ranking")
     stored = find_runs(dict.fromkeys(runs), out)
     for run in stored:
-        _ = run.scores  # reading a run's queries checks its means against them
+        _ = run.scores  # reading the scores checks the stored means against them
     base = baseline_of(stored, baseline, out)
     if plots is not None:
         _draw(stored, plots)
@@ -93,8 +93,8 @@ def export_command(
     files = _files(stored, base, form, output or Path(form), measures)
     if output is None:
         echo(next(iter(files.values())), nl=False)
-        for left in list(files)[1:]:
-            note(f"{left.suffixes[0][1:]} not printed: -o FILE writes it beside FILE")
+        for path in list(files)[1:]:
+            note(f"{path.suffixes[0][1:]} not printed: -o FILE writes it beside FILE")
         return
     for path, content in files.items():
         write_and_say(path, content, "another file with -o")
@@ -103,7 +103,7 @@ def export_command(
 def _files(
     stored: Sequence[RunView], base: RunView | None, form: str, output: Path, measures: Sequence[str]
 ) -> dict[Path, str]:
-    """Path -> content; the first is what is asked for, others go with it."""
+    """Return path -> content: first the file that was asked for, then those that are written beside it."""
     if form in _ONE_RANKING:
         if len(stored) > 1:
             raise UsageError(f"{_ONE_RANKING[form]} holds one ranking, not {len(stored)}; export the runs one by one")
@@ -140,8 +140,6 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison], choice
     if imported and not comparisons:
         raise UsageError(f"{imported[0]} was imported, without the sizes that its table prints; take --format csv")
     scores = [] if imported else score_tables(stored)
-    if not comparisons:
-        return list(scores)
     return [*scores, *comparison_tables(comparisons), *([choice_table(choice)] if choice else [])]
 
 

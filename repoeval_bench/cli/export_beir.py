@@ -46,8 +46,8 @@ def export_beir_command(
 ) -> None:
     """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of one or several RUNs.
 
-    A query sees only its own repository, so each repository is a data set, and a subset of FOLDER. Runs store no texts:
-    they are cut again from the data.
+    A query sees only its own repository, so each repository is a data set, and a subset of FOLDER. Runs store no texts,
+    so the chunks are cut again from the data.
     """
     stored = find_runs(runs, out)
     benchmark = data_of(stored[0], **location)

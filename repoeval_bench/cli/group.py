@@ -35,7 +35,7 @@ class Interrupted(Exception):  # noqa: N818 - the person wants it
 
 @contextmanager
 def _pipe_watched() -> Iterator[None]:
-    """A broken pipe leaves as `ReaderGone`: click itself would end with 1, as if the command had failed."""
+    """Turn a broken pipe into `ReaderGone`; click itself would exit with 1, as if the command had failed."""
     try:
         yield
     except BrokenPipeError as error:
@@ -78,7 +78,7 @@ class CommandGroup(click.Group):
                 raise Interrupted(resumes=ctx.invoked_subcommand in self._resuming) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Names in the order of use, those of plug-ins last."""
+        """Return the names in the order of use, those of plug-ins last."""
         return [*self.table, *self._outside()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -108,7 +108,7 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or offer the nearest one.
 
-        Refused are an empty word, which would mean the current folder, and a second value of an option that has one.
+        An empty word, which would mean the current folder, and a second value of an option that takes one are errors.
         """
         for before, word in zip(["", *args], args, strict=False):
             if not word or (word.startswith("--") and word.endswith("=")):
@@ -154,11 +154,11 @@ class CommandGroup(click.Group):
         return command.get_short_help_str(200) if command else ""
 
     def _shown_examples(self, name: str) -> str:
-        """The lines below a command's help, as click leaves them."""
-        words = f"{self.name} " if self.name and self.name != ROOT else ""
-        shown = [f"  repoeval-bench {words}{line}" for line in self.examples.splitlines() if line.split()[0] == name]
-        return "\n".join(["\b", "Examples:", *shown]) if shown else ""
+        r"""Return the examples of a command for the end of its help; `\b` keeps click from folding them."""
+        group = f"{self.name} " if self.name and self.name != ROOT else ""
+        lines = [f"  repoeval-bench {group}{line}" for line in self.examples.splitlines() if line.split()[0] == name]
+        return "\n".join(["\b", "Examples:", *lines]) if lines else ""
 
 
 ROOT = "repoeval-bench"
-"""The name of the group that the tool is."""
+"""The name of the tool's own group."""

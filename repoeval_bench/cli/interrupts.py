@@ -1,7 +1,7 @@
-"""Ctrl-C, held back where `KeyboardInterrupt` would be swallowed and the command go on as if nobody had pressed a key.
+"""Hold Ctrl-C back where something would swallow `KeyboardInterrupt`, and the command would go on.
 
-Python itself swallows it in `__del__` and in the callbacks of weak references. The start of a module written in C may.
-If it does not, Python can note the exception on the way, and die of the signal after everything was closed.
+Python itself swallows it in `__del__` and in the callbacks of weak references. The import of a module written in C may.
+Even if it does not, Python may have noted the exception, and dies of the signal after everything was closed.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 _SWALLOWING = {"<frozen importlib._bootstrap>", weakref.__file__}
 
 _SECONDS_AT_MOST = 5.0
-"""Ctrl-C waits for no longer."""
+"""The longest that Ctrl-C is held back."""
 
 _SECONDS_BETWEEN = 0.02
 
 
 @contextmanager
 def interrupts_heeded() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` at Ctrl-C where nothing swallows it; where Ctrl-C is ignored it stays so."""
-    ours = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    """Raise `KeyboardInterrupt` at Ctrl-C once nothing swallows it; an ignored Ctrl-C stays ignored."""
+    can_wait = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    if not can_wait or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
     interrupt = _Interrupt()
@@ -53,7 +53,7 @@ class _Interrupt:
 
     @property
     def waiting(self) -> bool:
-        """Return whether Ctrl-C was pressed and is not raised yet."""
+        """Return whether Ctrl-C was pressed and its exception is still to be raised."""
         return self._since is not None
 
     def __call__(self, _number: int, frame: FrameType | None) -> None:

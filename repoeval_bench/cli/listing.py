@@ -25,14 +25,14 @@ def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
 
 
 def available(kind: str) -> list[Row]:
-    """The parts of a kind that can be named: built-in ones, those of other packages, and the open form."""
+    """Return the parts of a kind that can be named: built-in ones, those of other packages, and `py:MODULE:NAME`."""
     what = "class or function" if KINDS[kind].offers else f"`{KINDS[kind].data.partition(':')[2]}`"
     open_form = Row(name="py:MODULE:NAME", meaning=f"Any {what} of a Python module; see docs/plug-ins.md.")
     return [*rows(kind), *plug_ins(kind), open_form]
 
 
 def meaning(row: Row) -> str:
-    """Describe a part, with the package of one from outside."""
+    """Return a part's meaning, with the package of one from outside."""
     return f"{row.meaning} (from {row.origin})" if row.origin else row.meaning
 
 

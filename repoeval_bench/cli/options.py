@@ -61,7 +61,7 @@ class _FolderOrUrl(click.Path):
 
 
 def _folder_at(location: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
-    """A folder itself, or the cache of the store at a URL; with `reads` all that the store has is there."""
+    """Return a folder itself, or the cache of the store at a URL; with `reads` the whole store is fetched into it."""
     if isinstance(location, Path):
         return location
     from repoeval_bench.runs.results import results_at  # few commands are given a store
@@ -73,17 +73,17 @@ def _folder_at(location: str | Path, home: Path | None = None, *, reads: bool = 
 
 
 def _out(meaning: str, *, reads: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add --out; the command is given a folder (a Path), of a store its cache, with `reads` all of it."""
+    """Add --out; the command gets a folder (a Path), see `_folder_at`."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def placed(**options: Any) -> Any:
+        def with_folder(**options: Any) -> Any:
             return command(**options | {"out": _folder_at(options["out"], options.get("home"), reads=reads)})
 
         location = _FolderOrUrl(path_type=Path, file_okay=not reads)
         return click.option(
             "--out", type=location, metavar="DIRECTORY|URL", default=RESULTS, show_default=True, help=meaning
-        )(placed)
+        )(with_folder)
 
     return decorate
 
@@ -105,11 +105,11 @@ def request_options(
     """Add an option for each field of a request, passed on under the field's name; `--set` for the rare ones.
 
     `several`: fields that may be given more than once, with their defaults. `only`: the fields that the command reads.
-    `rare_too`: those among them have options of their own.
+    `rare_too`: the rare ones have options of their own, too.
     """
     several = several or {}
     names = [name for name in model.options() if only is None or name in only]
-    # What a run is comes before the data it is over.
+    # `--help` shows the options of the run before those of its data.
     names.sort(key=lambda name: name in DataRequest.model_fields)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,7 +151,7 @@ class RareFields(click.Option):
             values[name] = value
         for name, (_, default) in self.fields.items():
             given = values.get(name, context.lookup_default(name))
-            # What is neither of the two is refused with the request, beside its other mistakes.
+            # The request refuses any other text, beside its other mistakes.
             truth = {"": True, "1": True, "true": True, "false": False} if default is False else {}
             context.params[name] = default if given is None else truth.get(given, given)
             source = ParameterSource.COMMANDLINE if name in values else ParameterSource.DEFAULT
@@ -199,14 +199,14 @@ def _with_rare(command: Callable[..., Any], fields: dict[str, tuple[FieldOption,
     option = next((option for option in options if isinstance(option, RareFields)), None)
     if option is None:
         option = RareFields()
-        # The list is of click's decorators, in reverse order.
+        # click's decorators leave their parameters here, in reverse order.
         command.__click_params__ = [_HelpAll(), option, *options]  # type: ignore[attr-defined]
     option.fields = {**fields, **option.fields}
     return command
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Every option of a run, --chunker as often as one likes, with --out, --home and --json."""
+    """Add every option of a run, --chunker as one that may be repeated, and --out, --home and --json."""
     return request_options(RunRequest, several={"chunker": ()})(out_option(home_option(json_option(command))))
 
 
@@ -237,7 +237,7 @@ allow_option = click.option(
 
 
 def requests_of(chunkers: Sequence[str], fields: Mapping[str, Any]) -> list[RunRequest]:
-    """A request for each chunker, or one without any."""
+    """Return a request for each chunker, or one without a chunker."""
     return [RunRequest.of({**fields, "chunker": chunker}, typed=True) for chunker in chunkers or (None,)]
 
 
@@ -266,7 +266,7 @@ def _option(
 def words_of(
     _context: click.Context, parameter: click.Parameter, values: Sequence[str], *, kind: type[str | int]
 ) -> tuple[str | int, ...] | None:
-    """Words separated by blanks or commas, each of a kind, of all values; None where there are none."""
+    """Split all values at blanks and commas, and convert each word to `kind`; None if there is no word."""
     text = " ".join(values)
     try:
         return tuple(map(kind, text.replace(",", " ").split())) or None
@@ -275,9 +275,9 @@ def words_of(
 
 
 def refuse_repeated(command: click.Command, words: Sequence[str], context: click.Context) -> None:
-    """A click.UsageError where an option that takes one value is on the command line twice.
+    """Raise click.UsageError if an option that takes one value is on the command line twice.
 
-    click itself takes the last value without a word. Other mistakes are reported when the command is parsed.
+    click itself silently takes the last value. Other mistakes are reported when the command is parsed.
     """
     inner = click.Context(command, parent=context, info_name=command.name, resilient_parsing=True)
     try:
@@ -286,7 +286,7 @@ def refuse_repeated(command: click.Command, words: Sequence[str], context: click
         return
     times = Counter(parameter for parameter in order if isinstance(parameter, click.Option))
     for option, n in times.items():
-        # A flag that is set twice is set; one that can be unset too has two values.
+        # To set a flag twice changes nothing, but a flag that can also be unset has two values.
         if n > 1 and not (option.multiple or option.count or (option.is_flag and not option.secondary_opts)):
             name = max(option.opts, key=len)
             raise click.UsageError(f"{name} is given {n} times and takes one value; leave all but one out", inner)
@@ -295,9 +295,9 @@ def refuse_repeated(command: click.Command, words: Sequence[str], context: click
 
 
 def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> None:
-    """A UsageError where one of these parameters is on the command line, and `because` says why none is read.
+    """Raise a UsageError if one of these parameters is on the command line; `because` says why it is not read.
 
-    The `way_out` beside leaving them out, such as `or add --execute`, ends the sentence.
+    `way_out`, such as `or add --execute`, is what the user can do instead of leaving it out.
     """
     context = click.get_current_context()
     typed = [
@@ -319,10 +319,10 @@ def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> No
 
 
 def option_variables(command: click.Command, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Parameter -> its value in the variable of its name: CHUNKER for --chunker, MATCH_SIZE for --match-size.
+    """Return parameter -> the value of the variable with its name: CHUNKER for --chunker, MATCH_SIZE for --match-size.
 
-    One that may be given more than once has its values separated by blanks. An empty variable is like none. Of a group
-    it is command -> its parameters.
+    In the variable of a parameter that may be repeated, blanks separate the values. An empty variable counts as unset.
+    For a group, return command -> its parameters.
     """
     values: dict[str, Any] = {}
     if isinstance(command, click.Group):
@@ -341,11 +341,11 @@ def _variable(option: str) -> str:
 
 
 _NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help", "help_all", "set"})
-"""HOME is the user's, and what is printed is asked for by hand."""
+"""Parameters that are never read from a variable: HOME is the user's, and the others are for one call."""
 
 
 def depth_option(meaning: str) -> Callable[..., Any]:
-    """Add -k (int or None): how deep rankings are looked at; None: 10, or what the run ranks."""
+    """Add -k (int or None): the depth of the rankings; None means 10, or what the run ranks if that is less."""
     return click.option(
         "-k",
         type=click.IntRange(min=1),
@@ -354,5 +354,5 @@ def depth_option(meaning: str) -> Callable[..., Any]:
 
 
 def note(line: str) -> None:
-    """A notice for the person at the terminal: on standard error, so that output stays clean."""
+    """Print a notice on standard error, so that the output stays clean."""
     echo(line, err=True)

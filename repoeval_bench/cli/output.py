@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class _Output(click.Path):
-    """A file, or a folder, that a command writes: whether it can is known before anything is computed.
+    """A file or folder that a command writes; whether it is writable is checked before anything is computed.
 
-    What is written in a `form` is written to files that have one of its endings, or none.
+    A file of a `form` (HTML, …) must have one of the `endings`, or no ending.
     """
 
     def __init__(self, form: str = "", *endings: str, folder: bool = False) -> None:
@@ -47,7 +47,7 @@ class _Output(click.Path):
 
 
 INPUT = click.Path(path_type=Path, dir_okay=False, exists=True)
-"""A file that is read. One that is not there is a usage error, whichever command it is given to."""
+"""A file that is read; a missing one is a usage error in every command."""
 
 OUTPUT = _Output()
 OUTPUT_HTML = _Output("HTML", ".html", ".htm")
@@ -72,7 +72,7 @@ summary_option = click.option(
 
 
 def form_of(output: Path, endings: Mapping[str, str]) -> str:
-    """The form that a file's ending means; a UsageError where it means none."""
+    """Return the form that a file's ending means; a UsageError if it means none."""
     form = endings.get(output.suffix.lower())
     if form is None:
         known = ", ".join(endings)
@@ -81,7 +81,7 @@ def form_of(output: Path, endings: Mapping[str, str]) -> str:
 
 
 def append_summary(path: Path, markdown: str) -> None:
-    """Append to a file that the user named; a ResultError where that fails."""
+    """Append to a file that the user named; a ResultError if that fails."""
     with (
         os_errors_as(ResultError, f"{path} cannot be written", "choose another file"),
         path.open("a", encoding="utf-8") as stream,
@@ -95,12 +95,12 @@ def measures_option(meaning: str) -> Callable[..., Any]:
 
 
 def plain(record: DataclassInstance, *omitted: str) -> dict[str, Any]:
-    """A record as plain values, without the fields that are left out."""
+    """Return a record as plain values, without the `omitted` fields."""
     return {name: value for name, value in asdict(record).items() if name not in omitted}
 
 
 def write_and_say(path: Path, content: str, instead: str = "another file") -> None:
-    """Write a file that the user named, and say so; `instead` is the way out where it cannot be written."""
+    """Write a file that the user named, and say so; `instead` is what to name if it cannot be written."""
     write_named(path, content, instead)
     note(f"wrote {path}")
 

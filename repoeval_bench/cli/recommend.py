@@ -79,13 +79,13 @@ def recommend_command(
     LangChain and LlamaIndex. The fewer files there are, the more the results of other repositories count. The same
     command resumes an interrupted one.
     """
-    request = _with_what_is_here(RecommendRequest.of({"source": source, **options}, typed=True))
+    request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)
     check_writable(out)
     if execution.executor is None:
         start_server(request.chunkers)
     source = benchmark_of(request.source, out / PACKS, request.tasks)
-    # A worker may be in another folder.
+    # A worker may run in another folder.
     absolute = str(Path(source).resolve()) if Path(source).exists() else source
     data = request.model_dump(include=set(DataRequest.model_fields)) | {"source": absolute}
     benchmark = load_benchmark(**data, home=home)
@@ -110,20 +110,20 @@ def recommend_command(
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
 
 
-def _with_what_is_here(request: RecommendRequest) -> RecommendRequest:
-    """The request, of its usual chunkers and retrievers only those that are installed; what was typed is as it is."""
+def _with_installed_parts(request: RecommendRequest) -> RecommendRequest:
+    """Return the request without the default chunkers and retrievers that are not installed; what was typed stays."""
     source_of = click.get_current_context().get_parameter_source
-    usual = [kind for kind in ("chunker", "retriever") if source_of(f"{kind}s") is ParameterSource.DEFAULT]
-    here = {f"{kind}s": installed(kind, getattr(request, f"{kind}s")) for kind in usual}
-    by_vectors = [name for name in here.get("retrievers", ()) if needs_vectors(name)]
-    usual_model = source_of("embedder") is ParameterSource.DEFAULT
-    if by_vectors and usual_model and not installed("embedder", [request.embedder]):
-        here["retrievers"] = tuple(name for name in here["retrievers"] if name not in by_vectors)
-    return request.model_copy(update=here)
+    kinds = [kind for kind in ("chunker", "retriever") if source_of(f"{kind}s") is ParameterSource.DEFAULT]
+    available = {f"{kind}s": installed(kind, getattr(request, f"{kind}s")) for kind in kinds}
+    by_vectors = [name for name in available.get("retrievers", ()) if needs_vectors(name)]
+    default_model = source_of("embedder") is ParameterSource.DEFAULT
+    if by_vectors and default_model and not installed("embedder", [request.embedder]):
+        available["retrievers"] = tuple(name for name in available["retrievers"] if name not in by_vectors)
+    return request.model_copy(update=available)
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:
-    """Report all that is known to be wrong before code is read or fetched."""
+    """Report every mistake that shows before code is read or fetched."""
     problems = Problems()
     if report is not None:
         from repoeval_bench.report.html.assets import check_page
@@ -145,14 +145,14 @@ def _show(
     details: bool,
     as_json: bool,
 ) -> None:
-    decides = [*recommendation.evidence[0].runs.values()] if recommendation.evidence else []
-    if decides:
-        remember(decides, out)
+    deciding = [*recommendation.evidence[0].runs.values()] if recommendation.evidence else []
+    if deciding:
+        remember(deciding, out)
     use, *evidence = answer_lines(recommendation)
-    if report and decides:
+    if report and deciding:
         from repoeval_bench.report.html.report import report_page
 
-        write_and_say(report, report_page(decides, str(report), answer=recommendation), "another file with --report")
+        write_and_say(report, report_page(deciding, str(report), answer=recommendation), "another file with --report")
     if as_json:
         print_json({"source": request.source} | recommendation_record(recommendation))
         return
@@ -169,13 +169,9 @@ def _show(
     print_table(recommendation_table(recommendation, details=details))
     if not recommendation.decision:
         return
-    closer, tested = (shell_line([command], out=out) for command in ("report", "compare"))
+    report_line, compare_line = (shell_line([command], out=out) for command in ("report", "compare"))
     first = recommendation.evidence[0]
-    best = next(
-        request_of_run
-        for request_of_run in request.requests([first.protocol])
-        if request_of_run.retriever == first.retriever
-    )
+    deciding_run = next(run for run in request.requests([first.protocol]) if run.retriever == first.retriever)
     spec = recommendation.candidates[recommendation.decision.choice.name].spec
-    alone = eval_line(best.model_copy(update={"chunker": spec}), out=out, short=True)
-    print_lines([f"page: {closer}", f"test two runs: {tested} RUN RUN", f"try another chunker: {alone}"])
+    own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out, short=True)
+    print_lines([f"page: {report_line}", f"test two runs: {compare_line} RUN RUN", f"try another chunker: {own_run}"])

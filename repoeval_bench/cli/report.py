@@ -55,7 +55,7 @@ def report_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Write a page about one RUN, or one that compares several; without any, the runs that were compared last.
+    """Write a page about one RUN, or one that compares several; without RUN, those that were compared last.
 
     The page is one file that needs no network.
     """
@@ -76,7 +76,7 @@ def report_command(
 
 
 def _make_bm25(stored: Sequence[RunView], source: str, home: Path | None) -> None:
-    """Rank the same chunks for the same queries by BM25 where no such run is stored; say where that cannot be."""
+    """Rank the chunks of each run by BM25 if no such run is stored, and say for which runs that is impossible."""
     from repoeval_bench.report.html.runs import bm25_beside
 
     for run in stored:

@@ -86,8 +86,7 @@ def run_command(  # longer than 60 lines: each option has its line
             _list(benchmarking.requests, as_json=as_json)
         return
     results: list[dict[str, Any]] = []
-    where: dict[str, Any] = {"out": out, "home": home}
-    with runner_on(execution, benchmarking.requests, **where) as runner:
+    with runner_on(execution, benchmarking.requests, out=out, home=home) as runner:
         for setting in runner.settings:
             results_or_none = runner.run(setting, reuse=True)
             runs = [run for run in results_or_none if run]
@@ -96,10 +95,10 @@ def run_command(  # longer than 60 lines: each option has its line
                 # The first combination in the file is its subject, so `report` shows it.
                 remember(runs, out)
             comparisons = _comparisons(benchmarking, setting, results_or_none) if benchmarking.compares else []
-            unknowing, failed = runner.skipped_of(setting), runner.failed_of(setting)
+            skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:
                 record = _record(setting, runs, comparisons, with_baseline=benchmarking.baseline is not None)
-                results.append(record | {"left_out": unknowing | failed})
+                results.append(record | {"left_out": skipped | failed})
             elif benchmarking.compares:
                 _print(
                     setting,
@@ -108,7 +107,7 @@ def run_command(  # longer than 60 lines: each option has its line
                     out,
                     details=details,
                     failed=len(failed),
-                    skipped=unknowing,
+                    skipped=skipped,
                     remembered=first,
                     with_baseline=benchmarking.baseline is not None,
                 )
@@ -123,7 +122,7 @@ def run_command(  # longer than 60 lines: each option has its line
 def _comparisons(
     benchmarking: Benchmarking, setting: RunRequest, runs_or_none: Sequence[RunView | None]
 ) -> list[Comparison]:
-    """Compare the runs of a setting; nothing where the baseline could not be made."""
+    """Compare the runs of a setting; nothing if the baseline could not be made."""
     runs = [run for run in runs_or_none if run]
     baseline = None if benchmarking.baseline is None else runs_or_none[benchmarking.baseline]
     if len(runs) < 2:
@@ -147,7 +146,7 @@ def _record(
         "runs": [run.metrics.as_json() for run in runs],
         "comparisons": comparison_records(comparisons),
     }
-    # Differences to a baseline are another question than which to choose.
+    # Runs that were compared with a baseline get no choice: that is another question.
     choice = choose(runs, comparisons) if comparisons and not with_baseline else None
     return record | ({"choice": choice and choice_record(choice)} if comparisons else {})
 
@@ -179,9 +178,7 @@ def _list(requests: Sequence[RunRequest], *, as_json: bool) -> None:
     for request in requests:
         protocol = request.resolved_protocol()
         chunker = make_parts(protocol, request.chunker)[0].spec
-        row: dict[str, Any] = {"protocol": protocol.name, "chunker": chunker} | request.combination()
-        row["protocol"] = protocol.name
-        rows.append(row)
+        rows.append({"protocol": "", "chunker": chunker} | request.combination() | {"protocol": protocol.name})
     if as_json:
         print_json(rows)
         return

@@ -56,8 +56,8 @@ def runs_command(*, out: Path, prune: tuple[str, ...], dry_run: bool, yes: bool,
     if not runs and not unfinished:
         raise UsageError(f"{out} has no runs; make one with repoeval-bench eval")
     rows = [{"run": f"@{number}", **_row(run, unfinished)} for number, run in enumerate(runs, start=1)]
-    named = {run.run_id for run in runs}
-    rows += [{"run": "", **_lost(name, "", why)} for name, why in unfinished.items() if name not in named]
+    listed = {run.run_id for run in runs}
+    rows += [{"run": "", **_unfinished_row(name, "", why)} for name, why in unfinished.items() if name not in listed]
     if as_json:
         print_json(rows)
         return
@@ -88,23 +88,23 @@ def _prune(out: Path, names: Sequence[str], *, dry_run: bool, yes: bool, as_json
 
 
 def _confirm(names: Sequence[str], what: str) -> None:
-    """Go on where a person says yes; a UsageError where there is nobody to ask."""
+    """Ask at the terminal; a UsageError if the answer is no, or if there is no terminal."""
     if not sys.stdin.isatty():
         raise UsageError("--prune needs an answer, and standard input is no terminal; give --yes, or --dry-run")
-    note(f"{few(names, 10)}")
+    note(few(names, 10))
     if not click.confirm(f"remove {what}?", err=True):
         raise UsageError("nothing was removed")
 
 
-def _lost(run_id: str, created: str, why: str) -> dict[str, Any]:
+def _unfinished_row(run_id: str, created: str, why: str) -> dict[str, Any]:
     return {"run_id": run_id, "measure": "unfinished", "score": None, "created": created, "unfinished": why}
 
 
 def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
     if run.run_id in unfinished:
-        return _lost(run.run_id, run.manifest.created, unfinished[run.run_id])
+        return _unfinished_row(run.run_id, run.manifest.created, unfinished[run.run_id])
     metrics = run.metrics
-    # An imported run has no protocol of ours: what other commands decide by is what it was scored by first.
+    # An imported run has no protocol with a headline: like other commands, this takes the first measure of its scores.
     measure = headline_measure([run]) if metrics.micro else None
     return {
         "run_id": run.run_id,

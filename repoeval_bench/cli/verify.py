@@ -1,4 +1,4 @@
-"""`verify`: whether a run folder is what it claims."""
+"""`verify`: check that a run folder is what it claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures with their intervals, and sections of them with words where a log does not support one."""
+"""Figures with their intervals, in sections; a section that a log does not support says why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from repoeval_bench.analysis.statistics import SEED, Sample, holm, intervals
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import HalfOpen, Interval
-    from repoeval_bench.analysis.sign_flips import FloatArray
 
 
 Kind = Literal["mean", "share", "change", "milliseconds", "number"]
@@ -22,9 +21,10 @@ Kind = Literal["mean", "share", "change", "milliseconds", "number"]
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """One number: `ci` is its 95 % interval, `n` of how many `of` (queries, chunks) it is made.
+    """One number, made of `n` items that `of` names (queries, chunks); `ci` is its 95 % interval.
 
-    A change also has the means it lies between and `p` (sign-flip test over clusters, Holm-adjusted over its section).
+    A change also has the means `before` and `after`, and `p` (sign-flip test over clusters, Holm-adjusted over its
+    section).
     """
 
     name: str
@@ -43,7 +43,7 @@ class Statistic:
 class Section:
     """Figures under one title; `missing` says in one sentence why there are none, `notes` what limits them.
 
-    `stages` are the words for what its changes lie between.
+    `stages` names the two means of a change.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Section:
 
 
 def mean_of(name: str, values: FloatArray, clusters: Sequence[Hashable]) -> Statistic:
-    """Mean over queries with its interval, signs of clusters flipped."""
+    """Return the mean over queries with its interval by sign flips of clusters."""
     sample = Sample.micro(values, clusters)
     (ci,) = intervals(sample, np.random.default_rng(SEED))
     return Statistic(name, "mean", float(sample.mean()[0]), ci=ci, n=len(values))
@@ -96,11 +96,11 @@ _TAIL = 0.025
 
 
 def effective_size(sample: Sample) -> float | None:
-    """Return how many independent yes/no answers carry as much as these clustered ones (Korn & Graubard 1998).
+    """Return how many independent yes/no answers say as much as these clustered ones (Korn & Graubard 1998).
 
     It is their number over the design effect, times (t of n - 1 / t of the robust error's degrees of freedom)^2. The
-    design effect is at least 1: clusters never count for more than themselves. Where all answers are equal the spread
-    is not known, and each cluster counts once. None for one cluster.
+    design effect is at least 1: clustered answers never count for more than independent ones. If all answers are equal,
+    their spread is not known, and each cluster counts once. None for one cluster.
     """
     from scipy.special import stdtrit
 
@@ -135,8 +135,8 @@ def share_interval(answers: FloatArray | Sequence[float], clusters: Sequence[Has
 def quantile_interval(values: FloatArray | Sequence[float], clusters: Sequence[Hashable], q: float) -> HalfOpen:
     """95 % interval of the q-quantile from order statistics, at the effective size (Woodruff 1952 for clusters).
 
-    An end is None if there are too few values to set it. The largest of 20 is below the true p90 in one sample of
-    eight. None in place of both for one cluster.
+    An end is None if there are too few values to set it: the largest of 20 is below the true p90 in one sample of
+    eight. For one cluster the whole interval is None.
     """
     from scipy.special import bdtr
 

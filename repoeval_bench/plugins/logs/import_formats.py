@@ -1,8 +1,8 @@
-"""Rankings and judgements in TREC files. They become rows of the contract.
+"""Read logs, and rankings and judgements in TREC files, as rows of the contract.
 
 A file's name decides its format: `.trec`, `.txt`, `.run` and `.qrels`, also with `.gz`, are TREC's. Every other file is
-JSONL, as in `records`. TREC knows no files, lines, chunkers or indexes: places come from a corpus, and what nobody
-states is `not stated`.
+JSONL, as in `records`. TREC files have no source files, lines, chunkers or indexes: file and lines come from a corpus,
+the other names are `not stated`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def is_trec(path: Path) -> bool:
 
 
 def log_rows(path: Path, corpus: Path | None, depth: int | None = None) -> Iterator[tuple[int, LogRow]]:
-    """(line number, or 0, and row) of every query of a log or of a bare ranking.
+    """Yield (line number, row) for every query of a log, or (0, row) for every query of a TREC run.
 
-    The system of a bare ranking is its tag, or the file's name. Its `depth` is that of its longest ranking unless
-    given; of a log, which says it itself, it is a UsageError. The lines of a ranking's chunks are those of the corpus.
-    A chunk that is not there is a ResultError, and so is a ranking that is longer than its depth.
+    A TREC run's system is its tag, or the file's name. Its depth is `depth`, or the length of its longest ranking; a
+    log says its depth itself, so there `depth` is a UsageError. File and lines of a TREC run's chunks are those of the
+    corpus. A chunk that the corpus lacks is a ResultError, and so is a ranking longer than `depth`.
     """
     if not is_trec(path):
         if depth:
@@ -70,7 +70,7 @@ def log_rows(path: Path, corpus: Path | None, depth: int | None = None) -> Itera
 
 
 def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
-    """(line number, or 0, and row) of every judgement; a grade below 0 is not relevant, as trec_eval reads it."""
+    """Yield (line number or 0, row) for every judgement; a grade below 0 is not relevant, as trec_eval reads it."""
     if is_trec(path):
         for number, query_id, chunk_id, gain in qrels_rows(path):
             yield number, Gold(query_id=query_id, chunk_id=chunk_id, gain=max(0.0, gain))

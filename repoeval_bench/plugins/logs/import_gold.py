@@ -1,7 +1,7 @@
-"""The gold of an imported log: chunk ids, files or line ranges, matched with the chunks that were or could be found.
+"""The gold of an imported log: chunk ids, files or line ranges, matched with the chunks of the corpus or the log.
 
-It also has the repositories and clusters of queries, as gold and log name them. They belong to the benchmark's queries,
-so a run whose log lacks a query has them too.
+Gold and log also name the repositories and clusters of queries. These belong to the benchmark's queries, so a run whose
+log lacks a query has them too.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """query_id -> chunk_id -> gain, gain 0 for what was judged not relevant.
+    """The judgements of chunks: `gains` is query_id -> chunk_id -> gain, 0 for what was judged not relevant.
 
     `pooled` says that files or lines were matched with the chunks that the log shows, because no corpus was given. Then
-    chunks that no system retrieved are not counted, and recall is too high. `files` is query_id -> its gold's files, by
-    name, `places` query_id -> its gold's lines, where gold is of kind `lines`. `names` is query_id -> field -> what the
-    gold names of the query.
+    chunks that no system retrieved are not counted, and recall is too high. `files` is query_id -> its gold's files,
+    sorted; `places` is query_id -> its gold's lines, if the gold is of kind `lines`. `names` is query_id -> field ->
+    the name that the gold gives there.
     """
 
     gains: dict[str, dict[str, float]]
@@ -44,7 +44,7 @@ class Judgements:
     kind: str
 
     def condensed(self, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[float]]:
-        """The measures that look at judged chunks alone, one value for each query."""
+        """Score by the measures that look at judged chunks alone; return measure -> one value per query."""
         results: dict[str, list[float]] = {"judged@5": [], "judged@10": [], "bpref": []}
         for query_id, gains in self.gains.items():
             ids = [chunk_id for chunk_id, _ in rankings.get(query_id, ())]
@@ -55,10 +55,10 @@ class Judgements:
 
 
 def read_log(path: Path, rows: Iterable[tuple[int, LogRow]] | None = None) -> Iterator[LogRow]:
-    """The log's rows, one at a time, each of their rankings in the order of its ranks; `rows` are those of a log.
+    """Yield the log's rows with their rankings sorted by rank; `rows` replaces those of the file.
 
-    A ResultError with file:line names a repeated query or ranked chunk, two costs of one index, or ranks that are not
-    1, 2, 3, …. Another refuses a log of several systems, because a run belongs to one system.
+    A ResultError with file:line names a repeated query or ranked chunk, two costs of one index, ranks that are not
+    1, 2, 3, …, or a second system, because a run belongs to one system.
     """
     system: str | None = None
     seen: set[str] = set()
@@ -99,18 +99,18 @@ ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
 
 
 def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
-    """The chunks that a log shows, by file."""
+    """Return the chunks of all rankings of a log, by file."""
     return _by_file(entry for row in rows for name in RANKINGS for entry in getattr(row, name) or ())
 
 
 def corpus_chunks(corpus: Path) -> Iterator[LoggedChunk]:
-    """The chunks that a corpus names."""
+    """Read the chunks of a corpus."""
     return (chunk for _, chunk in read_rows(corpus, LoggedChunk))
 
 
-def _by_file(places: Iterable[LoggedChunk | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
+def _by_file(chunks: Iterable[LoggedChunk | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
     by_file: dict[str, dict[str, LineSpan | None]] = defaultdict(dict)
-    for chunk in places:
+    for chunk in chunks:
         if chunk.file is not None:
             by_file[chunk.file][chunk.chunk_id] = chunk.lines
     return by_file
@@ -123,12 +123,12 @@ def judge_log(
     unanswerable: AbstractSet[str] = frozenset(),
     cluster_by: str | None = None,
 ) -> Judgements:
-    """Judge chunks: those that the gold names, that are in a file it names, or overlap its range, are relevant.
+    """Judge chunks: relevant are those that the gold names, those in a file that it names, those in its line ranges.
 
-    A query may have any number of rows, in any number of files. `corpus` names every chunk with its place; without it
-    the chunks that the log has `shown` are taken for all. `cluster_by` is the field that names clusters. It is a
-    ResultError if a gold row is neither a chunk nor a file, or if gold mixes ids with files. So are a query whose
-    repository has two names, and an `unanswerable` query with an answer.
+    A query may have any number of rows, in any number of files. `corpus` names every chunk with its file and lines;
+    without it the chunks that the log has `shown` are taken for all. `cluster_by` is the field that names clusters.
+    ResultErrors: a gold row without a chunk or a file (or with both), gold of several kinds, a query whose repository
+    has two names, and an `unanswerable` query with an answer.
     """
     by_file = shown if corpus is None else _by_file(corpus_chunks(corpus))
     gains: dict[str, dict[str, float]] = {}
@@ -190,9 +190,9 @@ REPOSITORY, CONVERSATION, FILE = "repository", "conversation", "file"
 
 
 def names_of(row: LogRow | Gold, cluster_by: str | None) -> dict[str, str]:
-    """Field -> what the row names of its query: repository, conversation, and the field that queries are clustered by.
+    """Return field -> its value in the row: repository, conversation, and the field that queries are clustered by.
 
-    A field that the contract does not know is looked up in `extra`; one that holds no word or number is a ResultError.
+    A field that the contract does not know is looked up in `extra`; a value that is no word or number is a ResultError.
     """
     results: dict[str, str] = {}
     for field in {REPOSITORY, CONVERSATION, cluster_by or CONVERSATION} - {FILE}:
@@ -220,8 +220,8 @@ def _same(query_id: str, field: str, known: str, name: str) -> None:
 class Groups:
     """query_id -> repository, of all queries or of none; query_id -> cluster, where it is known.
 
-    `cluster_by` is the field that names the clusters; None where they follow from the gold's files, or where nothing is
-    known. `alone` counts the queries that name no cluster while others do.
+    `cluster_by` is the field that names the clusters; None if they follow from the gold's files, or nothing is known.
+    `alone` counts the queries that name no cluster while others do.
     """
 
     repositories: Mapping[str, str]
@@ -239,7 +239,7 @@ class Groups:
         with_files: bool,
         cluster_by: str | None,
     ) -> Self:
-        """Read both: what the gold names, and what the log names of queries of which the gold says nothing.
+        """Combine what gold and log name (query_id -> field -> name).
 
         Queries are clustered by `cluster_by` (a field, or `file`), else by the gold's files, else by conversation. Gold
         and log that contradict each other, a field that no query names, and repositories of some queries alone are a

@@ -1,7 +1,7 @@
-"""Line measures of an imported log: what the measures of `eval` look up, for queries whose gold and chunks have lines.
+"""The inputs of line measures for an imported log whose gold and chunks have lines.
 
 The size of a line is not in a log. It is counted in the sources, so that every system reads the same lines at the same
-cost. Without sources there are no line measures: a line without a size has no place in a budget.
+cost. Without sources there are no line measures, because a budget cannot count lines of unknown size.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
 
 
 def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> None:
-    """Add a chunk's place and what its header costs, if it names lines; a second place of it is a ResultError."""
+    """Add a chunk's lines and the size of its header, if it names lines; a second place of an id is a ResultError."""
     if chunk.file is None or chunk.lines is None:
         return
-    chunk_place = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
-    if (known := places.setdefault(chunk.chunk_id, chunk_place)) != chunk_place:
+    location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
+    if (known := places.setdefault(chunk.chunk_id, location)) != location:
         raise ResultError(
-            f"chunk {chunk.chunk_id!r} is {_words(chunk_place)} after {_words(known)}; give it one place and one header"
+            f"chunk {chunk.chunk_id!r} is {_words(location)} after {_words(known)}; give it one place and one header"
         )
 
 
@@ -46,8 +46,8 @@ def _words(chunk: ChunkPlace) -> str:
 class LineInputs:
     """The inputs of line measures: the context, the rankings as far as they can be read, the files by name.
 
-    `unread` counts the queries that rank a chunk without a known file or lines. Their reading ends there, because the
-    chunk's cost is not known. So their line measures are lower bounds.
+    `unread` counts the queries that rank a chunk without a known file or lines. The chunk's size is not known, so the
+    reading ends there, and the line measures are lower bounds.
     """
 
     context: Context
@@ -63,13 +63,13 @@ class LineInputs:
         gold: Mapping[str, Gold],
         sources: Path,
     ) -> LineInputs:
-        """Look up the files of gold and chunks; a ResultError where one of the gold's is not there."""
-        golden = {location.file for gold_lines in gold.values() for location in gold_lines}
-        files = find_sources(sources, golden | {location.file for location in places.values()})
-        if missing := sorted(golden - files.keys()):
+        """Look up the files of gold and chunks; a ResultError if one of the gold's files is missing."""
+        gold_files = {location.file for gold_lines in gold.values() for location in gold_lines}
+        files = find_sources(sources, gold_files | {location.file for location in places.values()})
+        if missing := sorted(gold_files - files.keys()):
             raise ResultError(
-                f"{len(missing)} of the gold's {len(golden)} files are not in {sources} (such as {missing[0]}); name "
-                "the folder that holds them as the gold does with --files"
+                f"{len(missing)} of the gold's {len(gold_files)} files are not in {sources} (such as {missing[0]}); "
+                "name the folder that holds them as the gold does with --files"
             )
         known = {chunk_id for chunk_id, location in places.items() if location.file in files}
         readable = {query_id: _up_to(ranking, known) for query_id, ranking in rankings.items() if query_id in gold}
@@ -82,13 +82,13 @@ class LineInputs:
 
 
 def _up_to(ranking: Sequence[tuple[str, float]], known: Collection[str]) -> Sequence[tuple[str, float]]:
-    """The ranking before its first chunk that is not known."""
+    """Return the ranking up to its first chunk that is not known."""
     end = next((i for i, (chunk_id, _) in enumerate(ranking) if chunk_id not in known), len(ranking))
     return ranking[:end]
 
 
 def find_sources(sources: Path, names: Collection[str]) -> dict[str, SourceFile]:
-    """Name -> file, of those names that a folder, or a run's sources.jsonl.gz, holds as text.
+    """Return name -> file, for those names that a folder, or a run's sources.jsonl.gz, has as text.
 
     A name that leads out of the folder is not looked up. A folder or file that cannot be read is a ResultError.
     """

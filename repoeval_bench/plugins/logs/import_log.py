@@ -1,4 +1,4 @@
-"""A run log of another system as a run folder, so that every command reads it like a run made here."""
+"""Store a run log of another system as a run folder, so that every command reads it like a run made here."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ def import_run(
     timings: Path | None = None,
     depth: int | None = None,
 ) -> RunView:
-    """Judge a log, or a bare ranking (`import_formats`), and store it as a run.
+    """Judge a log, or a TREC run (`import_formats`), and store it as a run.
 
-    Every query of the gold is scored: 0 where the log lacks it. Queries of the log without gold are skipped and
+    Every query of the gold is scored, with 0 if the log lacks it. Queries of the log without gold are skipped and
     counted. `no_answer` queries stay in the log and are not scored, because there is nothing to find. `files` is a
     folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored too.
     `cluster_by` is what queries are clustered by: `file`, or a field of gold or log. `timings` holds rows with query_id
-    and latency_ms; the log's own take precedence. `depth` is that of a bare ranking. Without
-    `measures` the usual ones are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is
-    a UsageError. A log and a gold that share no query, or contradict each other, are a ResultError.
+    and latency_ms; those of the log take precedence. `depth` is that of a TREC run. Without `measures` the usual ones
+    are scored; judged@5, judged@10 and bpref always are. A measure of lines without lines is a UsageError. A log and a
+    gold that share no query, or contradict each other, are a ResultError.
     """
     try:
-        # A log takes many times its bytes in memory, so what is read of it is kept on disk until it is written.
-        with _spool() as rows:
+        # A log takes many times its bytes in memory, so its rows are kept on disk until the run is written.
+        with TemporaryFile("w+", encoding="utf-8", newline="\n") as rows:
             given = read_log(log, log_rows(log, corpus, depth))
             read = _Log.read(log, given, rows, shown=corpus is None, placed=files is not None, cluster_by=cluster_by)
             judgements = judge_log(read.shown, gold, corpus, read.unanswerable, cluster_by)
@@ -91,7 +91,7 @@ def import_run(
             result = _JudgedLog.of(
                 read, judgements, gold, _resolved_measures(measures, lines, judgements), lines, cluster_by
             )
-            # Before anything is written, what no TREC file can hold is refused: scores that rise, ids that are one.
+            # What a TREC file cannot hold (scores that rise, ids that become equal) is refused before any writing.
             fields = Fields()
             for _ in run_lines(result.rankings, read.first.system, fields):
                 pass
@@ -121,7 +121,7 @@ def _lines(log: _Log, judgements: Judgements, corpus: Path | None, files: Path |
 
 
 def _resolved_measures(measures: Sequence[str], lines: LineInputs | None, judgements: Judgements) -> Sequence[str]:
-    """The measures, or the usual ones; a UsageError where one needs lines and there are none."""
+    """Return the measures, or the usual ones; a UsageError if one needs lines and there are none."""
     if not measures:
         return (*LINE_MEASURES, *DEFAULT_MEASURES) if lines else DEFAULT_MEASURES
     if lines is None and (lacking := [name for name in measures if inputs_of([name]) == INPUTS]):
@@ -134,13 +134,9 @@ def _resolved_measures(measures: Sequence[str], lines: LineInputs | None, judgem
     return measures
 
 
-def _spool() -> TextIO:
-    return TemporaryFile("w+", encoding="utf-8", newline="\n")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """The part of a log's row that is used when its rankings are known."""
+    """The part of a log's row that stays in memory, besides its ranking."""
 
     facts: dict[str, Any]
     names: dict[str, str]
@@ -151,10 +147,10 @@ class _Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Log:
-    """A log read once: `rows` and `rankings` by query, the places that are `shown`, and every row as it is stored.
+    """A log read once: its `rows` and `rankings` by query.
 
-    `places` is chunk_id -> its place, of ranked chunks. `first` is the first row. `spool` holds the rows' lines in the
-    order of `rows`.
+    `shown` has every chunk by file, `places` is chunk_id -> file and lines of ranked chunks. `first` is the first row.
+    `spool` holds each row as it is stored, in the order of `rows`.
     """
 
     path: Path
@@ -189,7 +185,7 @@ class _Log:
                 as_of=row.as_of,
                 latency_ms=row.latency_ms.model_dump(exclude_none=True) if row.latency_ms else None,
             )
-            # A chunk is retrieved for many queries: its id is held once.
+            # A chunk is retrieved for many queries, and its id is kept once.
             rankings[row.query_id] = [
                 (ids.setdefault(entry.chunk_id, entry.chunk_id), entry.score) for entry in row.topk
             ]
@@ -197,7 +193,7 @@ class _Log:
                 add_place(ranked, entry)
             for file, chunks in places_of([row]).items() if shown else ():
                 places.setdefault(file, {}).update(chunks)
-            # Without empty fields, so that a field more in the contract gives no run another name.
+            # Empty fields are left out, so that a new field of the contract changes no run's id.
             spool.write(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]))
         assert first is not None
         return cls(path=path, rows=rows, rankings=rankings, shown=places, places=ranked, first=first, spool=spool)
@@ -208,14 +204,14 @@ class _Log:
         return frozenset(query_id for query_id, row in self.rows.items() if row.facts.get("no_answer"))
 
     def lines(self, query_ids: Collection[str]) -> Iterator[tuple[str, str]]:
-        """(query_id, line) of the rows of these queries."""
+        """Yield (query_id, line) for the rows of these queries."""
         self.spool.seek(0)
         for query_id, line in zip(self.rows, self.spool, strict=True):
             if query_id in query_ids:
                 yield query_id, line
 
     def digest(self, query_ids: Collection[str]) -> str:
-        """A hash of the rows of these queries, with their latencies: what gives the run its name."""
+        """Hash the rows of these queries, with their latencies, for the run's id."""
         digest = sha256(b"[")
         separator = ""
         for query_id, line in self.lines(query_ids):
@@ -310,11 +306,11 @@ class _JudgedLog:
 
     @property
     def repos(self) -> list[str]:
-        """The repository of each query; one for all where none is named."""
+        """The repository of each query; `all` for a query that names none."""
         return [self.groups.repositories.get(query_id, "all") for query_id in self.judgements.gains]
 
     def leak(self) -> Averages | None:
-        """Return the share of the gold in the queries of the log; None where a text or the sources lack."""
+        """Return the share of the gold in the queries of the log; None if a query's text or the sources are missing."""
         rows = {query_id: self.log.rows[query_id] for query_id in self.judgements.gains if query_id in self.log.rows}
         if self.lines is None or any(row.query is None for row in rows.values()):
             return None
@@ -325,7 +321,7 @@ class _JudgedLog:
         return Averages(micro=means.micro, macro=means.macro)
 
     def metrics(self) -> Metrics:
-        """The content of metrics.json; where no repository is named, macro and micro are the same."""
+        """Return the content of metrics.json; if no repository is named, macro and micro are the same."""
         first = self.log.first
         parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
         means = Means.of(self.values, self.repos)

@@ -1,4 +1,4 @@
-"""A run log beside its judgements, query by query: what the sections of a pipeline and its judges are computed from."""
+"""A run log joined with its judgements, query by query: the data of `pipeline`, `bounds` and `hard-negatives`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedLog:
-    """`query_ids` are the scored queries, `clusters` the cluster of each; `rows` query_id -> log row.
+    """A log and its judgements: `query_ids` are the scored queries, `clusters` their clusters, `rows` query_id -> row.
 
     `unanswerable` are the rows of queries that are known to have no answer: they are not scored. `qrels` is
     query_id -> chunk_id -> gain, gains above 0. `measures` are the run's measures that need nothing but ranks.
@@ -38,10 +38,10 @@ class JudgedLog:
 
     @classmethod
     def read(cls, run: RunView, raw: RunView | None = None) -> Self:
-        """The log of a run beside its judgements.
+        """Join the log of a run with its judgements.
 
-        `raw` is the run of the raw retriever, where the log itself has no `raw_topk`. A run without a query, and a
-        raw run of other data, are a UsageError.
+        `raw` is the run of the raw retriever, for rows that have no `raw_topk`. A run without a query, and a raw run of
+        other data, are a UsageError.
         """
         if not len(run.scores):
             raise UsageError(f"{run.run_id} scores no query, so it cannot be analysed")
@@ -68,7 +68,7 @@ class JudgedLog:
         )
 
     def where(self, has: Callable[[LogRow], bool]) -> Self:
-        """The log with only those scored queries that have a row, and for whose row `has` is true."""
+        """Return the log with only those scored queries that have a row for which `has` is true."""
         positions = [i for i, q in enumerate(self.query_ids) if (row := self.rows.get(q)) is not None and has(row)]
         ids = tuple(self.query_ids[i] for i in positions)
         clusters = tuple(self.clusters[i] for i in positions)
@@ -79,7 +79,7 @@ class JudgedLog:
         return [self.rows[query_id] for query_id in self.query_ids]
 
     def topk(self, query_id: str) -> Sequence[Retrieved]:
-        """Return what was retrieved in the end; nothing for a query that the log lacks."""
+        """Return the final results of a query; none for a query that the log lacks."""
         row = self.rows.get(query_id)
         return row.topk if row is not None else ()
 
@@ -93,7 +93,7 @@ class JudgedLog:
         measures: Sequence[str],
         qrels: Qrels | None = None,
     ) -> dict[str, FloatArray]:
-        """Each measure's float64 (n_queries,) of what `ranking` gives for each query id: chunk ids, best first."""
+        """Return measure -> float64 (n_queries,), the scores of `ranking`: query_id -> chunk ids, best first."""
         rankings = {q: [(chunk_id, 0.0) for chunk_id in ranking(q)] for q in self.query_ids}
         result = score_run(rankings, self.qrels if qrels is None else qrels, measures)
         return {name: np.asarray(result.values[name], dtype=np.float64) for name in measures}
@@ -109,7 +109,7 @@ def rank_measures(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def resolve_depth(runs: Sequence[RunView], k: int | None) -> int:
-    """`k` as it was given, else 10 or what the runs rank where that is less; a UsageError where it is more."""
+    """Return `k`, or by default 10 (less if the runs rank less); a UsageError if `k` is deeper than a run."""
     shallowest = min(runs, key=lambda run: run.metrics.k)
     depth = shallowest.metrics.k
     if k is not None and k > depth:
@@ -118,7 +118,7 @@ def resolve_depth(runs: Sequence[RunView], k: int | None) -> int:
 
 
 def check_same_data(run: RunView, other: RunView) -> None:
-    """A UsageError unless both runs answer queries of the same data."""
+    """Raise a UsageError unless both runs answer queries of the same data."""
     ours, theirs = run.metrics.dataset, other.metrics.dataset
     if ours.fingerprint != theirs.fingerprint:
         raise UsageError(f"{run.run_id} and {other.run_id} have different data: {ours.label} against {theirs.label}")

@@ -26,7 +26,7 @@ RANKINGS = ("topk", "raw_topk", "original_topk")
 class Gold(PlacedRecord):
     """One judgement: a chunk id (gain 0: judged and not relevant), a file, or lines of a file.
 
-    What a row names of its query (`repository`, `conversation`, a field of `extra`) holds for all of the query's rows.
+    What a row says of its query (`repository`, `conversation`, a field of `extra`) holds for all rows of that query.
     """
 
     query_id: Name
@@ -54,7 +54,7 @@ class Judgement(PlacedRecord):
 
 
 class Calibrated(Record):
-    """One chunk that a trusted person graded (`gold`) and the judge too; ids only say which chunk it was."""
+    """One chunk that a trusted person graded (`gold`) and the judge too; the ids only name the chunk."""
 
     gold: _Grade
     judge: _Grade
@@ -73,12 +73,12 @@ _Model = TypeVar("_Model", bound=Record)
 
 
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
-    """(line number, row) of a JSONL file; a row that breaks the contract is a ResultError with file:line."""
+    """Yield (line number, row) of a JSONL file; a row that breaks the contract is a ResultError with file:line."""
     return log_faults(path, json_reader.read_rows(path, model))
 
 
 def log_faults(path: Path, rows: Iterator[tuple[int, _Model]]) -> Iterator[tuple[int, _Model]]:
-    """Yield the rows of a file; a fault of it is a ResultError."""
+    """Yield the rows of a file; a fault in them becomes a ResultError."""
     try:
         yield from rows
     except json_reader.JsonFaultError as fault:
@@ -88,7 +88,7 @@ def log_faults(path: Path, rows: Iterator[tuple[int, _Model]]) -> Iterator[tuple
 
 
 def _sentence(where: str, faults: Sequence[str]) -> str:
-    """Return what is wrong with a row; several mistakes one a line."""
+    """Return the message for a row's mistakes; several get a line each."""
     return f"{where}: {faults[0]}" if len(faults) == 1 else all_mistakes(faults, where)
 
 

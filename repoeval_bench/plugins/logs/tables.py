@@ -1,4 +1,4 @@
-"""The sections of `retrieval` as tables; judgement bounds and corrections as tables and notes."""
+"""Tables and notes of `pipeline`, `hard-negatives` and `bounds`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def bounds_table(all_bounds: Sequence[Bounds], title: str) -> Table:
     return make_table(["measure", *figures(*names)], rows, title=title)
 
 
-def agreement_lines(agreement: JudgeAgreement, k: int, waiting: int) -> list[str]:
+def agreement_lines(agreement: JudgeAgreement, k: int, without_grade: int) -> list[str]:
     """Return what the judgements cover, in sentences."""
     lines = [
         f"{count(agreement.judged, 'judgement')} of the run's queries: the judge adds {agreement.added} relevant "
@@ -78,13 +78,14 @@ def agreement_lines(agreement: JudgeAgreement, k: int, waiting: int) -> list[str
             f"note: {agreement.unjudged_top} of the {agreement.top} chunks in the top {k} are in neither: they count "
             "as not relevant, so the upper bounds are too low"
         )
-    if waiting:
-        lines.append(f"note: {count(waiting, 'row')} of the file {'has' if waiting == 1 else 'have'} no grade yet")
+    if without_grade:
+        verb = "has" if without_grade == 1 else "have"
+        lines.append(f"note: {count(without_grade, 'row')} of the file {verb} no grade yet")
     return lines
 
 
 def corrected_lines(corrected: Corrected) -> list[str]:
-    """The correction with what it was made of; says where it was clipped."""
+    """Return the correction and its inputs, in sentences."""
     used = corrected.calibration
     lines = [
         f"precision@{corrected.k} as the judge sees it: {corrected.apparent:.4f} over {count(corrected.n, 'chunk')}",

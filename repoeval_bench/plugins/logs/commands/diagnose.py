@@ -1,4 +1,4 @@
-"""`diagnose`: what is wrong with a run, by which numbers, and the queries it fails worst."""
+"""`diagnose`: check a run for known problems, and list its worst queries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from repoeval_bench.runs.naming import find_run
 )
 @click.option("--measure", "-m", help="Measure for segments and worst queries; default: ndcg@10.")
 @facts_option
-@click.option("--bm25", metavar="RUN", help="BM25 run to show beside; one in the same folder by default.")
+@click.option("--bm25", metavar="RUN", help="BM25 run whose results are shown too; by default one in the same folder.")
 @runs_folder
 @json_option
 def diagnose_command(
@@ -47,7 +47,7 @@ def diagnose_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Check RUN for common problems: each finding with its numbers, then the queries that scored worst.
+    """Check RUN for common problems; print each finding with its numbers, then the queries that scored worst.
 
     The exit code is always 0; use `gate` to fail a job.
     """

@@ -54,7 +54,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
     "--files",
     type=click.Path(path_type=Path, exists=True),
     metavar="FOLDER",
-    help="The sources, by the names of gold and log, for line measures; sources.jsonl.gz beside the log if not given.",
+    help="The sources, named as in gold and log, for line measures; by default sources.jsonl.gz beside the log.",
 )
 @click.option(
     "--cluster-by",
@@ -65,13 +65,13 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
     "--timings",
     type=INPUT,
     metavar="FILE",
-    help="Latencies to be joined by query_id; timings.jsonl beside the log if not given.",
+    help="Latencies to join by query_id; by default timings.jsonl beside the log.",
 )
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
     metavar="K",
-    help="The depth of a bare ranking; the length of its longest if not given.",
+    help="The depth of a TREC run; by default the length of its longest ranking.",
 )
 @measures_option("A measure such as ndcg@10 instead of the default ones; repeat it.")
 @out_option
@@ -82,7 +82,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, is_set: b
     is_eager=True,
     expose_value=False,
     callback=_print_schema,
-    help="Print the JSON Schema of a log's rows, and judge nothing.",
+    help="Print the JSON Schema of a log's rows, and exit.",
 )
 def import_command(
     *,
@@ -134,10 +134,10 @@ def _notes(run: RunView) -> Iterator[str]:
         "of the gold without a row in the log, with the score 0": counts.queries_not_in_log,
         "without a relevant chunk, with the score 0": counts.queries_without_relevant,
         "of the log without gold, not scored": counts.queries_without_gold,
-        "without the name of a cluster, each one of its own": counts.queries_without_cluster,
+        "that name no cluster, each counted as a cluster of its own": counts.queries_without_cluster,
         "with a chunk of which file or lines are not known: it is read up to there, so line measures are lower "
         "bounds": counts.queries_not_read,
-        "without an answer, not scored; retrieval says what was found": counts.queries_no_answer,
+        "without an answer, not scored; `logs pipeline` says what they were given": counts.queries_no_answer,
     }
     yield from (f"{count(number, 'query')} {what}" for what, number in queries.items() if number)
     if copied := copy_note(run.metrics.gold_in_query):

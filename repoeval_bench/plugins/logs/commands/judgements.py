@@ -1,4 +1,4 @@
-"""`pool` and `bounds`: chunks for a judge, and a run between gold that misses chunks and a judge who errs."""
+"""`pool` and `bounds`: write chunks for a judge, and bound a run's scores with the judge's grades."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from repoeval_bench.runs.naming import find_run, find_runs
 
 _JUDGEMENTS = "JSONL: query_id, chunk_id, grade 2, 1 or 0, as repoeval-bench logs pool writes it."
 _CALIBRATION = "JSONL: gold and judge, both 2, 1 or 0, of chunks that a trusted person graded too."
-_GOLD = "Write gold plus judge as gold for `logs import`, gain 0 for what is not relevant."
+_GOLD = "Write gold plus judge as gold for `logs import`; chunks that are not relevant get gain 0."
 
 
 @click.command("bounds")
@@ -46,16 +46,16 @@ def bounds_command(
     """Print RUN's scores by the gold alone, by gold plus judge, and the bounds between which the truth lies.
 
     With --calibration the judge's precision is corrected by its sensitivity and specificity (Rogan-Gladen).
-
     """
     stored = find_run(run, out)
     result = bounds(stored, judgements, measures=measures, k=k, calibration=calibration)
     if write_gold:
-        pairs = ((query_id, gains) for query_id, gains in result.qrels.items())
-        write_rows(
-            write_gold,
-            [{"query_id": q, "chunk_id": c, "gain": gain} for q, gains in pairs for c, gain in gains.items()],
-        )
+        rows = [
+            {"query_id": query_id, "chunk_id": chunk_id, "gain": gain}
+            for query_id, gains in result.qrels.items()
+            for chunk_id, gain in gains.items()
+        ]
+        write_rows(write_gold, rows)
     if as_json:
         print_json(plain(result, "k", "qrels"))
         return

@@ -1,4 +1,4 @@
-"""`retrieval` and `hard-negatives`: what the stages of a logged system buy, what misleading chunks cost."""
+"""`pipeline` and `hard-negatives`: measure the stages of a logged system, and the loss by misleading chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from repoeval_bench.plugins.logs.pipeline.report import SECTIONS, pipeline_repor
 from repoeval_bench.plugins.logs.tables import section_tables
 from repoeval_bench.runs.naming import find_run
 
-_FILE = "JSONL with query_id and chunk_id, hardest first; unnamed ones if not given."
+_FILE = "JSONL with query_id and chunk_id, hardest first; by default chunks that no query retrieved."
 
 
 @click.command("pipeline")

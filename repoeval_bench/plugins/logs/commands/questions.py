@@ -17,7 +17,7 @@ from repoeval_bench.plugins.logs.questions.swe_explore import read_ranking, read
 from repoeval_bench.plugins.logs.questions.writing import FILE_GOLD, GOLD, LOG, QUESTIONS, write_log, write_questions
 
 FORMATS = {"contextbench": read_contextbench, "semble": read_semble, "swe-explore": read_swe_explore}
-"""Name of a benchmark -> what reads its questions."""
+"""Name of a benchmark -> the function that reads its questions."""
 
 
 @click.command("questions")

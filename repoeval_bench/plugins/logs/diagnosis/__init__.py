@@ -1,1 +1,1 @@
-"""The known playbook for a retrieval run: what is wrong, by which numbers, and what to try."""
+"""Known problems of a retrieval run: the numbers that show each one, and what to try."""

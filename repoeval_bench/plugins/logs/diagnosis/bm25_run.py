@@ -1,4 +1,4 @@
-"""BM25's ranking of the same queries: that of a run that was named, or is in the same folder."""
+"""BM25's ranking of the same queries, from a run that was named or is in the same folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Another ranking of the same queries (query_id -> best first), the judgements of its chunks, where it is from."""
+    """Another ranking of the same queries (query_id -> best first), the judgements of its chunks, and its origin."""
 
     results: Mapping[str, Sequence[Retrieved]]
     qrels: Qrels
@@ -25,9 +25,9 @@ class Beside:
 
 
 def find_bm25(run: RunView, named: RunView | None, ids: Sequence[str]) -> tuple[Beside | None, str]:
-    """(BM25's ranking of these queries, and where it is from or why there is none, in one sentence).
+    """Return BM25's ranking of these queries, and one sentence: its origin, or why there is none.
 
-    It is the `named` run's, else that of a run in the same folder. A named run of other queries is a UsageError.
+    It is that of the `named` run, else that of a run in the same folder. A named run of other queries is a UsageError.
     """
     if named is not None and not set(ids) <= set(named.scores.query_ids):
         raise UsageError(f"{named.run_id} answers other queries than {run.run_id}; give a run of the same data")

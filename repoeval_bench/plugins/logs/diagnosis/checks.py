@@ -1,4 +1,4 @@
-"""The playbook, one function a symptom: the numbers, what they are checked against, and what they say."""
+"""The checks of a diagnosis, one function a symptom: its numbers, their limits, and what they say."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MIN_GROUP = 20
-"""Definitions of which it can be said that they are missed more often than others."""
+"""The fewest definitions of a group that can be named as missed most often."""
 
 LIMITS: Mapping[str, float] = {
     "recall-low": 0.6,
@@ -55,10 +55,10 @@ Status = Literal["finding", "fine", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One symptom looked for: `says` is what was found and what to try, or why nothing can be said.
+    """The check for one symptom: `says` is the result and what to try, or why there is no result.
 
-    `numbers` led to it, `limits` (threshold -> value) are what they were checked against. `gaps` are the segments that
-    a finding on segments is about.
+    `numbers` are the evidence, and `limits` (threshold -> value) what they were compared with. `gaps` are the segments
+    that a finding on segments is about.
     """
 
     name: str
@@ -70,9 +70,9 @@ class Check:
 
 
 def check_all(evidence: DiagnosisEvidence, measure: str) -> list[Check]:
-    """Every check, in a fixed order, also those that found nothing.
+    """Return every check, in a fixed order; also those that found nothing.
 
-    Means are over queries; `measure` is what segments are compared by.
+    Means are over queries. Segments are compared by `measure`.
     """
     return [
         _depth(evidence),
@@ -119,13 +119,13 @@ def _depth(evidence: DiagnosisEvidence) -> Check:
     is_problem = low and evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]
     if is_problem:
         says = (
-            f"what is relevant is retrieved, but below rank 5: rerank the first {evidence.deep}, or hand on more "
+            f"what is relevant is retrieved, but below rank 5: rerank the first {evidence.deep}, or pass on more "
             "results (k)"
         )
     elif low:
         says = f"recall@5 is low, and so is recall@{evidence.deep}: see missing"
     else:
-        says = "five results hold most of what five can"
+        says = "the first five results hold most of what five can hold"
     return _check("depth", is_problem, says, _recalls(evidence, 5, evidence.deep), _limits("recall-low", "recall-high"))
 
 
@@ -164,8 +164,9 @@ def _copies(evidence: DiagnosisEvidence) -> Check:
     share = float(np.mean([repeats(evidence.top(query_id, k)) for query_id in evidence.scores.query_ids]))
     numbers = {**_recalls(evidence, 10), "precision@10": evidence.mean("precision@10"), "repeats@10": share}
     if "novelty@10" in evidence.scores.values:
-        numbers["1 - novelty@10"] = 1 - float(evidence.scores.values["novelty@10"].mean())
-        share = max(share, 1 - float(evidence.scores.values["novelty@10"].mean()))
+        repeated = 1 - float(evidence.scores.values["novelty@10"].mean())
+        numbers["1 - novelty@10"] = repeated
+        share = max(share, repeated)
     if evidence.metrics.counts.chunks_duplicate is not None:
         numbers["chunks with a copy in the repository"] = evidence.metrics.counts.chunks_duplicate
     high = evidence.recall_share(10) >= LIMITS["recall-high"]
@@ -243,7 +244,7 @@ def _latency(evidence: DiagnosisEvidence) -> Check:
     used = _limits("latency-ms")
     if not evidence.latency:
         return _unknown("latency", "the run has no times of its queries", used)
-    # Cached scores of a reranker took no time, so they do not say what it takes.
+    # Scores from the cache took no time, so they say nothing about the reranker's.
     timed = [taken for taken in evidence.latency.values() if "rerank" in taken or not evidence.reranked]
     if not timed:
         says = "the scores of the reranker's pairs were in the cache, so its time is not known"
@@ -356,7 +357,7 @@ def _definitions(evidence: DiagnosisEvidence) -> Check:
     numbers: Numbers = {f"{name}, never retrieved of {of}": missed for name, (missed, of) in groups.items()}
     missed, of = groups.pop("all definitions")
     is_problem = missed / of > LIMITS["never-retrieved"]
-    # A group of a few says little.
+    # Small groups say little, so the larger ones come first.
     worst = max(groups, key=lambda name: (groups[name][1] >= MIN_GROUP, groups[name][0] / groups[name][1]))
     says = (
         f"{missed} of {of} definitions that completion needs are in none of the {evidence.depth} chunks that were "

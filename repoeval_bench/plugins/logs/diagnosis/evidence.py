@@ -19,13 +19,12 @@ from repoeval_bench.runs.log import LogRow, Retrieved, first_rank, moment
 if TYPE_CHECKING:
     from repoeval_bench.analysis.sign_flips import FloatArray
     from repoeval_bench.runs.inspection import Inspection
-    from repoeval_bench.runs.log import Retrieved
     from repoeval_bench.runs.query_scores import QueryScores
     from repoeval_bench.runs.records import Metrics
     from repoeval_bench.runs.view import RunView
 
 
-_PLACE = re.compile(r"(.+)@\d+-\d+\Z", re.DOTALL)
+_CHUNK_ID = re.compile(r"(.+)@\d+-\d+\Z", re.DOTALL)
 """A chunk's id as this project makes it: file@start-end, in characters."""
 
 TOP = 10
@@ -37,10 +36,10 @@ LEAST_DEEP = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DiagnosisEvidence:
-    """A run as its folder holds it.
+    """The content of a run's folder.
 
-    A query of the gold that the `log` lacks has no row there; `latency` is query_id -> step -> milliseconds.
-    `needed` are the definitions that queries need, where the protocol asks for definitions.
+    The `log` may lack a row for a query of the gold. `latency` is query_id -> step -> milliseconds. `needed` are the
+    definitions that queries need; it is empty if the protocol does not ask for definitions.
     """
 
     scores: QueryScores
@@ -51,7 +50,7 @@ class DiagnosisEvidence:
 
     @classmethod
     def read(cls, run: RunView, scores: QueryScores) -> Self:
-        """The evidence of a run; `scores` are its own, perhaps with further facts."""
+        """Read the evidence of a run; `scores` are the run's, perhaps with further facts."""
         log = JudgedLog.of(scores, run.log_rows(), run.qrels())
         return cls(
             scores=scores,
@@ -82,7 +81,7 @@ class DiagnosisEvidence:
         return min(DEEP, self.depth)
 
     def top(self, query_id: str, k: int | None = None) -> list[Retrieved]:
-        """The results of a query, best first; the first k of them."""
+        """Return the first k results of a query (all without k), best first."""
         row = self.log.rows.get(query_id)
         return row.ranked[:k] if row else []
 
@@ -121,11 +120,11 @@ class DiagnosisEvidence:
         entry = self.places.get(chunk_id)
         if entry and entry.file:
             return entry.file
-        named = None if self.imported else _PLACE.match(chunk_id)
+        named = None if self.imported else _CHUNK_ID.match(chunk_id)
         return named[1] if named else None
 
     def gold_files(self) -> dict[str, set[str]]:
-        """query_id -> the files of its relevant chunks; without those of which no file is known."""
+        """Return query_id -> the files of its relevant chunks, for the queries of which a file is known."""
         results: dict[str, set[str]] = {}
         for query_id, named in zip(self.scores.query_ids, self.scores.gold_files, strict=True):
             files = {file for chunk_id in self.log.qrels[query_id] if (file := self.file_of(chunk_id))}
@@ -134,7 +133,7 @@ class DiagnosisEvidence:
         return results
 
     def file_recall(self) -> tuple[float | None, int]:
-        """(share of a query's gold files that have a chunk in the first `deep`, mean; over how many queries)."""
+        """Return the mean share of a query's gold files with a chunk in the first `deep`, and over how many queries."""
         shares = []
         for query_id, files in self.gold_files().items():
             seen = {self.file_of(entry.chunk_id) for entry in self.top(query_id, self.deep)}
@@ -143,7 +142,7 @@ class DiagnosisEvidence:
 
 
 def repeats(entries: Sequence[Retrieved]) -> float:
-    """Share of a ranking that repeats higher ranks: lines shown before, or a copy (exactly the same score).
+    """Return the share of a ranking that repeats higher ranks: lines shown before, or a copy (exactly the same score).
 
     Texts are not stored, but copies of a text get the same score from any retriever that sees texts alone. A score of
     0 does not mark a copy: every chunk that shares nothing with the query has it.
@@ -165,7 +164,7 @@ def repeats(entries: Sequence[Retrieved]) -> float:
 
 
 def newer_share(rows: Iterable[LogRow], k: int) -> tuple[float | None, int]:
-    """(share of the first k results that are newer than their query's as_of, of how many where both are dated)."""
+    """Return the share of the first k results that are newer than their query's as_of, and how many have both dates."""
     dated = [
         newer
         for row in rows
@@ -184,7 +183,7 @@ def quantiles(times: Iterable[float]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needed:
-    """A definition that a query needs; `rank` is that of the first chunk with a gold line of it, None where none has.
+    """A definition that a query needs; `rank` is that of the first result with one of its gold lines, or None.
 
     `distance` is 0 in the query's own file, 1 in its folder, and 1 more for each folder up or down.
     """
@@ -215,9 +214,9 @@ def needed(inspection: Inspection | None, ranked: Mapping[str, Sequence[Retrieve
 
 
 def never_retrieved(needed: Sequence[Needed]) -> dict[str, tuple[int, int]]:
-    """Return what definitions are like -> (how many were never retrieved, how many there are).
+    """Return group of definitions -> (how many were never retrieved, how many there are).
 
-    All of them, and by kind, distance and tier.
+    The groups are all definitions, and those of each kind, distance and tier.
     """
     groups: dict[str, list[Needed]] = defaultdict(list)
     for definition in needed:

@@ -37,11 +37,11 @@ class Gap:
 
 
 def find_gaps(scores: QueryScores, measure: str) -> tuple[list[Gap], int]:
-    """(every segment that could be tested, by p; how many had too few clusters on one side).
+    """Return the gaps of the segments that can be tested, sorted by p, and how many have too few clusters on a side.
 
-    Segments are those of `segments`, clusters left out. The test is Student's t of a difference of two ratios with a
-    cluster-robust error (Liang & Zeger 1986). Clusters that reach into both sides count in both. The degrees of freedom
-    are the number of clusters of the smaller side, less one.
+    Segments are those of `segments`, except the clusters themselves. The test is Student's t of a difference of two
+    ratios with a cluster-robust error (Liang & Zeger 1986). Clusters that reach into both sides count in both. The
+    degrees of freedom are the number of clusters of the smaller side, less one.
     """
     values = scores.values[measure]
     numbers = {cluster: i for i, cluster in enumerate(dict.fromkeys(scores.clusters))}
@@ -62,7 +62,7 @@ def find_gaps(scores: QueryScores, measure: str) -> tuple[list[Gap], int]:
 
 
 def _tested(scores: QueryScores) -> Iterator[tuple[Segment, Segment | None]]:
-    """(segment, the only other one or None): of two segments each is the other's rest, and one test is enough."""
+    """Yield (segment, None), or for two segments (one, the other): each is the other's rest, so one test is enough."""
     for by in segment_names(scores):
         if by != scores.clustered_by:
             match split(scores, by):
@@ -77,7 +77,7 @@ def _tested(scores: QueryScores) -> Iterator[tuple[Segment, Segment | None]]:
 def _gap(
     values: FloatArray, inside: NDArray[np.bool_], clusters: NDArray[np.int64], segment: Segment, other: Segment | None
 ) -> Gap | None:
-    """The gap of a segment, or of the `other` where that is the one behind; None with too few clusters to test."""
+    """Return the gap of a segment, or of `other` if its mean is lower; None with too few clusters to test."""
     from scipy.special import stdtr, stdtrit
 
     error, fewest = _error(values, inside, clusters)
@@ -87,7 +87,7 @@ def _gap(
         inside, segment = ~inside, other
     mean, rest = float(values[inside].mean()), float(values[~inside].mean())
     difference, df = mean - rest, fewest - 1
-    # Without any spread within the sides a difference is certain, and so is its absence.
+    # Without spread within the sides a difference is certain, and so is equality.
     t = abs(difference) / error if error > 0 else (np.inf if abs(difference) > 1e-12 else 0.0)
     half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
     return Gap(
@@ -105,7 +105,7 @@ def _gap(
 
 
 def _error(values: FloatArray, inside: NDArray[np.bool_], clusters: NDArray[np.int64]) -> tuple[float, int]:
-    """(standard error of the difference of the two means, clusters of the smaller side)."""
+    """Return the standard error of the difference of the two means, and the number of clusters of the smaller side."""
     influence = np.where(inside, values - values[inside].mean(), -(values - values[~inside].mean()))
     influence /= np.where(inside, inside.sum(), (~inside).sum())
     per_cluster = np.bincount(clusters, influence)

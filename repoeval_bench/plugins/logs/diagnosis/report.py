@@ -31,7 +31,7 @@ class ResultLocation:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One result: its rank, place and score, and whether it is relevant."""
+    """One result: its rank, location and score, and whether it is relevant."""
 
     rank: int
     place: ResultLocation
@@ -57,7 +57,7 @@ class WorstQuery:
 
 
 def worst_ids(evidence: DiagnosisEvidence, measure: str, number: int) -> list[str]:
-    """The `number` queries with the lowest value, the lowest first; of equals the one found later, then by id."""
+    """Return the `number` queries with the lowest values, lowest first; ties by the later first hit, then by id."""
     values = evidence.scores.by_query(measure)
     later = {query_id: -(_first_hit(evidence, query_id) or evidence.depth + 1) for query_id in values}
     return sorted(values, key=lambda query_id: (values[query_id], later[query_id], query_id))[:number]
@@ -66,7 +66,7 @@ def worst_ids(evidence: DiagnosisEvidence, measure: str, number: int) -> list[st
 def worst_queries(
     evidence: DiagnosisEvidence, measure: str, ids: Sequence[str], bm25: Beside | None
 ) -> list[WorstQuery]:
-    """These queries with their gold, their top 10 and, where there is one, BM25's."""
+    """Return these queries with their gold, their top 10 and, if it is known, BM25's top 10."""
     values = evidence.scores.by_query(measure)
     known = dict(evidence.places)
     for results in bm25.results.values() if bm25 else ():
@@ -87,10 +87,8 @@ def worst_queries(
 
 
 def _gold(chunk_ids: Iterable[str], known: Mapping[str, Retrieved]) -> tuple[ResultLocation, ...]:
-    places = (_location(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
-    return tuple(
-        sorted(places, key=lambda location: (location.file or "", location.start_line or 0, location.chunk_id))
-    )
+    locations = (_location(chunk_id, known.get(chunk_id)) for chunk_id in chunk_ids)
+    return tuple(sorted(locations, key=lambda chunk: (chunk.file or "", chunk.start_line or 0, chunk.chunk_id)))
 
 
 def _first_hit(evidence: DiagnosisEvidence, query_id: str) -> int | None:
@@ -112,9 +110,9 @@ def _location(chunk_id: str, entry: Retrieved | None) -> ResultLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The checks of a run and its worst queries. `bm25` says where BM25's ranking is from (None: there is none).
+    """The checks of a run and its worst queries. `bm25` is the run of BM25's ranking, or None.
 
-    `note` says the same in a sentence, or why there is none.
+    `note` is one sentence on where BM25's ranking is from, or why there is none.
     """
 
     run: str
@@ -135,10 +133,11 @@ def diagnose(
     worst: int = 20,
     bm25: RunView | None = None,
 ) -> Diagnosis:
-    """Hold a run against the known playbook, and list the `worst` queries with gold, results and BM25's results.
+    """Check a run for known problems, and list its `worst` queries with gold, results and BM25's results.
 
-    `measure` decides segments and worst queries (ndcg@10 if it was scored). `facts` is a file of facts to split the
-    queries by, `bm25` a run of BM25 (one in the same folder unless given). A UsageError: the run lacks the measure.
+    Segments and worst queries are by `measure` (by default ndcg@10 if it was scored). `facts` is a file of facts to
+    split the queries by, `bm25` a run of BM25 (by default one in the same folder). UsageError: the run lacks the
+    measure.
     """
     (measure,) = shared_measures([run], [measure or _usual(run)])
     evidence = DiagnosisEvidence.read(run, with_facts(run.scores, facts)[0])

@@ -116,9 +116,9 @@ def _about(query: WorstQuery) -> list[str]:
     gold = few([_location_text(location) for location in query.gold], _GOLD_SHOWN)
     lines = [f"gold ({query.relevant}): {gold or 'no chunk'}"]
     if query.query:
-        said = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
-        # A prompt ends where code is to be written; its last line says what is asked for.
-        lines.append(f"query ends: {printable(said[-1][:_TEXT]) if said else ''}")
+        words = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
+        # A prompt ends where code is to be written, so its last line says what is asked for.
+        lines.append(f"query ends: {printable(words[-1][:_TEXT]) if words else ''}")
     return lines
 
 

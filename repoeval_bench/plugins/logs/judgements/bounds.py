@@ -2,9 +2,9 @@
 
 The true set of relevant chunks is somewhere between the gold and gold plus judge, so every measure lies between the
 bounds given here. For precision, hit and MRR they are the scores by gold alone and by gold plus judge. Recall and nDCG
-are divided by what is relevant. So a chunk that the judge found and the run did not pulls them below the score by gold
-alone. Counting a chunk that the run ranks low can also pull nDCG down. There the bounds are wider than those two
-scores.
+are divided by what is relevant, so a chunk that the judge found and the run did not pulls them below the score by gold
+alone. A relevant chunk that the run ranks low can also pull nDCG down. For these measures the bounds are wider than the
+two scores.
 """
 
 from __future__ import annotations
@@ -67,9 +67,8 @@ class Corrected:
 def read_calibration(path: Path) -> Calibration:
     """Sensitivity and specificity from chunks that both a trusted person and the judge graded 2, 1 or 0.
 
-    Broken rows are a ResultError with file:line. So is a file without
-    relevant or without other chunks, and a judge no better than chance (sensitivity + specificity at most 1), which
-    corrects nothing.
+    Broken rows are a ResultError with file:line. So are a file without relevant or without other chunks, and a judge no
+    better than chance (sensitivity + specificity at most 1), which corrects nothing.
     """
     right = {True: [0, 0], False: [0, 0]}
     for _, row in read_rows(path, Calibrated):
@@ -92,7 +91,7 @@ def read_calibration(path: Path) -> Calibration:
 
 
 def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) -> tuple[float, Interval]:
-    """(corrected share, its 95 % interval), neither clipped nor rounded; no interval where `size` is None.
+    """Return the corrected share and its 95 % interval, neither clipped nor rounded; no interval if `size` is None.
 
     (apparent + specificity - 1) / (sensitivity + specificity - 1). The interval is eq. 16 of Lang & Reiczigel:
     Agresti & Coull's adjustment of all three shares, a shift, and the delta method's standard error.
@@ -108,7 +107,7 @@ def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) 
     p = (size * apparent + z**2 / 2) / n
     se, sp = (calibration.n_relevant * se + 1) / n_se, (calibration.n_other * sp + 1) / n_sp
     if se + sp <= 1:
-        # With so few rows the adjusted judge may be guessing: the data excludes no precision.
+        # With so few rows the judge may be guessing, and the data exclude no precision.
         return value, (0.0, 1.0)
     middle = (p + sp - 1) / (se + sp - 1)
     spread_se, spread_sp = se * (1 - se) / n_se, sp * (1 - sp) / n_sp
@@ -120,7 +119,7 @@ def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) 
 def corrected_precision(
     log: JudgedLog, grades: Mapping[str, Mapping[str, int]], calibration: Calibration, k: int
 ) -> Corrected | None:
-    """Share of relevant chunks among those of the first k that the judge graded, corrected; None where none is.
+    """Return the corrected share of relevant chunks among the graded ones of the first k; None if none is graded.
 
     Chunks without a grade are left out and counted.
     """
@@ -209,7 +208,7 @@ def bounds(
     k: int | None = None,
     calibration: Path | None = None,
 ) -> BoundsReport:
-    """The scores of a run by gold alone, by gold plus judge, and the bounds between which the truth lies.
+    """Score a run by gold alone and by gold plus judge, and bound the true scores.
 
     `judgements` is a judged pool. `calibration` is a JSONL file of chunks that a trusted person graded too. With it the
     precision of the first k (10 by default) is corrected. `measures` are by default all that need ranks alone. Measures
@@ -242,8 +241,8 @@ def judged_bounds(log: JudgedLog, grades: Mapping[str, Mapping[str, int]], measu
     """Bounds of each measure over the run's queries; a grade of 1 or 2 counts as relevant.
 
     For a fixed number of relevant chunks a measure is largest if they rank highest, and least if they rank lowest or
-    were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse order from below.
-    The extremes on the way are those over all sets.
+    were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse order from below:
+    the extremes along these two orders are the extremes over all sets.
     """
     chains = {query_id: _chain(log, query_id, grades.get(query_id, {})) for query_id in log.query_ids}
     longest = max((len(chain) for chain in chains.values()), default=0)
@@ -298,7 +297,7 @@ def gold_plus_judge(log: JudgedLog, grades: Mapping[str, Mapping[str, int]]) -> 
 
 
 def _chain(log: JudgedLog, query_id: str, grades: Mapping[str, int]) -> list[str]:
-    """Return what only the judge calls relevant: as it is ranked, then what was not retrieved."""
+    """Return the chunks that only the judge calls relevant: the ranked ones by rank, then those not retrieved."""
     added = {c for c, grade in grades.items() if grade >= RELEVANT and c not in log.qrels[query_id]}
     ranked = [c for c in log.ranked(query_id) if c in added]
     return ranked + sorted(added.difference(ranked))

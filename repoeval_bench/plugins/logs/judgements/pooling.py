@@ -1,4 +1,4 @@
-"""The top k of several runs as one file to be judged, and what comes back from the judge."""
+"""Write the top k of several runs as one file to be judged, and read the judge's grades."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Grades = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRow:
-    """One chunk to be judged for one query; `grade` is for the judge, what is not known is None."""
+    """One chunk to be judged for one query; the judge fills in `grade`, and unknown fields are None."""
 
     query_id: str
     chunk_id: str
@@ -46,9 +46,9 @@ class Pool:
 
 
 def pool(runs: Sequence[RunView], k: int | None = None) -> Pool:
-    """Each chunk among the first k of any run, once a query, with its text where a run keeps its sources.
+    """Pool the first k chunks of the runs, each chunk once a query, with its text if a run keeps its sources.
 
-    k is 10 unless given. Queries are in the order of the first run, chunks in the order of their ids. A judge who knew
+    k is 10 unless given. Queries are in the order of the first run, chunks in the order of their ids: a judge who knew
     which run found a chunk, and how high, could be biased. Runs of different data, and a depth that a run does not
     have, are a UsageError.
     """
@@ -89,7 +89,7 @@ def pool_rows(
 
 
 def _texts(runs: Sequence[RunView]) -> Mapping[str, str]:
-    """chunk_id -> text, of the runs that keep their sources."""
+    """Return chunk_id -> text, from the runs that keep their sources."""
     results: dict[str, str] = {}
     for run in runs:
         if (inspection := run.inspection) is not None:
@@ -99,7 +99,7 @@ def _texts(runs: Sequence[RunView]) -> Mapping[str, str]:
 
 
 def read_judgements(path: Path) -> tuple[Grades, int]:
-    """(grades, how many rows still have none) of a judged pool.
+    """Read a judged pool; return its grades, and how many rows still have none.
 
     A broken row and a chunk that is judged twice are a ResultError with file:line; so is a file without a grade.
     """

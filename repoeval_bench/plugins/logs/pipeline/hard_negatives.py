@@ -1,4 +1,4 @@
-"""The loss of a ranking with hard negatives at its top."""
+"""Measure what hard negatives at the top of a ranking cost."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class HardNegatives:
 def hard_negatives(run: RunView, numbers: Sequence[int] = (1, 3, 5), negatives: Path | None = None) -> HardNegatives:
     """Measure the loss by n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
 
-    `negatives` is a JSONL file with query_id and chunk_id, hardest first; chunks that were not retrieved unless given.
-    A run without a measure of ranks is a UsageError, a broken file a ResultError.
+    `negatives` is a JSONL file with query_id and chunk_id, hardest first; see `negatives_section` for the default. A
+    run without a measure of ranks is a UsageError, a broken file a ResultError.
     """
     log = JudgedLog.read(run)
     if not log.measures:
@@ -42,13 +42,13 @@ def hard_negatives(run: RunView, numbers: Sequence[int] = (1, 3, 5), negatives: 
 
 
 def insert_negatives(ranking: Sequence[str], negatives: Sequence[str]) -> list[str]:
-    """The ranking with `negatives` at ranks 1..n; one that was retrieved already moves there, the rest keep order."""
+    """Return the ranking with `negatives` at ranks 1..n; retrieved ones move there, and the others keep their order."""
     moved = set(negatives)
     return [*negatives, *(chunk_id for chunk_id in ranking if chunk_id not in moved)]
 
 
 def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]:
-    """(query_id -> its negatives in the file's order, how many rows are of queries that the run does not score).
+    """Return query_id -> its negatives in the file's order, and how many rows are of queries that the run lacks.
 
     A broken row, one that appears twice, and a chunk that is relevant are a ResultError with file:line.
     """
@@ -72,13 +72,13 @@ def read_negatives(path: Path, qrels: Qrels) -> tuple[dict[str, list[str]], int]
 
 
 def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, Sequence[str]] | None = None) -> Section:
-    """Every measure as it is, with n negatives at ranks 1..n, and the paired change.
+    """Score every measure as it is and with n negatives at ranks 1..n, with the paired change.
 
-    Without `negatives` they are chunks that were not retrieved. Then only the shift counts: that of n hard negatives at
-    the top of any corpus. A query that has fewer than n of its own gets those.
+    Without `negatives`, n placeholders push the results down: the loss by n hard negatives of any corpus. A query that
+    has fewer than n negatives gets those it has.
     """
-    unnamed = [f"\0negative {i}" for i in range(n)]
-    inserted = {q: unnamed if negatives is None else list(negatives.get(q, ()))[:n] for q in log.query_ids}
+    placeholders = [f"\0negative {i}" for i in range(n)]
+    inserted = {q: placeholders if negatives is None else list(negatives.get(q, ()))[:n] for q in log.query_ids}
     before = log.scores(log.ranked, log.measures)
     after = log.scores(lambda query_id: insert_negatives(log.ranked(query_id), inserted[query_id]), log.measures)
     figures = changes_of(before, after, log.clusters)

@@ -32,9 +32,9 @@ def latency(
 ) -> Section:
     """Median and p90 of each step, and of all steps together, with 95 % intervals.
 
-    `times` is query_id -> step -> milliseconds. `clusters` is query_id -> its cluster; a query that is not in it is its
-    own. `search_only` says that `retrieve` does not include embedding the query. `reranked` says that every query had a
-    step `rerank`, with or without a known time.
+    `times` is query_id -> step -> milliseconds. `clusters` is query_id -> its cluster; a query without one is a cluster
+    of its own. `search_only`: `retrieve` does not include embedding the query. `reranked`: every query had a step
+    `rerank`, with or without a known time.
     """
     title = "latency, milliseconds"
     steps = list(dict.fromkeys(step for of_query in times.values() for step in of_query))
@@ -66,8 +66,7 @@ def cost(
 ) -> Section:
     """Vectors, tokens embedded, size of the index, vectors per second; tokens of a query where they are logged.
 
-    `index` is what the log or the run says of the index `version`, None if it says nothing. `encoded` is the number of
-    vectors made, and the seconds.
+    `index` is what the log or the run says about the index `version`, or None. `encoded` is (vectors made, seconds).
     """
     figures: list[Statistic] = []
     notes: list[str] = []
@@ -95,7 +94,7 @@ SECTIONS = ("reranker", "router", "rewriting", "freshness", "no-answer", "entiti
 
 @dataclass(frozen=True, slots=True)
 class PipelineReport:
-    """The sections of a run, `k` deep, and what its queries are clustered by."""
+    """The sections of a run at depth `k`, and what its queries are clustered by."""
 
     run: str
     k: int
@@ -110,11 +109,11 @@ def pipeline_report(
     sections: Sequence[str] = SECTIONS,
     raw: RunView | None = None,
 ) -> PipelineReport:
-    """Return what the log of a run says of each stage of its system.
+    """Measure the stages of the system that wrote a run's log.
 
-    `k` is the number of results read (10 unless given). `raw` is the raw retriever's run if the log has no `raw_topk`.
-    It is the first stage that the run names, if it is in the same folder. A depth that the run does not have and a raw
-    run of other data are a UsageError.
+    `k` is the number of results read (10 unless given). `raw` is the raw retriever's run, for a log without `raw_topk`;
+    by default it is the first stage that the run names, if it is in the same folder. A depth that the run does not have
+    and a raw run of other data are a UsageError.
     """
     depth = resolve_depth([run], k)
     log = JudgedLog.read(run, raw or _first_stage(run))
@@ -133,7 +132,7 @@ def pipeline_report(
 
 
 def _first_stage(run: RunView) -> RunView | None:
-    """The run of the raw retriever that a reranked one names in its manifest, if it is in the same folder."""
+    """Return the run of the raw retriever that a reranked run names in its manifest, if it is in the same folder."""
     named = run.manifest.first_stage
     folder = run.folder.parent / named.run_id if named else None
     return RunView.open(folder) if folder is not None and (folder / MANIFEST).is_file() else None

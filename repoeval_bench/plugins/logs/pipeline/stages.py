@@ -92,7 +92,7 @@ def skipped_note(log: JudgedLog, part: JudgedLog, field: str) -> tuple[str, ...]
 
 
 def is_newer(chunk: Retrieved, as_of: Moment) -> bool | None:
-    """Return whether a chunk's doc_version is later than the query's as_of; None where it is not a date."""
+    """Return whether a chunk's doc_version is later than the query's as_of; None if it is not a date."""
     written = moment(chunk.doc_version) if chunk.doc_version is not None else None
     return None if written is None else written.is_after(as_of)
 

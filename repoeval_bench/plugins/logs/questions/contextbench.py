@@ -49,7 +49,7 @@ class _Instance(ForeignRecord):
 
 
 def read_contextbench(path: Path) -> Iterator[ForeignQuestion]:
-    """The issues of a file, each with the lines of its gold; a ResultError names a row that is something else."""
+    """Read the issues of a file, each with the lines of its gold; a ResultError names a row of another form."""
     for where, row in _parquet(path) if path.suffix == ".parquet" else read_foreign(path, _Instance):
         if (name := row.instance_id or row.inst_id) is None:
             raise ResultError(f"{where}: the row has neither instance_id nor inst_id; give rows of ContextBench")
@@ -69,7 +69,7 @@ def read_contextbench(path: Path) -> Iterator[ForeignQuestion]:
 
 
 def _parquet(path: Path) -> Iterator[tuple[str, _Instance]]:
-    """(`path: row N`, row) of a Parquet file; a ResultError where it lacks a column or is damaged."""
+    """Yield (`path: row N`, row) of a Parquet file; a ResultError if it lacks a column or is damaged."""
     require(path.name, "pyarrow")
     import pyarrow as pa
     import pyarrow.parquet as pq

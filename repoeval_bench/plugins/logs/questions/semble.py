@@ -1,7 +1,7 @@
 """Semble's annotations: a JSON list for each repository, named after it, or a folder of such files.
 
 A row has `query`, `relevant` and `secondary` answers, and a `category`. An answer is a path, or a mapping with `path`
-and, of some, `start_line` and `end_line`, which count from 1 and include the last line. Read from `benchmarks/data.py`
+and sometimes `start_line` and `end_line`, which count from 1 and include the last line. Read from `benchmarks/data.py`
 of MinishLab/semble, version 0.7.
 """
 
@@ -35,13 +35,13 @@ class _Annotation(ForeignRecord):
 
 
 class _Annotations(RootModel[list[_Annotation]]):
-    """The whole of a file."""
+    """The content of a file."""
 
 
 def read_semble(path: Path) -> Iterator[ForeignQuestion]:
-    """The questions of a file, or of the files of a folder; `REPOSITORY/NUMBER` is a question's id, from 1.
+    """Read the questions of a file, or of the files of a folder; a question's id is `REPOSITORY/NUMBER`, from 1.
 
-    A ResultError names a file that is something else.
+    A ResultError names a file of another form.
     """
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not files:

@@ -1,4 +1,4 @@
-"""SWE-Explore: regions that every agent read which resolved an issue, and the ranked regions that an explorer gave.
+"""SWE-Explore: the regions read by every agent that resolved an issue, and the regions that an explorer ranked.
 
 A row of the benchmark (JSONL) has `instance_id`, `repo_dir`, `problem_statement` and, under `ground_truth`,
 `read_core_regions`: `path`, `start` and `end`, from 1 and with the last line, -1 for the end of the file. Regions that
@@ -46,7 +46,7 @@ class _Result(ForeignRecord):
 
 
 def read_swe_explore(path: Path) -> Iterator[ForeignQuestion]:
-    """The issues of a benchmark file, each with its core regions; a ResultError names a row that is something else."""
+    """Read the issues of a benchmark file, each with its core regions; a ResultError names a row of another form."""
     for where, row in read_foreign(path, _Issue):
         yield ForeignQuestion(
             query_id=row.instance_id,
@@ -57,12 +57,12 @@ def read_swe_explore(path: Path) -> Iterator[ForeignQuestion]:
 
 
 def read_ranking(benchmark: Path, results: Path, system: str) -> Iterator[LogRow]:
-    """The rows of a log, of an explorer's results; a region that is repeated keeps its first rank.
+    """Return an explorer's results as rows of a log; a repeated region keeps its first rank.
 
-    A ResultError: an issue that the benchmark lacks, or a region without an end, whose size is not known.
+    ResultErrors: an issue that the benchmark lacks, or a region without an end, whose size is not known.
     """
     repositories = {row.instance_id: _repository(row) for _, row in read_foreign(benchmark, _Issue)}
-    ranked = [(where, row) for where, row in read_foreign(results, _Result)]
+    ranked = list(read_foreign(results, _Result))
     deepest = max((len(row.regions) for _, row in ranked), default=0)
     for where, row in ranked:
         if row.instance_id not in repositories:
@@ -97,5 +97,5 @@ def _repository(row: _Issue) -> str:
 
 
 def _target(where: str, region: _Region) -> Target:
-    whole = region.end == -1  # where the file ends is not known here, so from there on it is the file
+    whole = region.end == -1  # the file's length is not known here, so the answer is the whole file
     return Target(relative(region.path), None if whole else line_span(where, region.start, region.end))

@@ -25,12 +25,12 @@ GOLD, FILE_GOLD, QUESTIONS, LOG = "gold.jsonl", "gold-files.jsonl", "questions.j
 
 
 class ForeignRecord(Record, extra="ignore"):
-    """A record of somebody else's format: its further fields are not read."""
+    """A record of another benchmark's format, of which only some fields are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An answer: lines of a file of the repository, or the whole file where `lines` is None."""
+    """An answer: lines of a file of the repository, or the whole file if `lines` is None."""
 
     path: str
     lines: LineSpan | None
@@ -39,7 +39,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignQuestion:
-    """A question with its answers. `query` is "" where the format leaves its text to another file."""
+    """A question with its answers. `query` is "" if the format has the text in another file."""
 
     query_id: str
     query: str
@@ -64,7 +64,7 @@ class QuestionCounts:
 
 
 def line_span(where: str, first: int, last: int) -> LineSpan:
-    """Return lines that count from 1 and include the last one; a ResultError where they are no range."""
+    """Convert lines that count from 1 and include the last one; a ResultError if they are no range."""
     if not 1 <= first <= last:
         raise ResultError(f"{where}: lines {first} to {last} are not a range; lines count from 1, the last is included")
     return LineSpan(first - 1, last)
@@ -76,9 +76,9 @@ def relative(path: str) -> str:
 
 
 def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> QuestionCounts:
-    """Write the files of a folder that have a row; a ResultError where an id appears twice, or nothing has an answer.
+    """Write the files that get a row into a folder; a ResultError if an id appears twice, or nothing has an answer.
 
-    A question with a whole file among its answers goes to the gold of files with all of them.
+    A question with a whole file among its answers goes to the gold of files, with all its answers.
     """
     answered: dict[str, ForeignQuestion] = {}
     unanswered = 0
@@ -101,17 +101,17 @@ def write_questions(questions: Iterable[ForeignQuestion], folder: Path) -> Quest
 
 
 def write_log(rows: Iterable[LogRow], folder: Path) -> int:
-    """Write the ranking of another system as a log; return how many queries it has."""
+    """Write the ranking of another system as a log; return the number of its queries."""
     return _write(folder / LOG, (row.as_json() for row in rows))
 
 
 def read_foreign(path: Path, model: type[Any]) -> Iterator[tuple[str, Any]]:
-    """(`path:line`, record) of a JSONL file; a ResultError names what is not as the model wants it."""
+    """Yield (`path:line`, record) of a JSONL file; a ResultError names what does not fit the model."""
     yield from ((f"{path}:{number}", row) for number, row in read_rows(path, model))
 
 
 def _gold(question: ForeignQuestion) -> Iterator[dict[str, Any]]:
-    """The rows of a question, each file and each range once, with its highest gain."""
+    """Yield the gold of a question, each file and each range once, with its highest gain."""
     gains: dict[tuple[str, LineSpan | None], float] = {}
     for target in question.targets:
         key = (f"{question.repository}/{target.path}", target.lines if question.has_lines else None)
@@ -128,7 +128,7 @@ def _gold(question: ForeignQuestion) -> Iterator[dict[str, Any]]:
 
 
 def _question(question: ForeignQuestion) -> dict[str, Any]:
-    """A row for `--queries`, whose places are the answers of the highest gain."""
+    """Return a row for `--queries`, whose places are the answers of the highest gain."""
     best = max(target.gain for target in question.targets)
     places = [
         {"file": f"{question.repository}/{target.path}", "start_line": lines.start + 1, "end_line": lines.end}
@@ -139,7 +139,7 @@ def _question(question: ForeignQuestion) -> dict[str, Any]:
 
 
 def _write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
-    """Write rows, and leave no file, one of before included, where there is none; return how many."""
+    """Write rows and return their number; without rows, remove the file."""
     written = list(rows)
     if not written:
         path.unlink(missing_ok=True)
